@@ -1,0 +1,3 @@
+// Write down one thing about the store.
+// Parameters: key, value.
+MERGE (m:KgcheckStore {key: $key}) SET m.value = $value

@@ -1,0 +1,2 @@
+// Wait until new indexes serve.
+CALL db.awaitIndexes(300)

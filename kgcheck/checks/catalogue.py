@@ -1,0 +1,94 @@
+"""The catalogue of checks: which reference source decides what. The values are read from a profile's graph.toml."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from kgcheck.model import Reason, Tier, Value, World
+
+
+class Authority(Value):
+    """Who issues the identifiers of a label."""
+
+    source: str
+    isoforms: bool = Field(default=False, description="an id may carry an isoform suffix, -2")
+    namespace: bool = Field(default=False, description="the source files its ids under labels")
+    site: bool = Field(default=False, description="the id is a residue of a sequence of the source")
+    pattern: str | None = Field(default=None, description="form of the ids that the source issues")
+    other: str | None = Field(default=None, description="who issues the ids of any other form")
+
+
+class AttributeCheck(Value):
+    """Which value of a reference source an attribute must equal."""
+
+    source: str
+    reference: str
+    every: bool = Field(default=False, description="the list must hold every name of the reference")
+    exact: bool = Field(default=False, description="no folding of case, space and Unicode")
+
+
+class EdgeCheck(Value):
+    """How one reference source decides an edge."""
+
+    source: str
+    world: World
+    tier: Tier
+    match: Literal["exact", "either_order", "descendant"] = "exact"
+    ontology: str | None = None
+    threshold: float | None = None
+    both_ends_mapped: bool = False
+    note: str = ""
+
+
+class State(StrEnum):
+    """The life of an identifier at the source that issues it."""
+
+    CURRENT = "current"
+    MERGED = "merged"
+    DEMERGED = "demerged"
+    DELETED = "deleted"
+    OBSOLETE = "obsolete"
+    SECONDARY = "secondary"
+    PREVIOUS = "previous"
+    WITHDRAWN = "withdrawn"
+    ALIAS = "alias"
+    RETIRED = "retired"
+    SUPERSEDED = "superseded"
+    DROPPED = "dropped"
+
+
+STATE_REASONS: dict[State, Reason] = {
+    State.CURRENT: Reason.CONFIRMED,
+    State.MERGED: Reason.ACCESSION_MERGED,
+    State.DEMERGED: Reason.ACCESSION_DEMERGED,
+    State.DELETED: Reason.ACCESSION_DELETED,
+    State.OBSOLETE: Reason.TERM_OBSOLETE,
+    State.SECONDARY: Reason.SECONDARY_ID,
+    State.PREVIOUS: Reason.SYMBOL_PREVIOUS,
+    State.WITHDRAWN: Reason.SYMBOL_WITHDRAWN,
+    State.ALIAS: Reason.SYMBOL_ALIAS,
+    State.RETIRED: Reason.PATHWAY_RETIRED,
+    State.SUPERSEDED: Reason.STRUCTURE_SUPERSEDED,
+    # An earlier release knew the id and the newest complete one does not list it.
+    State.DROPPED: Reason.TERM_OBSOLETE,
+}
+"""What each state of an identifier means for the node that carries it."""
+
+STRUCTURE_RULES: dict[Reason, bool] = {
+    Reason.MALFORMED_ID: True,
+    Reason.ID_ON_TWO_LABELS: False,
+    Reason.SHARED_NAME: False,
+    Reason.ORPHAN_NODE: False,
+    Reason.PARALLEL_DUPLICATE: True,
+    Reason.REVERSED_DUPLICATE: False,
+    Reason.SELF_LOOP: True,
+    Reason.WRONG_END_LABEL: True,
+    Reason.PARENT_CYCLE: True,
+    Reason.MISSING_PROVENANCE: False,
+    Reason.SCORE_OUT_OF_RANGE: True,
+    Reason.NUMBER_AS_TEXT: True,
+    Reason.PLACEHOLDER_VALUE: False,
+    Reason.COUNT_MOVED: False,
+}
+"""The rules that need no outside source: true where a hit is a fault (refuted), false where it is suspicious."""

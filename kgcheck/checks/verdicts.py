@@ -1,0 +1,148 @@
+"""The one function that turns evidence into a verdict (checks.md, "Evidence, and when silence counts").
+
+The order of the decision:
+
+1. an end of the edge is gone or merged: that is the verdict; the rest of the evidence, gathered with the
+   replacement, says whether to re-point the edge;
+2. the highest tier that speaks wins; within one tier, disagreement is ``conflicting_evidence``;
+3. silence of a closed source contradicts;
+4. only open silence is ``insufficient``;
+5. nobody could be asked: ``unavailable``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kgcheck.checks.signature import Gap, Observation, Signature, signature_of
+from kgcheck.model import (
+    CheckType,
+    Evidence,
+    Outcome,
+    Reason,
+    Stance,
+    Tier,
+    Verdict,
+    World,
+)
+
+PRIOR: dict[Tier, float] = {Tier.OWNER: 0.99, Tier.CURATED: 0.95, Tier.COMPUTED: 0.80, Tier.TEXT: 0.70}
+"""Confidence in one record that speaks, by tier: a convention, not a measurement. A score replaces it for
+computed sources, because there the score is the source's own probability."""
+
+SILENCE_PRIOR: dict[Tier, float] = {Tier.OWNER: 0.95, Tier.CURATED: 0.85, Tier.COMPUTED: 0.70, Tier.TEXT: 0.0}
+"""Confidence in the silence of a closed source, by tier: a convention, not a measurement."""
+
+_ENDPOINT_REASONS = (Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MERGED)
+
+_SILENT_REASON: dict[CheckType, Reason] = {
+    CheckType.EXISTENCE: Reason.UNKNOWN_ID,
+    CheckType.ATTRIBUTE: Reason.VALUE_MISMATCH,
+    CheckType.TRIPLE: Reason.EDGE_UNSUPPORTED,
+    CheckType.POTENTIAL: Reason.NOT_FOUND_ELSEWHERE,
+}
+
+
+class Judgement(NamedTuple):
+    """A verdict without its evidence."""
+
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    note: str = ""
+
+
+def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] = ()) -> Verdict:
+    """Judge one task.
+
+    Args:
+        kind: The type of the task.
+        evidence: Every observation made for it.
+        gaps: Deciding sources that could not be looked at.
+
+    Returns:
+        The verdict, with all evidence attached.
+    """
+    held = tuple(evidence)
+    judged = judge(signature_of(kind, held, gaps))
+    return Verdict(
+        outcome=judged.outcome,
+        reason=judged.reason,
+        confidence=judged.confidence,
+        evidence=held,
+        missing=tuple(str(g) for g in sorted(gaps)),
+        note=judged.note,
+    )
+
+
+def judge(signature: Signature) -> Judgement:
+    """Judge every task that has this signature.
+
+    Args:
+        signature: What was observed and what could not be.
+
+    Returns:
+        The judgement; see the module docstring for the order of the decision.
+    """
+    facts = [o for o in signature.observations if o.about == "fact"]
+    if signature.type is CheckType.POTENTIAL:
+        return _invert(_decide(CheckType.POTENTIAL, facts, signature.gaps))
+    ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS]
+    decided = _decide(signature.type, facts, signature.gaps)
+    return _endpoint(ends, decided) if ends else decided
+
+
+def _endpoint(ends: list[Observation], with_replacement: Judgement) -> Judgement:
+    gone = [o for o in ends if o.reason is Reason.ENDPOINT_DELETED]
+    if gone:
+        return Judgement(Outcome.REFUTED, Reason.ENDPOINT_DELETED, _confidence(gone))
+    note = f"with the replacement the edge is {with_replacement.outcome.value}"
+    return Judgement(Outcome.REFUTED, Reason.ENDPOINT_MERGED, _confidence(ends), note)
+
+
+def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) -> Judgement:
+    spoken = [o for o in facts if o.stance is not Stance.SILENT]
+    if spoken:
+        return _loudest(spoken)
+    closed = [o for o in facts if o.world is World.CLOSED]
+    if closed:
+        best = min(closed, key=lambda o: o.tier.rank)
+        return Judgement(Outcome.REFUTED, best.reason or _SILENT_REASON[kind], SILENCE_PRIOR[best.tier])
+    if facts:
+        said = sorted({o.reason for o in facts if o.reason})
+        return Judgement(Outcome.INSUFFICIENT, said[0] if said else Reason.NOTHING_FOUND, 0.0)
+    causes = {gap.cause for gap in gaps} or {Reason.REFERENCE_MISSING}
+    return Judgement(Outcome.UNAVAILABLE, max(causes), 0.0)
+
+
+def _loudest(spoken: list[Observation]) -> Judgement:
+    rank = min(o.tier.rank for o in spoken)
+    top = [o for o in spoken if o.tier.rank == rank]
+    stances = {o.stance for o in top}
+    if len(stances) > 1:
+        return Judgement(Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0.0)
+    if stances == {Stance.SUPPORTS}:
+        plain = any(o.reason is None for o in top)
+        reason = Reason.CONFIRMED if plain else min(o.reason for o in top if o.reason)
+        return Judgement(Outcome.SUPPORTED, reason, _confidence(top))
+    reasons = sorted(o.reason for o in top if o.reason)
+    return Judgement(Outcome.REFUTED, reasons[0] if reasons else Reason.EDGE_UNSUPPORTED, _confidence(top))
+
+
+def _invert(found: Judgement) -> Judgement:
+    """An edge that the graph lacks: what supports the edge speaks against the graph."""
+    match found.outcome:
+        case Outcome.SUPPORTED:
+            return found._replace(outcome=Outcome.REFUTED, reason=Reason.EDGE_MISSING)
+        case Outcome.REFUTED:
+            return found._replace(outcome=Outcome.SUPPORTED, reason=Reason.NOT_FOUND_ELSEWHERE)
+        case _:
+            return found
+
+
+def _confidence(agreeing: list[Observation]) -> float:
+    """1 - the product of the doubts about each independent record, to three decimals, at most 0.999."""
+    doubt = 1.0
+    for o in agreeing:
+        trust = o.score if o.tier is Tier.COMPUTED and o.score is not None else PRIOR[o.tier]
+        doubt *= (1.0 - min(max(trust, 0.0), 1.0)) ** o.records
+    return min(round(1.0 - doubt, 3), 0.999)

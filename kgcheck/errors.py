@@ -1,0 +1,150 @@
+"""Every error kgcheck raises on purpose, and the exit code each one ends the program with.
+
+The tree::
+
+    KgcheckError                       2
+    ├── UsageError                     2  what was asked for cannot be understood
+    │   ├── UnknownName                2  a label, relation, property, run or finding that does not exist
+    │   └── AmbiguousName              2  more than one thing answers to it
+    ├── ConfigurationError             2  a profile, recipe or setting is wrong
+    ├── InputError                     2  a file that was given cannot be used
+    │   ├── InputMissing               2
+    │   └── InputFormat                2
+    ├── StoreError                     2  the graph store
+    │   ├── StoreMissing               2
+    │   ├── StoreLocked                2
+    │   ├── StoreSchema                2  it holds another graph than the profile describes
+    │   ├── StoreAccess                2  credentials
+    │   └── StoreUnavailable           3  down, or it stopped answering
+    ├── SnapshotError                  2  the reference snapshot
+    ├── LedgerError                    2  the ledger of runs
+    ├── BudgetExceeded                 3  a check ran out of turns or seconds
+    └── MissingExtra                   2  an optional package is not installed
+
+A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+EXIT_CLEAN = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_INCOMPLETE = 3
+
+
+class KgcheckError(Exception):
+    """Root of the tree.
+
+    Args:
+        message: What was wrong, and where.
+        hint: What to do next.
+    """
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(KgcheckError):
+    """What was asked for cannot be understood."""
+
+
+class UnknownName(UsageError):
+    """A name that does not exist, with the nearest ones that do.
+
+    Args:
+        kind: What the name was taken for, e.g. ``label``.
+        name: The name as given.
+        known: The names that exist.
+        hint: What to do next; by default the nearest names, or all of them if there are few.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        names = sorted(set(known))
+        near = get_close_matches(name, names, n=3, cutoff=0.5) or _fold_matches(name, names)
+        if not hint and near:
+            hint = f"did you mean {' or '.join(near)}?"
+        elif not hint and names and len(names) <= 30:
+            hint = f"known: {', '.join(names)}"
+        super().__init__(f"there is no {kind} {name!r}", hint)
+
+
+class AmbiguousName(UsageError):
+    """More than one thing answers to a name."""
+
+
+class ConfigurationError(KgcheckError):
+    """A profile, a recipe or a setting is wrong."""
+
+
+class InputError(KgcheckError):
+    """A file or folder that was given cannot be used."""
+
+
+class InputMissing(InputError):
+    """A file or folder is not there."""
+
+
+class InputFormat(InputError):
+    """A file is not what its name promises: empty, binary, truncated or with another header."""
+
+
+class StoreError(KgcheckError):
+    """The graph store refused or failed."""
+
+
+class StoreMissing(StoreError):
+    """No graph under that name."""
+
+
+class StoreLocked(StoreError):
+    """Another process is writing to the store."""
+
+
+class StoreSchema(StoreError):
+    """The store holds another graph than the profile describes, or another version of it."""
+
+
+class StoreAccess(StoreError):
+    """The credentials were refused, or none were given."""
+
+
+class StoreUnavailable(StoreError):
+    """The store is down or stopped answering: nothing can be said about the graph."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class SnapshotError(KgcheckError):
+    """A reference snapshot is missing, broken or of another profile."""
+
+
+class LedgerError(KgcheckError):
+    """The ledger cannot be read or written."""
+
+
+class BudgetExceeded(KgcheckError):
+    """A check ran out of turns or seconds before it could conclude."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class MissingExtra(KgcheckError):
+    """An optional package is needed that is not installed.
+
+    Args:
+        what: What was asked for.
+        extra: The extra of kgcheck that brings it.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}'", f"pip install 'kgcheck[{extra}]'")
+
+
+def _fold_matches(name: str, known: list[str]) -> list[str]:
+    folded = {k.casefold(): k for k in known}
+    return [folded[m] for m in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]

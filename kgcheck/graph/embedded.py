@@ -1,0 +1,246 @@
+"""The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import ladybug
+import pyarrow as pa
+
+from kgcheck.errors import StoreError, StoreLocked, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.graph.queries import Catalogue, columns, label_place, pattern_places, projection, quoted
+from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
+from kgcheck.graph.store import AS_TEXT, Counts, Direction, Properties, check_meta, check_names, plain, with_as_text
+from kgcheck.graph.store import edge_schema as edge_columns
+from kgcheck.graph.store import node_schema as node_columns
+from kgcheck.model import Ref, Triple
+
+_META_TABLE = "KgcheckStore"
+
+
+class EmbeddedStore:
+    """A graph in one LadybugDB file.
+
+    Args:
+        path: The file.
+        schema: Profile of the graph.
+        create: Make the file when it is missing, and open it for writing.
+        timeout_s: Seconds that one query may take.
+
+    Raises:
+        StoreMissing: No such file, and `create` is false.
+        StoreLocked: Another process is writing to it.
+        StoreSchema: It holds another graph, or was written by another version of LadybugDB.
+        StoreError: It is no graph at all.
+    """
+
+    backend = "embedded"
+
+    def __init__(self, path: Path, schema: Schema, *, create: bool = False, timeout_s: float = 600.0) -> None:
+        self.schema = schema
+        self.name = str(path)
+        self._cypher = Catalogue(self.backend)
+        self._database = _open(path, create)
+        try:
+            self._connection = ladybug.Connection(self._database)
+            self._connection.set_query_timeout(int(timeout_s * 1000))
+            self._tables = {row["name"] for row in self._rows(self._cypher.text("tables"))}
+            check_meta(self.name, self.meta(), schema)
+            check_names(self.name, sorted(self._tables - {_META_TABLE}), schema)
+        except BaseException:
+            self.close()
+            raise
+
+    def node(self, ref: Ref) -> Properties | None:
+        """See GraphStore."""
+        label = self.schema.label(ref.label)
+        return self.nodes(label, [ref.id]).get(ref.id)
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        """See GraphStore."""
+        if label.name not in self._tables or not ids:
+            return {}
+        rows = self._rows(self._cypher.text("nodes_by_ids", **label_place(label)), ids=ids)
+        return {row["node"]["id"]: plain(row["node"]) for row in rows}
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        """See GraphStore."""
+        if label.name not in self._tables or "name" not in label.properties:
+            return []
+        rows = self._rows(self._cypher.text("nodes_by_name", **label_place(label)), name=name, limit=limit)
+        return [row["id"] for row in rows]
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        """See GraphStore."""
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        if not self._holds(pattern):
+            return []
+        text = self._cypher.text("edges_between", **pattern_places(pattern))
+        rows = self._rows(text, head_id=triple.head.id, tail_id=triple.tail.id)
+        # The table of a relation type has the columns of all its patterns.
+        return [{k: v for k, v in plain(row["edge"]).items() if k in pattern.properties} for row in rows]
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        """See GraphStore."""
+        if not self._holds(pattern):
+            return []
+        statement = "tails" if direction == "out" else "heads"
+        rows = self._rows(self._cypher.text(statement, **pattern_places(pattern)), id=ref.id, limit=limit)
+        return [row["id"] for row in rows]
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        """See GraphStore."""
+        if label.name in self._tables:
+            text = self._cypher.text("scan_nodes", **label_place(label), properties=projection("n", label.properties))
+            yield self._scan(text, node_columns(label))
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        """See GraphStore."""
+        if self._holds(pattern):
+            places = pattern_places(pattern)
+            text = self._cypher.text("scan_edges", **places, properties=projection("r", pattern.properties))
+            yield self._scan(text, edge_columns(pattern))
+
+    def counts(self) -> Counts:
+        """See GraphStore."""
+        nodes = {
+            label.name: self._count("count_nodes", **label_place(label))
+            for label in self.schema.labels
+            if label.name in self._tables
+        }
+        edges = {
+            str(pattern): self._count("count_edges", **pattern_places(pattern))
+            for pattern in self.schema.relations
+            if self._holds(pattern)
+        }
+        return Counts(nodes=nodes, edges=edges)
+
+    def meta(self) -> dict[str, str]:
+        """See GraphStore."""
+        if _META_TABLE not in self._tables:
+            return {}
+        return {row["key"]: row["value"] for row in self._rows(self._cypher.text("meta_get"))}
+
+    def set_meta(self, key: str, value: str) -> None:
+        """See GraphStore."""
+        self._rows(self._cypher.text("meta_set"), key=key, value=value)
+
+    def prepare(self) -> None:
+        """See GraphStore."""
+        self._rows(self._cypher.text("create_meta_table"))
+        for label in self.schema.labels:
+            types = {name: p.type for name, p in label.properties.items()}
+            self._rows(self._cypher.text("create_node_table", **label_place(label), columns=columns(types)))
+        for relation in self.schema.relation_types:
+            patterns = self.schema.patterns(relation)
+            pairs = ", ".join(f"FROM {quoted(p.head)} TO {quoted(p.tail)}" for p in patterns)
+            types = _merged_types(patterns)
+            text = self._cypher.text(
+                "create_rel_table", relation=quoted(relation), pairs=pairs, columns=columns(types)
+            )
+            self._rows(text)
+        self._tables = {row["name"] for row in self._rows(self._cypher.text("tables"))}
+
+    def add_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        table = rows.select(node_columns(label).names)
+        names = "".join(f", {quoted(n)}" for n in label.properties)
+        self._rows(self._cypher.text("copy_nodes", **label_place(label), names=names), rows=table)
+
+    def update_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        assignments = ", ".join(f"n.{quoted(p)} = {quoted(p)}" for p in label.properties)
+        text = self._cypher.text("update_nodes", **label_place(label), assignments=assignments)
+        self._rows(text, rows=rows.select(node_columns(label).names))
+
+    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """See GraphStore."""
+        merged = list(_merged_types(self.schema.patterns(pattern.type)))
+        table = rows.select(edge_columns(pattern).names)
+        given = [n for n in merged if n in pattern.properties]
+        names = f"({', '.join(quoted(n) for n in given)})" if given else ""
+        text = self._cypher.text(
+            "copy_edges", relation=quoted(pattern.type), names=names, head_name=pattern.head, tail_name=pattern.tail
+        )
+        self._rows(text, rows=table.select(["head", "tail", *given]))
+
+    def close(self) -> None:
+        """See GraphStore."""
+        if hasattr(self, "_connection"):
+            self._connection.close()
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _holds(self, pattern: Pattern) -> bool:
+        return {pattern.type, pattern.head, pattern.tail} <= self._tables
+
+    def _count(self, statement: str, **places: str) -> int:
+        return int(self._rows(self._cypher.text(statement, **places))[0]["n"])
+
+    def _scan(self, text: str, wanted: pa.Schema) -> pa.Table:
+        table = self._run(text, {}).get_as_arrow()
+        table = table.select(wanted.names).cast(wanted)
+        nothing = pa.nulls(table.num_rows, pa.list_(pa.string()))
+        return table.append_column(AS_TEXT, nothing).cast(with_as_text(wanted))
+
+    def _rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+        result = self._run(text, parameters)
+        names = result.get_column_names()
+        return [dict(zip(names, row, strict=True)) for row in result.get_all()]
+
+    def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
+        try:
+            result = self._connection.execute(text, parameters)
+        except RuntimeError as error:
+            raise self._mapped(error) from error
+        assert isinstance(result, ladybug.QueryResult)
+        return result
+
+    def _mapped(self, error: RuntimeError) -> StoreError:
+        said = str(error)
+        if "Interrupted" in said:
+            return StoreUnavailable(f"a query on {self.name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
+        if "Cannot find property" in said or "does not exist" in said:
+            return StoreSchema(
+                f"the store {self.name} has other columns than profile {self.schema.profile.name!r}: {said}",
+                "load the graph into a new store",
+            )
+        return StoreError(f"the store {self.name} refused a query: {said}")
+
+
+def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:
+    """The columns of a relation type: those of all its patterns."""
+    return {name: p.type for pattern in patterns for name, p in pattern.properties.items()}
+
+
+def _open(path: Path, create: bool) -> ladybug.Database:
+    if not create and not path.exists():
+        raise StoreMissing(f"there is no graph at {path}", f"load one: kgcheck load DIR --store {path}")
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, and an embedded store is a file", f"name a file: {path / 'graph.lbdb'}")
+    if create:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make {path.parent}: {error.strerror}") from error
+    try:
+        return ladybug.Database(str(path), read_only=not create)
+    except RuntimeError as error:
+        raise _open_error(path, str(error)) from error
+
+
+def _open_error(path: Path, said: str) -> StoreError:
+    if "lock" in said.lower():
+        return StoreLocked(f"the store {path} is in use by another process", "wait until it ends, or stop it")
+    if "not a valid" in said:
+        return StoreError(f"{path} is not an embedded graph", "an embedded store is a file made by kgcheck load")
+    if "version" in said.lower():
+        return StoreSchema(
+            f"the store {path} was written by another version of LadybugDB: {said}", "load the graph into a new store"
+        )
+    return StoreError(f"cannot open the store {path}: {said}")

@@ -1,0 +1,41 @@
+"""Names a store: a path is an embedded one, ``bolt://`` or ``neo4j://`` is a Neo4j server."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kgcheck.errors import UsageError
+from kgcheck.graph.schema import Schema
+from kgcheck.graph.store import GraphStore
+from kgcheck.settings import Settings
+
+NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = False) -> GraphStore:
+    """Open the store of that name.
+
+    Args:
+        name: A path, or the address of a Neo4j server without credentials.
+        schema: Profile of the graph.
+        settings: Credentials and limits.
+        create: Make an embedded store that is missing, and open it for writing.
+
+    Raises:
+        UsageError: The address has a scheme that no store speaks, or carries credentials.
+        StoreError: The store cannot be opened; see the subclasses.
+    """
+    if "://" not in name:
+        from kgcheck.graph.embedded import EmbeddedStore
+
+        return EmbeddedStore(Path(name), schema, create=create, timeout_s=settings.query_timeout_s)
+    address = urlsplit(name)
+    if address.scheme not in NEO4J_SCHEMES:
+        raise UsageError(f"no store speaks {address.scheme}://", f"use a path, or one of: {', '.join(NEO4J_SCHEMES)}")
+    if address.username or address.password:
+        raise UsageError(
+            "the address of a store must not carry credentials",
+            "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD instead",
+        )
+    from kgcheck.graph.neo4j import Neo4jStore
+
+    return Neo4jStore(name, schema, settings)

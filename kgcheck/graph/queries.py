@@ -1,0 +1,91 @@
+"""The catalogue over `cypher/`: every statement kgcheck sends, one a file.
+
+A file may hold places for names, ``<label>``, and for column lists, ``<columns>``. They are filled from the schema only;
+values travel as parameters. A file under ``cypher/<backend>/`` goes before the portable one of the same name.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.graph.schema import Label, Pattern, PropertyType
+from kgcheck.resources import resource_dir
+
+_PLACE = re.compile(r"<([a-z_]+)>")
+_QUOTABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+EMBEDDED_TYPES: dict[PropertyType, str] = {
+    "string": "STRING",
+    "strings": "STRING[]",
+    "integer": "INT64",
+    "number": "DOUBLE",
+}
+
+
+class Catalogue:
+    """Statements of one backend.
+
+    Args:
+        backend: Folder under ``cypher/`` whose files override the portable ones: ``embedded`` or ``neo4j``.
+    """
+
+    def __init__(self, backend: str) -> None:
+        self._backend = backend
+
+    def text(self, name: str, **places: str) -> str:
+        """The statement `name` with its places filled.
+
+        Args:
+            name: File name without ``.cypher``.
+            **places: Text for each place, made by the functions of this module from schema names.
+
+        Raises:
+            ConfigurationError: No such statement, or its places are not those given.
+        """
+        statement = _read(self._backend, name)
+        wanted = set(_PLACE.findall(statement))
+        if wanted != set(places):
+            raise ConfigurationError(f"statement {name!r} has the places {sorted(wanted)}, not {sorted(places)}")
+        return _PLACE.sub(lambda m: places[m[1]], statement)
+
+
+@cache
+def _read(backend: str, name: str) -> str:
+    root = resource_dir("cypher")
+    for path in (root / backend / f"{name}.cypher", root / f"{name}.cypher"):
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            return "\n".join(line for line in lines if not line.startswith("//")).strip()
+    raise ConfigurationError(f"there is no statement {name!r} for the {backend} store under {root}")
+
+
+def quoted(name: str) -> str:
+    """A schema name, quoted for Cypher.
+
+    Raises:
+        ConfigurationError: It is not a plain name, so it cannot have come from a schema.
+    """
+    if not _QUOTABLE.fullmatch(name):
+        raise ConfigurationError(f"{name!r} is not a schema name")
+    return f"`{name}`"
+
+
+def label_place(label: Label) -> dict[str, str]:
+    """Place ``label``."""
+    return {"label": quoted(label.name)}
+
+
+def pattern_places(pattern: Pattern) -> dict[str, str]:
+    """Places ``head``, ``relation`` and ``tail``."""
+    return {"head": quoted(pattern.head), "relation": quoted(pattern.type), "tail": quoted(pattern.tail)}
+
+
+def projection(variable: str, names: Mapping[str, object]) -> str:
+    """``, n.`a` AS `a`, ...`` for every name, empty if there are none."""
+    return "".join(f", {variable}.{quoted(name)} AS {quoted(name)}" for name in names)
+
+
+def columns(properties: Mapping[str, PropertyType]) -> str:
+    """Column definitions of an embedded table: ``, `a` STRING, ...``."""
+    return "".join(f", {quoted(name)} {EMBEDDED_TYPES[kind]}" for name, kind in properties.items())

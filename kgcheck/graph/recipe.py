@@ -1,0 +1,97 @@
+"""The recipe of an import directory, ``loaders/<profile>/files.toml``: which file becomes which nodes or edges."""
+
+import tomllib
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, KgcheckError
+from kgcheck.graph.schema import Label, Pattern, Schema, profile_dir
+from kgcheck.model import Value
+
+
+class _Format(Value):
+    list_separator: str = ","
+
+
+class _File(Value):
+    file: str
+    properties: dict[str, str] = Field(default_factory=dict, description="property: column")
+    list_columns: tuple[str, ...] = Field(default=(), alias="list")
+    ignored: tuple[str, ...] = ()
+    optional: bool = False
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Key column of the staging table: column of the file."""
+        raise NotImplementedError
+
+
+class NodeFile(_File):
+    """A file whose rows are nodes of one label."""
+
+    label: str
+    id: str
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """See base."""
+        return {"id": self.id}
+
+
+class EdgeFile(_File):
+    """A file whose rows are edges of one pattern."""
+
+    head: str
+    relation: str
+    tail: str
+    from_column: str = Field(alias="from")
+    to_column: str = Field(alias="to")
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """See base."""
+        return {"head": self.from_column, "tail": self.to_column}
+
+
+class Recipe(Value):
+    """Every file of an import directory; nodes come before edges."""
+
+    format: _Format = _Format()
+    nodes: tuple[NodeFile, ...]
+    edges: tuple[EdgeFile, ...]
+
+    def node_files(self, schema: Schema) -> list[tuple[Label, list[NodeFile]]]:
+        """The files of each label that has any."""
+        return [(s, files) for s in schema.labels if (files := [f for f in self.nodes if f.label == s.name])]
+
+    def edge_files(self, schema: Schema) -> list[tuple[Pattern, list[EdgeFile]]]:
+        """The files of each pattern that has any."""
+        return [
+            (p, files)
+            for p in schema.relations
+            if (files := [f for f in self.edges if (f.head, f.relation, f.tail) == (p.head, p.type, p.tail)])
+        ]
+
+
+def load_recipe(schema: Schema) -> Recipe:
+    """Read the recipe of a profile and check every name in it against the schema.
+
+    Raises:
+        ConfigurationError: It is missing or wrong.
+    """
+    path = profile_dir(schema.profile.name) / "files.toml"
+    try:
+        recipe = Recipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        for file in recipe.nodes:
+            _known(file, schema.label(file.label))
+        for edge_file in recipe.edges:
+            _known(edge_file, schema.pattern(edge_file.head, edge_file.relation, edge_file.tail))
+    except (OSError, ValueError, ValidationError, KgcheckError) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return recipe
+
+
+def _known(file: NodeFile | EdgeFile, holder: Label | Pattern) -> None:
+    unknown = set(file.properties) - set(holder.properties)
+    if unknown:
+        raise ConfigurationError(f"{file.file} sets {sorted(unknown)}, which graph.toml does not describe")

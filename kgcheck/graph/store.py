@@ -1,0 +1,153 @@
+"""The protocol that every graph store keeps, and the values that pass through it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Protocol, Self
+
+import pyarrow as pa
+from pydantic import Field
+
+from kgcheck.errors import StoreSchema
+from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
+from kgcheck.model import Ref, Triple, Value
+
+Properties = dict[str, Any]
+Direction = Literal["out", "in"]
+
+NO_ID = "(no id)"
+"""Stands for the key of a node that has none, so that the structure check can report it."""
+
+AS_TEXT = "as_text"
+"""Extra column of a scan: names of the numeric properties that the store holds as text."""
+
+_ARROW: dict[PropertyType, pa.DataType] = {
+    "string": pa.string(),
+    "strings": pa.list_(pa.string()),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+}
+
+
+class Counts(Value):
+    """Nodes by label and edges by pattern (``Protein ACTS_ON Protein``); parallel edges count each."""
+
+    nodes: dict[str, int] = Field(default_factory=dict)
+    edges: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def total_nodes(self) -> int:
+        """All nodes of known labels."""
+        return sum(self.nodes.values())
+
+    @property
+    def total_edges(self) -> int:
+        """All edges of known patterns."""
+        return sum(self.edges.values())
+
+
+class GraphStore(Protocol):
+    """A graph of one profile. All reads are portable; writes are bulk.
+
+    Every method may raise StoreUnavailable when the store stops answering.
+    """
+
+    schema: Schema
+    backend: str
+    name: str
+
+    def node(self, ref: Ref) -> Properties | None:
+        """Properties of a node, its key included; None if there is no such node."""
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        """Those of the nodes that exist, by id."""
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        """Ids of the nodes of a label that carry exactly this name."""
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        """Properties of every parallel edge that states the triple."""
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        """Ids at the other end of a pattern, in order, at most `limit`."""
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
+
+    def counts(self) -> Counts:
+        """How much of the profile's graph the store holds."""
+
+    def meta(self) -> dict[str, str]:
+        """What kgcheck wrote down about the store; empty for a graph that it did not load."""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Write down one thing about the store."""
+
+    def prepare(self) -> None:
+        """Create the tables or constraints of the schema, where missing."""
+
+    def add_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Add nodes known to be new; columns as `scan_nodes` without AS_TEXT."""
+
+    def update_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Set the properties of nodes known to exist."""
+
+    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """Add edges known to be new, whose ends exist; columns as `scan_edges` without AS_TEXT."""
+
+    def close(self) -> None:
+        """Give up connections and locks."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def node_schema(label: Label) -> pa.Schema:
+    """Arrow schema of the nodes of a label, without AS_TEXT."""
+    return pa.schema([("id", pa.string()), *((n, _ARROW[p.type]) for n, p in label.properties.items())])
+
+
+def edge_schema(pattern: Pattern) -> pa.Schema:
+    """Arrow schema of the edges of a pattern, without AS_TEXT."""
+    ends = [("head", pa.string()), ("tail", pa.string())]
+    return pa.schema([*ends, *((n, _ARROW[p.type]) for n, p in pattern.properties.items())])
+
+
+def with_as_text(schema: pa.Schema) -> pa.Schema:
+    """The schema of a scan: AS_TEXT appended."""
+    return schema.append(pa.field(AS_TEXT, pa.list_(pa.string())))
+
+
+def plain(value: Mapping[str, Any]) -> Properties:
+    """A node or edge of a driver as a plain dictionary: no internal fields, no empty ones."""
+    return {k: v for k, v in dict(value).items() if not k.startswith("_") and v is not None}
+
+
+def check_meta(name: str, meta: Mapping[str, str], schema: Schema) -> None:
+    """Refuse a store that was made for another profile or another version of it.
+
+    Raises:
+        StoreSchema: It was.
+    """
+    found = (meta.get("profile"), meta.get("profile_version"))
+    wanted = (schema.profile.name, str(schema.profile.version))
+    if meta and found != wanted:
+        raise StoreSchema(
+            f"the store {name} holds a graph of profile {found[0]!r} version {found[1]}, not {wanted[0]!r} version {wanted[1]}",
+            "name the profile with --profile, or load the graph into a new store",
+        )
+
+
+def check_names(name: str, labels: list[str], schema: Schema) -> None:
+    """Refuse a store that holds nodes, but none of a label that the profile knows.
+
+    Raises:
+        StoreSchema: It does.
+    """
+    if labels and not set(labels) & set(schema.label_names):
+        raise StoreSchema(
+            f"the store {name} holds another graph: its labels are {', '.join(sorted(labels)[:8])}",
+            f"profile {schema.profile.name!r} expects labels such as {', '.join(schema.label_names[:4])}",
+        )

@@ -1,0 +1,294 @@
+"""The values that everything else speaks in: references, tasks, evidence, verdicts and findings.
+
+Frozen and free of I/O. The words are those of the glossary in docs/glossary.md.
+"""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+class Value(BaseModel):
+    """A frozen value that accepts no unknown field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CheckType(StrEnum):
+    """What is checked about a node or an edge."""
+
+    EXISTENCE = "existence"
+    ATTRIBUTE = "attribute"
+    TRIPLE = "triple"
+    POTENTIAL = "potential"
+    STRUCTURE = "structure"
+
+
+class Outcome(StrEnum):
+    """What a check ended with. ``insufficient``: looked, cannot tell. ``unavailable``: could not look."""
+
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    INSUFFICIENT = "insufficient"
+    UNAVAILABLE = "unavailable"
+
+
+class Stance(StrEnum):
+    """What one observation says about the thing checked."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    SILENT = "silent"
+
+
+class World(StrEnum):
+    """Whether a source claims to list everything of its kind (``closed``) or only what somebody found."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+
+
+class Tier(StrEnum):
+    """How close a source is to the fact; ``owner`` issues the identifier."""
+
+    OWNER = "owner"
+    CURATED = "curated"
+    COMPUTED = "computed"
+    TEXT = "text"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most trusted tier."""
+        return list(Tier).index(self)
+
+
+class Reason(StrEnum):
+    """Why a verdict is what it is."""
+
+    CONFIRMED = "confirmed"
+    CONFIRMED_BY_DESCENDANT = "confirmed_by_descendant"
+    FORMATTING = "formatting"
+    NOT_FOUND_ELSEWHERE = "not_found_elsewhere"
+
+    ACCESSION_MERGED = "accession_merged"
+    ACCESSION_DEMERGED = "accession_demerged"
+    ACCESSION_DELETED = "accession_deleted"
+    SYMBOL_PREVIOUS = "symbol_previous"
+    SYMBOL_WITHDRAWN = "symbol_withdrawn"
+    SYMBOL_ALIAS = "symbol_alias"
+    TERM_OBSOLETE = "term_obsolete"
+    SECONDARY_ID = "secondary_id"
+    WRONG_NAMESPACE = "wrong_namespace"
+    PATHWAY_RETIRED = "pathway_retired"
+    STRUCTURE_SUPERSEDED = "structure_superseded"
+    UNKNOWN_ID = "unknown_id"
+    MALFORMED_ID = "malformed_id"
+    RESIDUE_MISMATCH = "residue_mismatch"
+    POSITION_OUT_OF_RANGE = "position_out_of_range"
+
+    VALUE_OUTDATED = "value_outdated"
+    VALUE_MISMATCH = "value_mismatch"
+    VALUE_MISSING = "value_missing"
+
+    ENDPOINT_MERGED = "endpoint_merged"
+    ENDPOINT_DELETED = "endpoint_deleted"
+    EDGE_UNSUPPORTED = "edge_unsupported"
+    EDGE_NEGATED = "edge_negated"
+    BELOW_THRESHOLD = "below_threshold"
+    EDGE_MISSING = "edge_missing"
+
+    NOTHING_FOUND = "nothing_found"
+    UNMAPPED_IDENTIFIER = "unmapped_identifier"
+    CONFLICTING_EVIDENCE = "conflicting_evidence"
+
+    REFERENCE_MISSING = "reference_missing"
+    NOT_COVERED = "not_covered"
+
+    ID_ON_TWO_LABELS = "id_on_two_labels"
+    SHARED_NAME = "shared_name"
+    ORPHAN_NODE = "orphan_node"
+    PARALLEL_DUPLICATE = "parallel_duplicate"
+    REVERSED_DUPLICATE = "reversed_duplicate"
+    SELF_LOOP = "self_loop"
+    WRONG_END_LABEL = "wrong_end_label"
+    PARENT_CYCLE = "parent_cycle"
+    MISSING_PROVENANCE = "missing_provenance"
+    SCORE_OUT_OF_RANGE = "score_out_of_range"
+    NUMBER_AS_TEXT = "number_as_text"
+    PLACEHOLDER_VALUE = "placeholder_value"
+    COUNT_MOVED = "count_moved"
+
+
+def _no_control_characters(text: str) -> str:
+    if any(ord(c) < 32 for c in text):
+        raise ValueError("an identifier holds no control characters")
+    return text
+
+
+Identifier = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_no_control_characters)]
+
+
+class Ref(Value):
+    """A node: its label and the identifier that its source database gave it."""
+
+    label: str
+    id: Identifier
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.id}"
+
+
+class Triple(Value):
+    """An edge as a statement: head, relation, tail. Parallel edges state one triple."""
+
+    head: Ref
+    relation: str
+    tail: Ref
+
+    def __str__(self) -> str:
+        return f"{self.head.id} {self.relation} {self.tail.id}"
+
+
+class CheckTask(Value):
+    """One thing to check.
+
+    ``relation`` and ``object`` are set for ``triple`` and ``potential``, ``attribute`` for ``attribute``,
+    and ``rule`` (with the other end, where there is one) for ``structure``.
+    """
+
+    type: CheckType
+    subject: Ref
+    relation: str | None = None
+    object: Ref | None = None
+    attribute: str | None = None
+    rule: str | None = None
+    value: str | None = Field(default=None, description="what the graph says, where it says something")
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that name the same task in every run, whatever the value in the graph."""
+        parts = [self.type, self.subject.label, self.subject.id, self.relation or ""]
+        parts += [self.object.label, self.object.id] if self.object else ["", ""]
+        parts += [self.attribute or "", self.rule or ""]
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        match self.type:
+            case CheckType.ATTRIBUTE:
+                return f"{self.subject}.{self.attribute}"
+            case CheckType.TRIPLE | CheckType.POTENTIAL if self.object:
+                return f"{self.subject.id} {self.relation} {self.object.id}"
+            case CheckType.STRUCTURE if self.object:
+                return f"{self.rule}: {self.subject.id} {self.relation} {self.object.id}"
+            case CheckType.STRUCTURE:
+                return f"{self.rule}: {self.subject}"
+            case _:
+                return str(self.subject)
+
+
+class Evidence(Value):
+    """One observation, with where it was made.
+
+    ``silent`` evidence is an observation too: the source was looked at and said nothing.
+    """
+
+    source: str
+    release: str
+    record: str
+    url: str = ""
+    retrieved_at: datetime
+    stance: Stance
+    world: World
+    tier: Tier
+    reason: Reason | None = Field(default=None, description="what this observation alone would mean")
+    value: str | None = Field(default=None, description="what the source says")
+    quote: str | None = Field(default=None, description="an exact substring of the passage it rests on")
+    score: float | None = None
+    about: str = Field(default="fact", description="fact, head or tail: which part it speaks of")
+    replacements: tuple[str, ...] = Field(default=(), description="ids that the source puts in place of this one")
+    candidates: tuple[str, ...] = Field(default=(), description="ids that a curator may choose from")
+
+
+class Verdict(Value):
+    """The outcome of a check, why, and the evidence it rests on.
+
+    ``missing`` names the deciding sources that could not be looked at, each with the cause.
+    """
+
+    outcome: Outcome
+    reason: Reason
+    confidence: float = Field(ge=0, le=1)
+    evidence: tuple[Evidence, ...] = ()
+    missing: tuple[str, ...] = ()
+    note: str = ""
+
+
+class ChangeKind(StrEnum):
+    """What a proposed change does to the graph. Nothing is ever silently deleted."""
+
+    REPOINT = "repoint"
+    RENAME = "rename"
+    SET_VALUE = "set_value"
+    RETIRE = "retire"
+    ADD_EDGE = "add_edge"
+    REVIEW = "review"
+
+
+class Change(Value):
+    """A proposed repair: ``to`` is the replacement id or value, ``candidates`` are what a curator must choose from."""
+
+    kind: ChangeKind
+    to: str | None = None
+    candidates: tuple[str, ...] = ()
+    because: str = ""
+
+
+class Finding(Value):
+    """A verdict about a task in a run. ``fingerprint`` is the task's, so that two runs can be compared."""
+
+    run: str
+    fingerprint: str
+    task: CheckTask
+    verdict: Verdict
+    change: Change | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """The finding in the flat form that `--format json` prints.
+
+        Returns:
+            Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, reason,
+            confidence, evidence, missing, note, proposed_change.
+        """
+        task, verdict = self.task, self.verdict
+        return {
+            "run": self.run,
+            "fingerprint": self.fingerprint,
+            "type": task.type.value,
+            "subject": task.subject.model_dump(),
+            "relation": task.relation,
+            "object": task.object.model_dump() if task.object else None,
+            "attribute": task.attribute,
+            "rule": task.rule,
+            "value": task.value,
+            "outcome": verdict.outcome.value,
+            "reason": verdict.reason.value,
+            "confidence": verdict.confidence,
+            "evidence": [e.model_dump(mode="json", exclude_none=True) for e in verdict.evidence],
+            "missing": list(verdict.missing),
+            "note": verdict.note,
+            "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
+        }
+
+
+class Tally(Value):
+    """How many tasks of one kind ended alike: every task is counted, also those that make no finding."""
+
+    type: CheckType
+    target: str
+    outcome: Outcome
+    reason: Reason
+    sources: str
+    count: int

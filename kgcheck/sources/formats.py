@@ -1,0 +1,213 @@
+"""Provider formats that need a parser: OBO (obonet) and the UniProt flat file (Biopython). Both give snapshot rows."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kgcheck.errors import InputFormat
+from kgcheck.sources.recipe import ReferenceFile
+
+Row = dict[str, Any]
+Parsed = dict[str, list[Row]]
+"""Rows by table: entity, value, link, covered."""
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_EVIDENCE_TAG = re.compile(r"\s*\{[^}]*\}")
+_FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
+_HEADED_OTHERWISE = ("TRANSLATED_INTO", "HAS_MODIFICATION")
+"""Relations whose heads are not proteins: an entry covers the heads that it names."""
+
+
+def empty() -> Parsed:
+    """No rows yet."""
+    return {"entity": [], "value": [], "link": [], "covered": []}
+
+
+def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
+    """Terms of an OBO file.
+
+    Args:
+        path: The file.
+        recipe: Label or namespaces, the parents that count, the cross-reference that names a replacement.
+
+    Returns:
+        Rows, the release and the date that the header states, each empty where it states none.
+
+    Raises:
+        InputFormat: It is no OBO file.
+    """
+    import obonet
+
+    try:
+        graph = obonet.read_obo(str(path), ignore_obsolete=False)
+    except (ValueError, KeyError, OSError, UnicodeDecodeError) as error:
+        raise InputFormat(f"{path} is not an OBO file: {error}") from error
+    if not len(graph):
+        raise InputFormat(f"{path} holds no OBO term", "it may be empty or truncated")
+    parsed = empty()
+    for identifier, term in graph.nodes(data=True):
+        if "name" in term and identifier.startswith(recipe.prefix):
+            _add_term(parsed, identifier, term, recipe)
+    header = graph.graph
+    return parsed, str(header.get("data-version") or ""), _obo_date(str(header.get("date") or ""))
+
+
+def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: ReferenceFile) -> None:
+    label = recipe.namespaces.get(term.get("namespace", "")) if recipe.namespaces else recipe.label
+    obsolete = term.get("is_obsolete") == "true"
+    successors = list(term.get("replaced_by", []))
+    if obsolete and recipe.successor_xref:
+        successors += _named_xrefs(term.get("xref", []), recipe.successor_xref)
+    name = term["name"].strip()
+    entity = {"id": identifier, "label": label, "name": name, "record": identifier}
+    state = "obsolete" if obsolete else "current"
+    parsed["entity"].append(
+        entity | {"state": state, "successors": successors, "candidates": list(term.get("consider", []))}
+    )
+    for secondary in term.get("alt_id", []):
+        parsed["entity"].append(
+            entity | {"id": secondary, "state": "secondary", "successors": [identifier], "candidates": []}
+        )
+    value = {"id": identifier, "attribute": "name", "record": identifier}
+    parsed["value"].append(value | {"value": name, "status": "current"})
+    for synonym in term.get("synonym", []):
+        if match := _QUOTED.match(synonym):
+            parsed["value"].append(value | {"value": match[1].strip(), "status": "synonym"})
+    if not obsolete:
+        for parent in _parents(term, recipe.parents):
+            parsed["link"].append(
+                {"relation": "HAS_PARENT", "head": identifier, "tail": parent, "negated": False, "record": identifier}
+            )
+        if recipe.topics.get("HAS_PARENT") is False:
+            parsed["covered"].append({"topic": "HAS_PARENT", "id": identifier})
+
+
+def _parents(term: dict[str, Any], relations: tuple[str, ...]) -> Iterator[str]:
+    if "is_a" in relations:
+        yield from term.get("is_a", [])
+    for relationship in term.get("relationship", []):
+        kind, _, target = relationship.partition(" ")
+        if kind in relations:
+            yield target.split()[0]
+
+
+def _named_xrefs(xrefs: list[str], name: str) -> list[str]:
+    return [m[1] for x in xrefs if x.startswith(f"{name}: ") and (m := _QUOTED.search(x))]
+
+
+def _obo_date(text: str) -> str:
+    """``14:05:2015 16:40`` as 2015-05-14."""
+    match = re.match(r"(\d\d):(\d\d):(\d{4})", text)
+    return f"{match[3]}-{match[2]}-{match[1]}" if match else ""
+
+
+def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
+    """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites.
+
+    Args:
+        path: The file.
+        recipe: What the MOD_RES notes are called in PSI-MOD.
+
+    Returns:
+        Rows, the release and the date: the day of the newest entry, for the file states no release.
+
+    Raises:
+        InputFormat: It is no UniProt flat file, or truncated.
+    """
+    from Bio import SwissProt
+
+    parsed = empty()
+    newest = ""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for record in SwissProt.parse(stream):
+                _add_entry(parsed, record, recipe)
+                newest = max(newest, _iso_day(record.annotation_update[0]))
+    except (ValueError, AssertionError, KeyError, IndexError, UnicodeDecodeError) as error:
+        raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
+    if not parsed["entity"]:
+        raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
+    return parsed, f"entries up to {newest}", newest
+
+
+def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
+    accession = record.accessions[0]
+    name = _FULL_NAME.search(record.description)
+    protein_name = _untagged(name[1]) if name else None
+    parsed["entity"].append(
+        {"id": accession, "label": "Protein", "state": "current", "name": protein_name, "record": accession}
+    )
+    for secondary in record.accessions[1:]:
+        parsed["entity"].append(
+            {"id": secondary, "label": "Protein", "state": "merged", "successors": [accession], "record": secondary}
+        )
+    for attribute, value, status in _values(record, protein_name):
+        parsed["value"].append(
+            {"id": accession, "attribute": attribute, "value": value, "status": status, "record": accession}
+        )
+    for relation, head, tail in (*_links(record, accession), *_sites(record, accession, recipe)):
+        parsed["link"].append(
+            {"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession}
+        )
+        if relation in _HEADED_OTHERWISE and relation in recipe.topics:
+            parsed["covered"].append({"topic": relation, "id": head})
+    for topic in recipe.topics:
+        if topic not in _HEADED_OTHERWISE:
+            parsed["covered"].append({"topic": topic, "id": accession})
+
+
+def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, str]]:
+    yield "entry_name", record.entry_name, "current"
+    yield "sequence", record.sequence, "current"
+    yield "length", str(len(record.sequence)), "current"
+    if protein_name:
+        yield "protein_name", protein_name, "current"
+    for taxid in record.taxonomy_id[:1]:
+        yield "taxid", taxid, "current"
+    for gene in record.gene_name:
+        if "Name" in gene:
+            yield "gene_name", _untagged(gene["Name"]), "current"
+        for synonym in gene.get("Synonyms", []):
+            yield "gene_name", _untagged(synonym), "synonym"
+
+
+def _links(record: Any, accession: str) -> Iterator[tuple[str, str, str]]:
+    yield "HAS_SEQUENCE", accession, accession
+    for reference in record.cross_references:
+        match reference[0]:
+            case "PDB":
+                yield "HAS_STRUCTURE", accession, reference[1]
+            case "GO":
+                yield "ASSOCIATED_WITH", accession, reference[1]
+            case "Reactome":
+                yield "ANNOTATED_IN_PATHWAY", accession, reference[1]
+    for gene in record.gene_name:
+        if "Name" in gene:
+            yield "TRANSLATED_INTO", _untagged(gene["Name"]), accession
+    for comment in record.comments:
+        if comment.startswith("INTERACTION: "):
+            for partner in re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", comment):
+                yield "CURATED_INTERACTS_WITH", accession, partner
+
+
+def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple[str, str, str]]:
+    for feature in record.features:
+        note = _untagged(str(feature.qualifiers.get("note", ""))).split(";")[0]
+        known = recipe.modifications.get(note)
+        if feature.type == "MOD_RES" and known:
+            position = int(feature.location.start) + 1
+            site = f"{accession}_{record.sequence[position - 1]}{position}-{known.code}"
+            yield "HAS_MODIFIED_SITE", accession, site
+            yield "HAS_MODIFICATION", site, known.term
+
+
+def _iso_day(text: str) -> str:
+    """``10-FEB-2021`` as 2021-02-10."""
+    return datetime.strptime(text, "%d-%b-%Y").date().isoformat()
+
+
+def _untagged(text: str) -> str:
+    """A name without its evidence tags, ``{ECO:...}``."""
+    return _EVIDENCE_TAG.sub("", text).strip()

@@ -1,0 +1,138 @@
+"""Evidence as values: rows of the evidence tables with the release they come from, and single look-ups."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import duckdb
+
+from kgcheck.checks.signature import Gap
+from kgcheck.graph.schema import Schema
+from kgcheck.model import CheckTask, CheckType, Evidence, Reason
+from kgcheck.settings import Settings
+from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
+from kgcheck.sources.snapshot import Snapshot
+from kgcheck.tables import limits
+
+Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
+
+
+class ReferenceSource(Protocol):
+    """Anything that can be asked about a task: a snapshot now, live services later."""
+
+    def observe(self, task: CheckTask) -> Observed:
+        """What the source says of a task, and which deciding sources could not be looked at."""
+
+
+class SnapshotSource:
+    """Single look-ups in a snapshot, through the joins that serve a whole graph.
+
+    Args:
+        snapshot: Path of the snapshot, or None: then every look-up is a gap.
+        schema: Profile.
+        settings: Limits.
+
+    Raises:
+        SnapshotError: See Snapshot.
+    """
+
+    def __init__(self, snapshot: Path | None, schema: Schema, settings: Settings) -> None:
+        if snapshot:
+            Snapshot(snapshot, schema).close()
+        self._schema = schema
+        self._db = duckdb.connect(config=limits(settings))
+        self._join = EvidenceJoin(self._db, snapshot)
+
+    def observe(self, task: CheckTask) -> Observed:
+        """See ReferenceSource. Structure tasks need no source: they give nothing."""
+        self._join.reset()
+        self._db.execute(
+            "INSERT INTO task VALUES (1, $head, $tail, $value, $items)",
+            {
+                "head": task.subject.id,
+                "tail": task.object.id if task.object else None,
+                "value": task.value,
+                "items": task.value.split("; ") if task.value else [],
+            },
+        ).fetchall()
+        label = self._schema.label(task.subject.label)
+        match task.type:
+            case CheckType.EXISTENCE:
+                self._join.existence(label)
+            case CheckType.ATTRIBUTE:
+                self._join.attribute(label, self._schema.attribute(label.name, task.attribute or ""))
+            case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
+                pattern = self._schema.pattern(label.name, task.relation, task.object.label)
+                self._join.edges(pattern, label, self._schema.label(task.object.label))
+        evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())
+        return evidence, gaps_of(self._db, "SELECT 1 AS task").get(1, ())
+
+    def close(self) -> None:
+        """Close the snapshot."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Evidence, ...]]:
+    """Evidence by task.
+
+    Args:
+        db: A working database with the tables of EvidenceJoin.
+        tasks: A select that gives the column task.
+    """
+    rows = db.execute(
+        f"""
+        SELECT e.task, e.source, r.release, e.record, r.url_template, r.built_at, e.stance, e.world, e.tier, e.reason,
+               e.value, e.score, e.about, e.replacements, e.candidates
+        FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
+        ORDER BY e.task, e.about DESC, e.stance DESC, e.source, e.record
+        """
+    ).fetchall()
+    found: dict[int, list[Evidence]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(_evidence(row[1:]))
+    return {task: tuple(items) for task, items in found.items()}
+
+
+def gaps_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Gap, ...]]:
+    """Gaps by task; see `evidence_of`."""
+    rows = db.execute(
+        f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
+    ).fetchall()
+    found: dict[int, list[Gap]] = {}
+    for task, source, cause in rows:
+        found.setdefault(task, []).append(Gap(source, Reason(cause)))
+    return {task: tuple(gaps) for task, gaps in found.items()}
+
+
+def _evidence(row: Sequence[object]) -> Evidence:
+    source, release, record, template, built_at, stance, world, tier, reason, value, score, about, new, other = row
+    own = source == SCHEMA_SOURCE
+    stamp = built_at.replace(tzinfo=UTC) if isinstance(built_at, datetime) else datetime.now(UTC)
+    return Evidence.model_validate(
+        {
+            "source": source,
+            "release": "graph.toml" if own else release or "",
+            "record": record,
+            "url": str(template or "").replace("{record}", str(record).replace(" ", "%20")),
+            "retrieved_at": stamp.replace(microsecond=0),
+            "stance": stance,
+            "world": world,
+            "tier": tier,
+            "reason": reason,
+            "value": value,
+            "score": score,
+            "about": about,
+            "replacements": new or (),
+            "candidates": other or (),
+        }
+    )

@@ -1,0 +1,70 @@
+"""Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
+
+import tomllib
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.graph.schema import Schema, profile_dir
+from kgcheck.model import Value
+
+
+class Rows(Value):
+    """Rows of one table, selected from the view ``file`` (all columns text)."""
+
+    table: Literal["entity", "value", "link", "covered"]
+    select: str
+
+
+class Modification(Value):
+    """What one MOD_RES note of UniProt is called in PSI-MOD, and its suffix in a site id."""
+
+    code: str
+    term: str
+
+
+class ReferenceFile(Value):
+    """A file of a source. ``topics`` maps each topic to whether the file lists everything of it."""
+
+    glob: str
+    format: Literal["tsv", "obo", "uniprot_flat", "facts"]
+    release: str = Field(default="", description="where the file itself does not state it")
+    released: str = ""
+    topics: dict[str, bool] = {}
+    header: bool = True
+    columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
+    rows: tuple[Rows, ...] = ()
+    label: str | None = Field(default=None, description="obo: the graph label of every term")
+    namespaces: dict[str, str] = Field(default={}, description="obo: graph label by namespace")
+    prefix: str = Field(default="", description="obo: only terms with this prefix")
+    parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
+    successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
+    modifications: dict[str, Modification] = {}
+
+
+class ReferenceRecipe(Value):
+    """The files of one source."""
+
+    source: str
+    name: str
+    licence: str
+    url_template: str = ""
+    after: tuple[str, ...] = Field(default=(), description="sources whose rows this one's selects read")
+    files: tuple[ReferenceFile, ...]
+
+
+def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
+    """The recipes of a profile, a source after those that it reads.
+
+    Raises:
+        ConfigurationError: A recipe is wrong.
+    """
+    folder = profile_dir(schema.profile.name) / "reference"
+    recipes: list[ReferenceRecipe] = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            recipes.append(ReferenceRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))))
+        except (ValidationError, ValueError) as error:
+            raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return sorted(recipes, key=lambda r: (len(r.after), r.source))

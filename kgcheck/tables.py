@@ -1,0 +1,61 @@
+"""DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree, names quoted."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.errors import KgcheckError
+from kgcheck.settings import Settings
+
+
+@contextmanager
+def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB database in a temporary folder, which is removed when the block ends.
+
+    Args:
+        settings: Memory limit and threads.
+
+    Raises:
+        KgcheckError: The disk is full, or the memory limit too small.
+    """
+    with tempfile.TemporaryDirectory(prefix="kgcheck-") as folder:
+        connection = duckdb.connect(str(Path(folder) / "work.duckdb"), config=limits(settings))
+        try:
+            yield connection
+        except duckdb.OutOfMemoryException as error:
+            raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
+        except duckdb.IOException as error:
+            raise KgcheckError(f"cannot write to {folder}: {error}", "free disk space, or set TMPDIR") from error
+        finally:
+            connection.close()
+
+
+def limits(settings: Settings) -> dict[str, str | int | bool]:
+    """DuckDB configuration of these settings."""
+    config: dict[str, str | int | bool] = {"memory_limit": settings.duckdb_memory_limit}
+    if settings.duckdb_threads:
+        config["threads"] = settings.duckdb_threads
+    return config
+
+
+def identifier(name: str) -> str:
+    """A name quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A string quoted for SQL, for the few places that take no parameter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+    """Append Arrow rows to a table, by column name."""
+    connection.register("incoming", rows)
+    try:
+        connection.execute(f"INSERT INTO {identifier(table)} BY NAME SELECT * FROM incoming").fetchall()
+    finally:
+        connection.unregister("incoming")

@@ -1,0 +1,115 @@
+"""Pytest fixtures for tests against a real Neo4j server; a plugin that `tests/conftest.py` loads.
+
+`KGCHECK_TEST_NEO4J_URI`, with `KGCHECK_NEO4J_USER` and `KGCHECK_NEO4J_PASSWORD`, names a server to use in
+place of one started here. Under pytest-xdist each worker starts a server of its own: 6 s and 0.5 GB each.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import neo4j
+import pytest
+
+from tests.support.neo4j_server import USER, Neo4jServer, Neo4jUnavailable, jars, java
+
+_BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class Neo4jTarget:
+    """A server to test against."""
+
+    uri: str
+    user: str
+    password: str = field(repr=False)
+    http: str | None = None
+    """Where it answers HTTP; None for a server that was not started here."""
+    erasable: bool = True
+    """False for a server that already held something when the tests began."""
+
+    @property
+    def auth(self) -> tuple[str, str]:
+        """What a driver takes as `auth`."""
+        return self.user, self.password
+
+    def driver(self) -> neo4j.Driver:
+        """A new driver; the caller closes it."""
+        return neo4j.GraphDatabase.driver(self.uri, auth=self.auth)
+
+
+@pytest.fixture(scope="session")
+def neo4j_jars() -> Path:
+    """The jars of the server, for tests that start their own; skips where they cannot be had."""
+    try:
+        java()
+        return jars()
+    except Neo4jUnavailable as error:
+        _give_up(str(error))
+
+
+@pytest.fixture(scope="session")
+def neo4j_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Neo4jTarget]:
+    """A server with authentication on, shared by the session; what it holds is whatever tests left there."""
+    uri = os.environ.get("KGCHECK_TEST_NEO4J_URI")
+    if uri:
+        yield _external(uri)
+        return
+    request.getfixturevalue("neo4j_jars")
+    password = secrets.token_urlsafe()
+    with Neo4jServer(tmp_path_factory.mktemp("neo4j"), password) as server:
+        yield Neo4jTarget(server.uri, USER, password, http=server.http)
+
+
+@pytest.fixture
+def clean_neo4j(neo4j_server: Neo4jTarget) -> Iterator[Neo4jTarget]:
+    """The shared server, emptied: no nodes, no constraints, and only the token lookup indexes."""
+    if not neo4j_server.erasable:
+        pytest.fail(f"{neo4j_server.uri} was not empty when the tests began: not erasing it")
+    with neo4j_server.driver() as driver:
+        erase(driver)
+        yield neo4j_server
+        if neo4j_server.http is None:
+            # A server that outlives the session must be empty, or the next session would not touch it.
+            erase(driver)
+
+
+def erase(driver: neo4j.Driver) -> None:
+    """Remove everything from the database, in batches that fit a small heap."""
+    # Constraints first: an index that belongs to one can't be dropped by itself.
+    for kind in ("CONSTRAINT", "INDEX"):
+        found, _, _ = driver.execute_query(f"SHOW {kind} YIELD name, type")
+        for name in (record["name"] for record in found if record["type"] != "LOOKUP"):
+            driver.execute_query(f"DROP {kind} `{name.replace('`', '``')}`")
+    deleted = 1
+    while deleted:
+        found, _, _ = driver.execute_query(
+            "MATCH (n) WITH n LIMIT $batch DETACH DELETE n RETURN count(n) AS deleted", {"batch": _BATCH}
+        )
+        deleted = found[0]["deleted"]
+
+
+def _external(uri: str) -> Neo4jTarget:
+    if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
+        pytest.fail(
+            "KGCHECK_TEST_NEO4J_URI names one server, which several workers would erase for each other"
+        )
+    user = os.environ.get("KGCHECK_NEO4J_USER", USER)
+    target = Neo4jTarget(uri, user, os.environ.get("KGCHECK_NEO4J_PASSWORD", ""))
+    with target.driver() as driver:
+        found, _, _ = driver.execute_query("MATCH (n) RETURN count(n) AS nodes")
+    return Neo4jTarget(uri, user, target.password, erasable=found[0]["nodes"] == 0)
+
+
+def _give_up(reason: str) -> NoReturn:
+    """Skip on a machine without Neo4j, but not in CI, where a skip would pass unseen."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
