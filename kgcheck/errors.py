@@ -65,7 +65,7 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         names = sorted(set(known))
-        near = get_close_matches(name, names, n=3, cutoff=0.5) or _fold_matches(name, names)
+        near = nearest(name, names)
         if not hint and near:
             hint = f"did you mean {' or '.join(near)}?"
         elif not hint and names and len(names) <= 30:
@@ -145,6 +145,7 @@ class MissingExtra(KgcheckError):
         super().__init__(f"{what} needs the extra '{extra}'", f"pip install 'kgcheck[{extra}]'")
 
 
-def _fold_matches(name: str, known: list[str]) -> list[str]:
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """At most three of the known names that look like `name`, the nearest first, whatever their case."""
     folded = {k.casefold(): k for k in known}
-    return [folded[m] for m in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    return [folded[m] for m in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)]

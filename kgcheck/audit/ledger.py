@@ -90,6 +90,7 @@ class Run(Value):
     profile: str
     reference: str | None = None
     releases: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     options: dict[str, Any] = Field(default_factory=dict)
     nodes: dict[str, int] = Field(default_factory=dict)
     edges: dict[str, int] = Field(default_factory=dict)

@@ -37,8 +37,9 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
             return Change(kind=ChangeKind.ADD_EDGE, because=because)
         case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_MERGED:
             confirmed = any(e.stance is Stance.SUPPORTS and e.about == "fact" for e in verdict.evidence)
-            kind = ChangeKind.REPOINT if confirmed else ChangeKind.REVIEW
-            return Change(kind=kind, to=", ".join(replacements), because=f"{because}; {verdict.note}")
+            if confirmed and len(replacements) == 1:
+                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=f"{because}; {verdict.note}")
+            return Change(kind=ChangeKind.REVIEW, candidates=replacements, because=f"{because}; {verdict.note}")
         case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
             return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
         case CheckType.TRIPLE:

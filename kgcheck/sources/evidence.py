@@ -61,7 +61,7 @@ class EvidenceJoin:
             r"""
             CREATE TEMP MACRO folded(x) AS regexp_replace(lower(nfc_normalize(trim(x))), '\s+', ' ', 'g');
             CREATE TEMP MACRO told(state, detail, name, successors) AS concat_ws('; ',
-                state, nullif(detail, ''), CASE WHEN state = 'current' THEN name END,
+                state, CASE WHEN lower(detail) NOT IN (state, '') THEN detail END, CASE WHEN state = 'current' THEN name END,
                 CASE WHEN len(successors) > 0 THEN 'now ' || array_to_string(successors, ', ') END)
             """
         ).fetchall()
@@ -235,8 +235,8 @@ class EvidenceJoin:
             f"""
             CREATE OR REPLACE TEMP TABLE ends AS
             SELECT t.task, t.head, t.tail,
-                   CASE WHEN len(h.successors) = 1 AND h.state <> 'current' THEN h.successors[1] ELSE {_base(head, "t.head")} END AS head_now,
-                   CASE WHEN len(l.successors) = 1 AND l.state <> 'current' THEN l.successors[1] ELSE {_base(tail, "t.tail")} END AS tail_now
+                   CASE WHEN len(h.successors) > 0 AND h.state <> 'current' THEN h.successors[1] ELSE {_key(head, "t.head")} END AS head_now,
+                   CASE WHEN len(l.successors) > 0 AND l.state <> 'current' THEN l.successors[1] ELSE {_key(tail, "t.tail")} END AS tail_now
             FROM task t
             LEFT JOIN ref.lifecycle h ON h.source = {_authority(head)} AND h.id = {_base(head, "t.head")}
             LEFT JOIN ref.lifecycle l ON l.source = {_authority(tail)} AND l.id = {_base(tail, "t.tail")}
@@ -247,7 +247,7 @@ class EvidenceJoin:
                 f"""
                 INSERT INTO evidence BY NAME
                 SELECT e.task, l.source, l.release_id, l.record, 'contradicts' AS stance, 'closed' AS world,
-                       'owner' AS tier, CASE WHEN len(l.successors) = 1 THEN $merged ELSE $gone END AS reason,
+                       'owner' AS tier, CASE WHEN len(l.successors) > 0 THEN $merged ELSE $gone END AS reason,
                        told(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
                        l.successors AS replacements, l.candidates
                 FROM ends e JOIN ref.lifecycle l
@@ -422,6 +422,11 @@ def _base(label: Label, column: str) -> str:
     """SQL for the id under which the authority files the id in a column; see Label.base_id."""
     base = f"split_part({column}, '_', 1)" if label.authority.site else column
     return f"split_part({base}, '-', 1)" if label.authority.isoforms else base
+
+
+def _key(label: Label, column: str) -> str:
+    """SQL for the id under which links name an end: a site by its own id, an isoform by its entry."""
+    return column if label.authority.site else _base(label, column)
 
 
 def _authority(label: Label) -> str:

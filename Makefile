@@ -1,0 +1,57 @@
+# A machine needs Python 3.11 or newer, pip and make; the Neo4j tests also Java 17 and Maven, the browser tests Chromium.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/pytest
+# Two workers start a Neo4j server each.
+WORKERS ?= 2
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint format neo4j lock bench clean
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with the pinned packages and kgcheck itself, editable
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## Load, audit and report a small graph of real facts
+	$(BIN)/kgcheck demo
+
+test: setup ## Run the tests with coverage, all but the slow ones
+	$(PYTEST) -n $(WORKERS) -m "not slow" --cov $(ARGS)
+
+test-slow: setup ## Run the slow tests
+	$(PYTEST) -m slow $(ARGS)
+
+lint: setup ## Check style, format, types and the layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## Format the code and fix what ruff can
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PASSWORD to protect it
+	$(BIN)/python -m tests.support.neo4j_server --home .kgcheck/neo4j $(ARGS)
+
+lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
+	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra py2neo --group dev -c requirements/run.txt -o requirements/dev.txt
+
+bench: setup ## Measure; see benchmarks/
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## Remove .venv, caches and build results; .kgcheck, with its ledger, stays
+	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""``python -m kgcheck``."""
+
+from kgcheck.cli.main import main
+
+main()

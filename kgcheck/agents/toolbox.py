@@ -1,0 +1,174 @@
+"""The typed tools of the team. Every brain uses the same ones; their arguments are checked before anything runs.
+
+A tool reads; none writes. Results are values of the model, so that a verdict rests on them and not on anybody's words.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from kgcheck.agents.transcript import Role
+from kgcheck.checks.signature import Gap
+from kgcheck.errors import UnknownName, UsageError, nearest
+from kgcheck.graph.schema import Schema
+from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
+from kgcheck.sources.observe import ReferenceSource
+
+_NEIGHBOUR_LIMIT = 100
+_NAME_LIMIT = 5
+
+
+class NodeArguments(Value):
+    """A node by label and id."""
+
+    label: str
+    id: str
+
+
+class NodeResult(Value):
+    """Whether the graph has the node, and its properties."""
+
+    found: bool
+    properties: dict[str, Any] = {}
+
+
+class NameArguments(Value):
+    """A name that nodes of a label may carry."""
+
+    label: str
+    name: str
+
+
+class IdsResult(Value):
+    """Ids of nodes, in order."""
+
+    ids: tuple[str, ...]
+
+
+class EdgeArguments(Value):
+    """A triple by the labels and ids of its ends."""
+
+    head: Ref
+    relation: str
+    tail: Ref
+
+
+class EdgesResult(Value):
+    """Properties of every parallel edge that states the triple."""
+
+    edges: tuple[dict[str, Any], ...]
+
+
+class NeighbourArguments(Value):
+    """One step from a node along a relation, outwards or inwards, to nodes of a label."""
+
+    node: Ref
+    relation: str
+    direction: Direction
+    label: str
+
+
+class ReferenceArguments(Value):
+    """A task to look up in the reference sources."""
+
+    task: CheckTask
+
+
+class ReferenceResult(Value):
+    """What the sources say, and which could not be asked."""
+
+    evidence: tuple[Evidence, ...]
+    gaps: tuple[Gap, ...]
+
+
+class Tool(NamedTuple):
+    """A tool: who may use it, what it takes, what it does."""
+
+    name: str
+    role: Role
+    purpose: str
+    arguments: type[BaseModel]
+    run: Callable[[Any], BaseModel]
+
+
+class Toolbox:
+    """The tools over one graph and its reference sources.
+
+    Args:
+        store: The graph.
+        source: The reference sources.
+    """
+
+    def __init__(self, store: GraphStore, source: ReferenceSource) -> None:
+        self.schema: Schema = store.schema
+        self._store = store
+        self._source = source
+        kg, validation = Role.KG, Role.VALIDATION
+        self._tools = {
+            tool.name: tool
+            for tool in (
+                Tool("kg_node", kg, "a node of the graph with its properties", NodeArguments, self._node),
+                Tool("kg_ids_by_name", kg, "ids of the nodes that carry a name", NameArguments, self._ids_by_name),
+                Tool("kg_similar_ids", kg, "ids that look like one that does not exist", NodeArguments, self._similar_ids),
+                Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
+                Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
+                Tool("reference_look_up", validation, "what the sources say of a task", ReferenceArguments, self._look_up),
+            )
+        }
+
+    def tools(self, role: Role) -> list[Tool]:
+        """The tools that a role may use."""
+        return [tool for tool in self._tools.values() if tool.role is role]
+
+    def call(self, role: Role, name: str, arguments: dict[str, Any]) -> BaseModel:
+        """Use a tool.
+
+        Args:
+            role: Who uses it.
+            name: The tool.
+            arguments: Checked against the tool's model before it runs.
+
+        Returns:
+            The tool's typed result.
+
+        Raises:
+            UnknownName: The role has no such tool.
+            UsageError: The arguments do not fit.
+        """
+        allowed = {tool.name: tool for tool in self.tools(role)}
+        if name not in allowed:
+            raise UnknownName(f"tool of the {role.value}", name, allowed)
+        try:
+            checked = allowed[name].arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise UsageError(f"arguments of {name} do not fit: {error}") from error
+        return allowed[name].run(checked)
+
+    def _node(self, asked: NodeArguments) -> NodeResult:
+        properties = self._store.node(self.schema.ref(asked.label, asked.id))
+        return NodeResult(found=properties is not None, properties=properties or {})
+
+    def _ids_by_name(self, asked: NameArguments) -> IdsResult:
+        return IdsResult(ids=tuple(self._store.ids_named(self.schema.label(asked.label), asked.name, _NAME_LIMIT)))
+
+    def _similar_ids(self, asked: NodeArguments) -> IdsResult:
+        tables = self._store.scan_nodes(self.schema.label(asked.label))
+        ids = [str(i) for table in tables for i in table.column("id").to_pylist()]
+        return IdsResult(ids=tuple(nearest(asked.id, ids)))
+
+    def _edges(self, asked: EdgeArguments) -> EdgesResult:
+        self.schema.pattern(asked.head.label, asked.relation, asked.tail.label)
+        triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
+        return EdgesResult(edges=tuple(self._store.edges(triple)))
+
+    def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
+        ends = (asked.node.label, asked.label)
+        head, tail = ends if asked.direction == "out" else reversed(ends)
+        pattern = self.schema.pattern(head, asked.relation, tail)
+        return IdsResult(ids=tuple(self._store.neighbours(asked.node, pattern, asked.direction, _NEIGHBOUR_LIMIT)))
+
+    def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:
+        evidence, gaps = self._source.observe(asked.task)
+        return ReferenceResult(evidence=evidence, gaps=gaps)

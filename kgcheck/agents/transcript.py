@@ -1,0 +1,60 @@
+"""What a team did, event by event; enough to run it again."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from kgcheck.model import Value
+
+
+class Role(StrEnum):
+    """Who acts."""
+
+    LEADER = "leader"
+    KG = "kg agent"
+    VALIDATION = "validation agent"
+
+
+class Stage(StrEnum):
+    """Where a check stands."""
+
+    PLAN = "plan"
+    KG_QUERY = "kg query"
+    VALIDATION = "validation"
+    CONCLUSION = "conclusion"
+    DONE = "done"
+
+
+class Event(Value):
+    """One thing that happened: a message, or a tool call with its result."""
+
+    at: datetime
+    stage: Stage
+    role: Role
+    text: str = ""
+    tool: str | None = None
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: dict[str, Any] | None = None
+
+
+class Transcript:
+    """The events of one check, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def say(self, stage: Stage, role: Role, text: str) -> None:
+        """Add a message."""
+        self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, text=text))
+
+    def used(self, stage: Stage, role: Role, tool: str, arguments: dict[str, Any], result: dict[str, Any]) -> None:
+        """Add a tool call."""
+        self.events.append(
+            Event(at=datetime.now(UTC), stage=stage, role=role, tool=tool, arguments=arguments, result=result)
+        )
+
+    def as_jsonl(self) -> str:
+        """One JSON object a line."""
+        return "".join(f"{event.model_dump_json(exclude_none=True)}\n" for event in self.events)

@@ -1,0 +1,1 @@
+"""The command line: the only place where stores, snapshots and the ledger are put together."""

@@ -1,0 +1,70 @@
+"""What people see: progress and notes on stderr; stdout is for results."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as RichBar
+
+from kgcheck.progress import Step
+
+_PIPE_WIDTH = 180
+
+
+def errors() -> Console:
+    """The console of stderr."""
+    return Console(stderr=True, highlight=False)
+
+
+def results() -> Console:
+    """The console of stdout; what goes into a pipe or a file has room for long lines."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+class RichProgress:
+    """Shows every step as a bar on stderr; on no terminal, one line a step."""
+
+    def __init__(self) -> None:
+        self._console = errors()
+
+    @contextmanager
+    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+        """See kgcheck.progress.Progress."""
+        if not self._console.is_terminal:
+            self._console.print(f"{description} ...", soft_wrap=True)
+            yield _Quiet()
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        with RichBar(*columns, console=self._console) as bar:
+            yield _Shown(bar, description, total)
+
+
+class _Shown:
+    def __init__(self, bar: RichBar, description: str, total: int | None) -> None:
+        self._bar = bar
+        self._task = bar.add_task(description, total=total)
+
+    def advance(self, amount: int = 1) -> None:
+        """See kgcheck.progress.Step."""
+        self._bar.advance(self._task, amount)
+
+
+class _Quiet:
+    def advance(self, amount: int = 1) -> None:
+        """Nothing to move."""

@@ -1,0 +1,65 @@
+"""``kgcheck demo``: the main job on a small graph of real facts."""
+
+from pathlib import Path
+
+import click
+
+_EVERYTHING = 1_000
+"""More findings than the demo has."""
+
+
+@click.command("demo")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("kgcheck-demo"),
+    show_default=True,
+    help="Folder for the graph, the snapshot, the ledger and the reports; what an earlier demo left there is replaced.",
+)
+@click.option("--store", help="Load the graph here instead, e.g. into an empty Neo4j; the environment is not asked.")
+@click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings.")
+def command(out: Path, store: str | None, limit: int | None) -> None:
+    """Load a small graph of real facts, audit it against pinned references, and write an HTML and a Markdown report.
+
+    Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
+    """
+    from kgcheck.audit.ledger import Ledger
+    from kgcheck.audit.plan import AuditOptions
+    from kgcheck.audit.run import Audit
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.show import show_run, write
+    from kgcheck.graph.load import load_directory
+    from kgcheck.graph.open import open_store
+    from kgcheck.graph.schema import load_schema, profile_dir
+    from kgcheck.report.render import render
+    from kgcheck.settings import Settings
+    from kgcheck.sources.build import build_snapshot
+
+    settings, schema, progress = Settings(home=out), load_schema(), RichProgress()
+    demo = profile_dir(schema.profile.name) / "demo"
+    target, snapshot = store or str(out / "graph.lbdb"), out / "reference.duckdb"
+    console = errors()
+    for name in ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"):
+        (out / name).unlink(missing_ok=True)
+
+    def told(step: str) -> None:
+        console.print(f"$ {step}", style="bold", soft_wrap=True)
+
+    told(f"kgcheck load {demo / 'import'} --store {target}")
+    with open_store(target, schema, settings, create=True) as opened:
+        summary = load_directory(
+            demo / "import", opened, settings, quarantine=out / "quarantine.jsonl", progress=progress
+        )
+    console.print(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
+    told(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
+    build_snapshot(demo / "reference", snapshot, schema, settings, progress=progress)
+    told(f"kgcheck audit --store {target} --reference {snapshot} --ledger {settings.ledger}")
+    with Ledger(settings.ledger) as ledger, open_store(target, schema, settings) as opened:
+        run = Audit(opened, snapshot, ledger, settings, progress).start(AuditOptions())
+        show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
+        for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
+            write(out / name, render(ledger, run, format_))
+            click.echo(f"report: {(out / name).resolve()}")
+    finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
+    console.print(f"next: open the HTML report, or {finding}", soft_wrap=True, markup=False)
+

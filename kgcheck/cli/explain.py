@@ -1,0 +1,27 @@
+"""``kgcheck explain``: one finding with all its evidence."""
+
+import json
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import ledger_option
+
+
+@click.command("explain")
+@click.argument("finding")
+@ledger_option()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def command(finding: str, ledger: Path | None, format_: str) -> None:
+    """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
+    from kgcheck.audit.ledger import Ledger
+    from kgcheck.cli.console import results
+    from kgcheck.report.tables import explain_finding
+    from kgcheck.settings import Settings
+
+    with Ledger(ledger or Settings().ledger) as kept:
+        found = kept.finding(finding)
+    if format_ == "json":
+        click.echo(json.dumps(found.as_row(), indent=2))
+    else:
+        results().print(explain_finding(found))

@@ -1,0 +1,103 @@
+"""The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
+
+import importlib
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+
+from kgcheck import __version__
+from kgcheck.errors import EXIT_USAGE, KgcheckError
+
+_COMMANDS = {
+    "load": ("kgcheck.cli.load", "Load an import directory into a graph store."),
+    "reference": ("kgcheck.cli.reference", "Build and show reference snapshots."),
+    "audit": ("kgcheck.cli.audit", "Check a graph against a reference snapshot."),
+    "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
+    "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
+    "report": ("kgcheck.cli.report", "Show the findings of a run again."),
+    "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
+}
+
+
+class _Commands(click.Group):
+    """Commands by name, imported late: `kgcheck --help` must not wait for a database driver."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names, in the order of use."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kgcheck")
+def cli() -> None:
+    """Tests for biomedical knowledge graphs, where every verdict carries evidence.
+
+    Exit codes: 0 clean, 1 findings at or over the threshold, 2 usage or configuration,
+    3 incomplete because a source was unavailable.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: Without the program's name.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        result = cli.main(arguments, prog_name="kgcheck", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except KgcheckError as error:
+        _say(error.message, error.hint)
+        return error.exit_code
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted", "kgcheck audit --resume goes on with a run that was cut off")
+        return EXIT_USAGE
+    except BrokenPipeError:
+        # The reader of a pipe has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return EXIT_USAGE
+    except Exception as error:
+        _say(f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}")
+        return EXIT_USAGE
+
+
+def _say(message: str, hint: str) -> None:
+    click.echo(f"kgcheck: {message}", err=True)
+    if hint:
+        click.echo(f"  {hint}", err=True)
+
+
+def _crash_file() -> Path:
+    with tempfile.NamedTemporaryFile("w", prefix="kgcheck-crash-", suffix=".txt", delete=False) as file:
+        traceback.print_exc(file=file)
+    return Path(file.name)

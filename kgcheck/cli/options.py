@@ -1,0 +1,64 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DEFAULT_STORE = ".kgcheck/graph.lbdb"
+FORMATS = ("table", "json", "jsonl", "markdown", "html")
+
+
+def store_option() -> Decorator:
+    """``--store``."""
+    return click.option(
+        "--store",
+        envvar="KGCHECK_STORE",
+        default=DEFAULT_STORE,
+        show_default=True,
+        help="A path (embedded), or bolt:// or neo4j:// (Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
+    )
+
+
+def profile_option() -> Decorator:
+    """``--profile``."""
+    return click.option("--profile", default="ckg", show_default=True, help="Kind of graph: a folder under loaders/.")
+
+
+def reference_option() -> Decorator:
+    """``--reference``."""
+    return click.option(
+        "--reference",
+        envvar="KGCHECK_REFERENCE",
+        type=click.Path(path_type=Path),
+        help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
+    )
+
+
+def ledger_option() -> Decorator:
+    """``--ledger``."""
+    return click.option(
+        "--ledger", type=click.Path(path_type=Path), help="SQLite file with the runs [default: .kgcheck/ledger.sqlite]"
+    )
+
+
+def format_options(default: str = "table") -> Decorator:
+    """``--format`` and ``--output``."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.option(
+            "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout."
+        )(function)
+        return click.option(
+            "--format", "format_", type=click.Choice(FORMATS), default=default, show_default=True, help="Form of the result."
+        )(function)
+
+    return add
+
+
+def limit_option() -> Decorator:
+    """``--limit``."""
+    return click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all.")

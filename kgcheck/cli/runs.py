@@ -1,0 +1,26 @@
+"""``kgcheck runs``: what the ledger holds."""
+
+import json
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import ledger_option
+
+
+@click.command("runs")
+@ledger_option()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def command(ledger: Path | None, format_: str) -> None:
+    """List the runs in the ledger, newest first."""
+    from kgcheck.audit.ledger import Ledger
+    from kgcheck.cli.console import results
+    from kgcheck.report.tables import run_table
+    from kgcheck.settings import Settings
+
+    with Ledger(ledger or Settings().ledger) as kept:
+        runs = [(run, kept.tallies(run)) for run in kept.runs()]
+    if format_ == "json":
+        click.echo(json.dumps([r.model_dump(mode="json") for r, _ in runs], indent=2))
+    else:
+        results().print(run_table(runs))

@@ -1,0 +1,73 @@
+"""Shows a run in the form that was asked for, and gives its exit code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.cli.console import errors, results
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, InputError
+from kgcheck.model import Outcome, Tally
+from kgcheck.report.render import render
+from kgcheck.report.tables import findings_table, summary_lines
+
+TABLE_LIMIT = 50
+"""Findings that a terminal shows unless more are asked for."""
+
+
+def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit: int | None) -> None:
+    """Write a run to stdout or a file.
+
+    Args:
+        ledger: Where it is.
+        run: The run.
+        format_: table, json, jsonl, markdown or html.
+        output: A file; stdout if None.
+        limit: At most so many findings.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    if format_ == "table" and output is None:
+        shown = list(ledger.findings(run, limit=TABLE_LIMIT if limit is None else limit))
+        results().print(findings_table(shown))
+    else:
+        text = render(ledger, run, format_, limit)
+        if output is None:
+            click.echo(text, nl=not text.endswith("\n"))
+        else:
+            write(output, text)
+    console = errors()
+    for line in summary_lines(run, ledger.tallies(run)):
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a report.
+
+    Args:
+        path: The file; its folder is made.
+        text: What goes in.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", "name another file with --output") from error
+
+
+def exit_code(tallies: Sequence[Tally], fail_on: str) -> int:
+    """1 for findings at or over the threshold, else 3 if anything could not be looked at, else 0."""
+    outcomes = {t.outcome for t in tallies}
+    failing = {
+        "refuted": {Outcome.REFUTED},
+        "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT},
+        "never": set(),
+    }[fail_on]
+    if outcomes & failing:
+        return EXIT_FINDINGS
+    return EXIT_INCOMPLETE if Outcome.UNAVAILABLE in outcomes else EXIT_CLEAN

@@ -1,0 +1,185 @@
+"""Tables for the terminal (rich)."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kgcheck.agents.transcript import Transcript
+from kgcheck.audit.ledger import Run
+from kgcheck.graph.load import LoadSummary
+from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally
+from kgcheck.sources.snapshot import SourceRelease
+
+_SHOWN_RESULT = 300
+_COLOURS = {
+    Outcome.REFUTED: "red",
+    Outcome.INSUFFICIENT: "yellow",
+    Outcome.UNAVAILABLE: "magenta",
+    Outcome.SUPPORTED: "green",
+}
+
+
+def load_table(summary: LoadSummary) -> Table:
+    """Rows read, loaded, changed, unchanged and quarantined, by label and pattern."""
+    table = Table("label or relation", *("read", "loaded", "changed", "unchanged", "quarantined"), box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    totals: dict[str, Counter[str]] = {}
+    for file in summary.files:
+        counts = totals.setdefault(file.target, Counter())
+        counts.update(
+            read=file.read,
+            loaded=file.loaded,
+            changed=file.changed,
+            unchanged=file.unchanged,
+            quarantined=sum(file.quarantined.values()),
+        )
+    everything: Counter[str] = sum(totals.values(), Counter())
+    for name, counts in [*totals.items(), ("all", everything)]:
+        table.add_row(name, *(f"{counts[c]:,}" for c in ("read", "loaded", "changed", "unchanged", "quarantined")))
+    return table
+
+
+def release_table(releases: Iterable[SourceRelease]) -> Table:
+    """Releases of a snapshot."""
+    table = Table("source", "release", "date", "rows", "licence", "file", "sha256", box=None)
+    for r in releases:
+        rows = ", ".join(f"{n:,} {name}" for name, n in r.rows.items())
+        cells = (r.source, r.release, r.released, rows, r.licence, r.file, r.sha256[:12])
+        table.add_row(*(Text(c) for c in cells))
+    return table
+
+
+def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
+    """Runs with their counts by outcome."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "started", "store", *(o.value for o in Outcome), "state"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("run", "started"))
+    for run, tallies in runs:
+        counts = outcomes(tallies)
+        cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[o]:,}" for o in Outcome)]
+        table.add_row(*(Text(c) for c in cells), "finished" if run.finished else "cut off: --resume")
+    return table
+
+
+def findings_table(findings: Iterable[Finding]) -> Table:
+    """Findings with the first piece of evidence that decides each."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("finding", "outcome", "reason"):
+        table.add_column(name, no_wrap=True)
+    for name in ("what", "evidence", "proposal"):
+        table.add_column(name, overflow="fold")
+    for f in findings:
+        colour = _COLOURS[f.verdict.outcome]
+        table.add_row(
+            Text(f.fingerprint[:8]),
+            Text(f.verdict.outcome.value, style=colour),
+            Text(f.verdict.reason.value),
+            Text(_what(f)),
+            Text("; ".join(told(e) for e in deciding(f)[:1])),
+            Text(proposal(f.change)),
+        )
+    return table
+
+
+def explain_finding(finding: Finding) -> RenderableType:
+    """One finding with all its evidence."""
+    verdict = finding.verdict
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in (
+        ("finding", f"{finding.fingerprint} in run {finding.run}"),
+        ("checked", f"{finding.task.type.value}: {finding.task}"),
+        ("graph says", finding.task.value or ""),
+        ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
+        ("note", verdict.note),
+        ("not looked at", ", ".join(verdict.missing)),
+        ("proposal", proposal(finding.change)),
+    ):
+        if value:
+            facts.add_row(Text(name, style="bold"), Text(value))
+    evidence = Table("stance", "about", "source", "release", "record", "says", "retrieved", "url", box=None, pad_edge=False)
+    for column in evidence.columns:
+        column.overflow = "fold"
+    for e in verdict.evidence:
+        cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
+        says = " ".join(x for x in (e.value or "", f"score {e.score}" if e.score is not None else "", e.quote or "") if x)
+        evidence.add_row(*(Text(c) for c in (*cells, says, f"{e.retrieved_at:%Y-%m-%d}", e.url)))
+    return Group(facts, Text(), evidence)
+
+
+def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
+    """How a run ended, in a few lines."""
+    counts = outcomes(tallies)
+    total = sum(counts.values())
+    state = "" if run.finished else " (cut off: go on with --resume)"
+    lines = [f"run {run.id}{state}: {total:,} checked: " + ", ".join(f"{counts[o]:,} {o.value}" for o in Outcome)]
+    lines += [f"  warning: {text}" for text in run.warnings]
+    missing = Counter[str]()
+    for t in tallies:
+        if t.outcome is Outcome.UNAVAILABLE:
+            missing[f"{t.target}: {t.sources}"] += t.count
+    lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(12)]
+    if len(missing) > 12:
+        lines.append(f"  and {len(missing) - 12} more kinds: kgcheck report {run.id} --format markdown")
+    return lines
+
+
+def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:
+    """Tasks by outcome."""
+    counts = Counter[Outcome]()
+    for t in tallies:
+        counts[t.outcome] += t.count
+    return counts
+
+
+def deciding(finding: Finding) -> list[Evidence]:
+    """The evidence of a finding, what speaks against the graph first, then what speaks, then silence."""
+    order = {Stance.CONTRADICTS: 0, Stance.SUPPORTS: 1, Stance.SILENT: 2}
+    return sorted(finding.verdict.evidence, key=lambda e: (order[e.stance], e.tier.rank, e.source))
+
+
+def told(e: Evidence) -> str:
+    """One observation in a few words: source, release, record and what it says."""
+    said = f": {e.value}" if e.value else ""
+    score = f" (score {e.score:g})" if e.score is not None else ""
+    return f"{e.source} {e.release} {e.record}{said}{score}"
+
+
+def proposal(change: Change | None) -> str:
+    """A proposed change in a few words."""
+    if change is None:
+        return ""
+    match change.kind:
+        case ChangeKind.REPOINT:
+            return f"re-point to {change.to}"
+        case ChangeKind.SET_VALUE:
+            return f"set to {change.to!r}"
+        case ChangeKind.ADD_EDGE:
+            return "add the edge"
+        case ChangeKind.REVIEW if change.candidates:
+            return f"choose from {', '.join(change.candidates)}"
+        case _:
+            return change.kind.value
+
+
+def _what(f: Finding) -> str:
+    value = f" = {f.task.value!r}" if f.task.attribute and f.task.value else ""
+    return f"{f.task}{value}"
+
+
+def transcript_lines(transcript: Transcript) -> list[str]:
+    """What each agent did, a line an event."""
+    lines = []
+    for event in transcript.events:
+        did = event.text or f"{event.tool} {json.dumps(event.arguments)} -> {_short(event.result)}"
+        lines.append(f"[{event.stage.value}] {event.role.value}: {did}")
+    return lines
+
+
+def _short(result: dict[str, object] | None) -> str:
+    text = json.dumps(result)
+    return text if len(text) <= _SHOWN_RESULT else text[:_SHOWN_RESULT] + " ..."
