@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest
-# Two workers start a Neo4j server each.
+# Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures.
 WORKERS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
@@ -27,7 +27,7 @@ demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests with coverage, all but the slow ones
-	$(PYTEST) -n $(WORKERS) -m "not slow" --cov $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow" --cov $(ARGS)
 
 test-slow: setup ## Run the slow tests
 	$(PYTEST) -m slow $(ARGS)

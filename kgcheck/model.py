@@ -182,7 +182,7 @@ class CheckTask(Value):
             case CheckType.TRIPLE | CheckType.POTENTIAL if self.object:
                 return f"{self.subject.id} {self.relation} {self.object.id}"
             case CheckType.STRUCTURE if self.object:
-                return f"{self.rule}: {self.subject.id} {self.relation} {self.object.id}"
+                return f"{self.rule}: {' '.join(filter(None, (self.subject.id, self.relation, self.object.id)))}"
             case CheckType.STRUCTURE:
                 return f"{self.rule}: {self.subject}"
             case _:

@@ -19,24 +19,40 @@ def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     Args:
         settings: Memory limit and threads.
 
+    Yields:
+        An open connection.
+
     Raises:
         KgcheckError: The disk is full, or the memory limit too small.
     """
-    with tempfile.TemporaryDirectory(prefix="kgcheck-") as folder:
-        connection = duckdb.connect(str(Path(folder) / "work.duckdb"), config=limits(settings))
+    with _temporary_folder() as folder:
         try:
-            yield connection
+            with duckdb.connect(str(Path(folder) / "work.duckdb"), config=limits(settings)) as connection:
+                yield connection
         except duckdb.OutOfMemoryException as error:
-            raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
-        except duckdb.IOException as error:
-            raise KgcheckError(f"cannot write to {folder}: {error}", "free disk space, or set TMPDIR") from error
-        finally:
-            connection.close()
+            raise KgcheckError(
+                f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT"
+            ) from error
+        # A full disk shows as an IOException, and once a database has met one, as any other.
+        except duckdb.Error as error:
+            raise KgcheckError(
+                f"the working database in {folder} failed: {error}", "free disk space, or set TMPDIR"
+            ) from error
 
 
-def limits(settings: Settings) -> dict[str, str | int | bool]:
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="kgcheck-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise KgcheckError(f"cannot make a temporary folder: {error}", "set TMPDIR to a writable folder") from error
+    with folder as name:
+        yield name
+
+
+def limits(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
     """DuckDB configuration of these settings."""
-    config: dict[str, str | int | bool] = {"memory_limit": settings.duckdb_memory_limit}
+    config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": settings.duckdb_memory_limit}
     if settings.duckdb_threads:
         config["threads"] = settings.duckdb_threads
     return config

@@ -1,14 +1,19 @@
-"""What the team is asked, read from words: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``."""
+"""What the team is asked, read from words.
+
+Three forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``.
+"""
 
 from collections.abc import Sequence
 
+from pydantic import TypeAdapter, ValidationError
+
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.schema import Pattern, Schema
-from kgcheck.model import CheckType, Value
+from kgcheck.model import CheckType, Identifier, Value
 
-FORMS = (
-    "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME; for example: P04637 ACTS_ON Q00987"
-)
+FORMS = "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME; for example: P04637 ACTS_ON Q00987"
+
+_IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
 
 class Request(Value):
@@ -38,29 +43,41 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
         UsageError: The words have none of the forms.
         UnknownName: A label, attribute or relation does not exist.
     """
-    tokens = words[0].split() if len(words) == 1 else list(words)
+    tokens = _with_names(words[0].split(), schema) if len(words) == 1 else list(words)
+    text = " ".join(tokens)
     match tokens:
-        case ["existence", label, identifier]:
-            schema.ref(label, identifier)
-            return Request(text=" ".join(tokens), type=CheckType.EXISTENCE, subject=identifier, label=label)
-        case ["attribute", label, identifier, attribute]:
-            schema.ref(label, identifier), schema.attribute(label, attribute)
-            return Request(
-                text=" ".join(tokens), type=CheckType.ATTRIBUTE, subject=identifier, label=label, attribute=attribute
-            )
-        case ["existence" | "attribute", *_]:
-            raise UsageError(f"{' '.join(tokens)!r} is not a check", FORMS)
-        case [head, relation, tail]:
-            return Request(
-                text=" ".join(tokens),
-                type=None,
-                subject=head,
-                relation=relation,
-                object=tail,
-                patterns=_patterns(schema, head, relation, tail),
-            )
+        case ["existence", label, subject]:
+            schema.label(label)
+            _check_identifier(subject)
+            return Request(text=text, type=CheckType.EXISTENCE, subject=subject, label=label)
+        case ["attribute", label, subject, attribute]:
+            schema.attribute(label, attribute)
+            _check_identifier(subject)
+            return Request(text=text, type=CheckType.ATTRIBUTE, subject=subject, label=label, attribute=attribute)
+        case [head, relation, tail] if head not in ("existence", "attribute"):
+            _check_identifier(head)
+            _check_identifier(tail)
+            patterns = _patterns(schema, head, relation, tail)
+            return Request(text=text, type=None, subject=head, relation=relation, object=tail, patterns=patterns)
         case _:
-            raise UsageError(f"{' '.join(tokens)!r} is not a check", FORMS)
+            raise UsageError(f"{text!r} is not a check", FORMS)
+
+
+def _with_names(tokens: list[str], schema: Schema) -> list[str]:
+    """Words on either side of a relation joined, as in: renal carcinoma HAS_PARENT kidney cancer."""
+    at = [i for i, token in enumerate(tokens) if token in schema.relation_types]
+    if len(at) != 1 or tokens[0] in ("existence", "attribute"):
+        return tokens
+    return [" ".join(tokens[: at[0]]), tokens[at[0]], " ".join(tokens[at[0] + 1 :])]
+
+
+def _check_identifier(text: str) -> None:
+    try:
+        _IDENTIFIER.validate_python(text)
+    except ValidationError:
+        raise UsageError(f"{text!r} cannot be an id or a name", FORMS) from None
+    if not text.strip():
+        raise UsageError("an id or a name is empty", FORMS)
 
 
 def _patterns(schema: Schema, head: str, relation: str, tail: str) -> tuple[Pattern, ...]:
@@ -68,7 +85,8 @@ def _patterns(schema: Schema, head: str, relation: str, tail: str) -> tuple[Patt
     try:
         return tuple(schema.patterns_for(head, relation, tail))
     except UnknownName:
-        named = [p for p in schema.patterns(relation) if _may_be(schema, p.head, head) and _may_be(schema, p.tail, tail)]
+        patterns = schema.patterns(relation)
+        named = [p for p in patterns if _may_be(schema, p.head, head) and _may_be(schema, p.tail, tail)]
         if not named:
             raise
         return tuple(named)

@@ -1,22 +1,23 @@
 """The team as a state machine: plan, KG query, validation, conclusion, under a budget.
 
-A brain chooses what an agent does; the machine decides whose turn it is, runs the tools and computes the verdict from their
-typed results. A leader cannot do the assistants' work, and nobody can talk without end.
+A brain chooses what an agent does; the machine decides whose turn it is, runs the tools and computes the verdict from
+their typed results. A leader cannot do the assistants' work, and nobody can talk without end: a step that breaks the
+rules is refused, told to the brain, and costs a turn.
 """
 
 import time
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field
 
+from kgcheck.agents.grounding import Seen, call_key, check_grounded
 from kgcheck.agents.request import Request
 from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult, ReferenceResult, Tool, Toolbox
 from kgcheck.agents.transcript import Role, Stage, Transcript
 from kgcheck.checks.repair import propose
-from kgcheck.checks.signature import Gap
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import BudgetExceeded, UsageError
-from kgcheck.model import Change, CheckTask, Evidence, Value, Verdict
+from kgcheck.model import Change, CheckTask, Value, Verdict
 
 
 class Budget(Value):
@@ -37,21 +38,10 @@ class HandOver(Value):
     """An agent is done with its part and says what came of it."""
 
     message: str
-    task: CheckTask | None = Field(default=None, description="what is to be validated, once the leader knows")
+    task: CheckTask | None = Field(default=None, description="what is to be validated, for the KG agent to say")
 
 
 Action = UseTool | HandOver
-
-
-class Seen(BaseModel):
-    """Typed results so far, by tool call: what a brain may decide on."""
-
-    nodes: dict[str, NodeResult] = {}
-    ids: dict[str, IdsResult] = {}
-    edges: dict[str, EdgesResult] = {}
-    evidence: tuple[Evidence, ...] = ()
-    gaps: tuple[Gap, ...] = ()
-    looked_up: bool = False
 
 
 class Brain(Protocol):
@@ -66,8 +56,8 @@ class Brain(Protocol):
             stage: Where the check stands.
             role: Who acts.
             request: What was asked.
-            task: What is to be validated, once the leader has said so.
-            seen: Results so far.
+            task: What is to be validated, once the KG agent has said so.
+            seen: Results so far, and why the last step was refused if it was.
             tools: What this role may use.
         """
 
@@ -115,35 +105,44 @@ class Team:
 
         Raises:
             BudgetExceeded: The turns or seconds ran out.
-            UsageError: An agent broke the protocol, or the request names what does not exist.
+            UsageError: The request names what does not exist.
         """
-        turns, started = 0, time.monotonic()
-        seen = Seen()
+        check = _Check(request, transcript, Seen(), _Clock(self._budget))
         task: CheckTask | None = None
         conclusion = ""
         for stage, role in _TURNS:
-            while True:
-                turns += 1
-                if turns > self._budget.turns or time.monotonic() - started > self._budget.seconds:
-                    raise BudgetExceeded(
-                        f"the check stopped in stage {stage.value!r} after {turns - 1} turns", "raise --turns or --seconds"
-                    )
-                action = self._brain.act(stage, role, request, task, seen, self._toolbox.tools(role))
-                if isinstance(action, HandOver):
-                    transcript.say(stage, role, action.message)
-                    task, conclusion = action.task or task, action.message
-                    break
-                self._use(stage, role, action, seen, transcript)
-            if stage is Stage.KG_QUERY and task is None:
-                raise UsageError("the KG agent ended without saying what is to be validated")
-        assert task is not None
-        judged = verdict(task.type, seen.evidence, seen.gaps)
+            handed = self._turn(stage, role, check, task)
+            conclusion = handed.message
+            if stage is Stage.KG_QUERY:
+                task = handed.task
+        if task is None:
+            raise UsageError("the KG agent ended without saying what is to be validated")
+        judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
         return Checked(task=task, verdict=judged, change=propose(task, judged), conclusion=conclusion)
 
-    def _use(self, stage: Stage, role: Role, action: UseTool, seen: Seen, transcript: Transcript) -> None:
+    def _turn(self, stage: Stage, role: Role, check: "_Check", task: CheckTask | None) -> HandOver:
+        """Let an agent act until it hands over."""
+        while True:
+            check.clock.tick(stage, check.seen)
+            action = self._brain.act(stage, role, check.request, task, check.seen, self._toolbox.tools(role))
+            event = action.model_dump(mode="json", include={"tool", "arguments"})
+            event["text"] = action.message if isinstance(action, HandOver) else ""
+            try:
+                if isinstance(action, HandOver):
+                    _check_part(stage, action, check)
+                else:
+                    event["result"] = self._use(role, action, check.seen, task).model_dump(mode="json")
+            except UsageError as error:
+                check.seen.refused = event["refused"] = error.message
+            else:
+                check.seen.refused = ""
+            check.transcript.add(stage, role, **event)
+            if isinstance(action, HandOver) and not check.seen.refused:
+                return action
+
+    def _use(self, role: Role, action: UseTool, seen: Seen, task: CheckTask | None) -> BaseModel:
         result = self._toolbox.call(role, action.tool, action.arguments)
-        transcript.used(stage, role, action.tool, action.arguments, result.model_dump(mode="json"))
-        key = call_key(action)
+        key = call_key(action.tool, action.arguments)
         match result:
             case NodeResult():
                 seen.nodes[key] = result
@@ -151,12 +150,51 @@ class Team:
                 seen.ids[key] = result
             case EdgesResult():
                 seen.edges[key] = result
+            case ReferenceResult() if result.task != task:
+                raise UsageError("only the task that the KG agent handed over is to be looked up")
             case ReferenceResult():
-                seen.evidence += result.evidence
-                seen.gaps += result.gaps
+                # A brain may ask twice; one observation is one.
+                seen.evidence = tuple(dict.fromkeys(seen.evidence + result.evidence))
+                seen.gaps = tuple(dict.fromkeys(seen.gaps + result.gaps))
                 seen.looked_up = True
+        return result
 
 
-def call_key(action: UseTool) -> str:
-    """Names a tool call by the tool and its arguments."""
-    return f"{action.tool} {sorted(action.arguments.items())!r}"
+class _Clock:
+    """Counts turns and seconds against a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._turns = 0
+        self._started = time.monotonic()
+
+    def tick(self, stage: Stage, seen: Seen) -> None:
+        """Take one turn.
+
+        Raises:
+            BudgetExceeded: There is none left.
+        """
+        if self._turns == self._budget.turns or time.monotonic() - self._started > self._budget.seconds:
+            why = f"; the last step was refused: {seen.refused}" if seen.refused else ""
+            raise BudgetExceeded(
+                f"the check stopped in stage {stage.value!r} after {self._turns} turns{why}",
+                "raise --turns or --seconds",
+            )
+        self._turns += 1
+
+
+class _Check(NamedTuple):
+    """One check under way."""
+
+    request: Request
+    transcript: Transcript
+    seen: Seen
+    clock: _Clock
+
+
+def _check_part(stage: Stage, handed: HandOver, check: _Check) -> None:
+    """Refuse to go on when an agent has not done its part."""
+    if stage is Stage.KG_QUERY:
+        check_grounded(handed.task, check.request, check.seen)
+    if stage is Stage.VALIDATION and not check.seen.looked_up:
+        raise UsageError("look the task up in the reference sources first")

@@ -77,8 +77,9 @@ class ReferenceArguments(Value):
 
 
 class ReferenceResult(Value):
-    """What the sources say, and which could not be asked."""
+    """What the sources say of a task, and which could not be asked."""
 
+    task: CheckTask
     evidence: tuple[Evidence, ...]
     gaps: tuple[Gap, ...]
 
@@ -111,10 +112,10 @@ class Toolbox:
             for tool in (
                 Tool("kg_node", kg, "a node of the graph with its properties", NodeArguments, self._node),
                 Tool("kg_ids_by_name", kg, "ids of the nodes that carry a name", NameArguments, self._ids_by_name),
-                Tool("kg_similar_ids", kg, "ids that look like one that does not exist", NodeArguments, self._similar_ids),
+                Tool("kg_similar_ids", kg, "ids like one that does not exist", NodeArguments, self._similar_ids),
                 Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
-                Tool("reference_look_up", validation, "what the sources say of a task", ReferenceArguments, self._look_up),
+                Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
             )
         }
 
@@ -143,7 +144,8 @@ class Toolbox:
         try:
             checked = allowed[name].arguments.model_validate(arguments)
         except ValidationError as error:
-            raise UsageError(f"arguments of {name} do not fit: {error}") from error
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+            raise UsageError(f"arguments of {name} do not fit: {wrong}") from error
         return allowed[name].run(checked)
 
     def _node(self, asked: NodeArguments) -> NodeResult:
@@ -171,4 +173,4 @@ class Toolbox:
 
     def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:
         evidence, gaps = self._source.observe(asked.task)
-        return ReferenceResult(evidence=evidence, gaps=gaps)
+        return ReferenceResult(task=asked.task, evidence=evidence, gaps=gaps)

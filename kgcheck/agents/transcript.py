@@ -24,11 +24,10 @@ class Stage(StrEnum):
     KG_QUERY = "kg query"
     VALIDATION = "validation"
     CONCLUSION = "conclusion"
-    DONE = "done"
 
 
 class Event(Value):
-    """One thing that happened: a message, or a tool call with its result."""
+    """One thing that happened: a message, a tool call with its result, or a step that was refused, with the cause."""
 
     at: datetime
     stage: Stage
@@ -37,6 +36,7 @@ class Event(Value):
     tool: str | None = None
     arguments: dict[str, Any] = Field(default_factory=dict)
     result: dict[str, Any] | None = None
+    refused: str | None = None
 
 
 class Transcript:
@@ -45,15 +45,15 @@ class Transcript:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def say(self, stage: Stage, role: Role, text: str) -> None:
-        """Add a message."""
-        self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, text=text))
+    def add(self, stage: Stage, role: Role, **event: Any) -> None:
+        """Add an event.
 
-    def used(self, stage: Stage, role: Role, tool: str, arguments: dict[str, Any], result: dict[str, Any]) -> None:
-        """Add a tool call."""
-        self.events.append(
-            Event(at=datetime.now(UTC), stage=stage, role=role, tool=tool, arguments=arguments, result=result)
-        )
+        Args:
+            stage: Where the check stands.
+            role: Who acts.
+            event: The other fields of Event.
+        """
+        self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, **event))
 
     def as_jsonl(self) -> str:
         """One JSON object a line."""

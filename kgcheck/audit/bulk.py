@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import duckdb
 
+from kgcheck.audit.plan import Unit
+from kgcheck.checks.items import JOINED_SQL
 from kgcheck.checks.repair import propose
 from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature
 from kgcheck.checks.verdicts import judge
@@ -23,6 +25,9 @@ from kgcheck.model import (
 )
 from kgcheck.sources.observe import evidence_of, gaps_of
 
+_BATCH = 10_000
+"""Findings whose evidence is in memory together."""
+
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """Table ``judged``: task, outcome, reason, confidence, note, sources.
@@ -34,10 +39,13 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE signed AS
-        WITH said AS (
-            SELECT task, source, about, stance, world, tier, reason, floor(score * 10 + 0.5) / 10 AS score,
-                   least(count(DISTINCT record), {MAX_RECORDS}) AS records
+        WITH by_record AS (
+            SELECT task, source, about, stance, world, tier, record,
+                   CASE WHEN count(*) = count(reason) THEN min(reason) END AS reason,
+                   floor(max(score) * 10 + 0.5) / 10 AS score
             FROM evidence GROUP BY ALL
+        ), said AS (
+            SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
         ), observed AS (
             SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
                               ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
@@ -50,7 +58,10 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         """
     ).fetchall()
     db.execute(
-        "CREATE OR REPLACE TEMP TABLE verdict (signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR, sources VARCHAR)"
+        """
+        CREATE OR REPLACE TEMP TABLE verdict (
+            signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR, sources VARCHAR)
+        """
     ).fetchall()
     for (text,) in db.execute("SELECT DISTINCT signature FROM signed").fetchall():
         signature = _parsed(kind, text)
@@ -58,29 +69,23 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         row = [text, judged.outcome.value, judged.reason.value, judged.confidence, judged.note, signature.sources]
         db.execute("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?)", row).fetchall()
     db.execute(
-        "CREATE OR REPLACE TEMP TABLE judged AS SELECT s.task, v.* EXCLUDE (signature) FROM signed s JOIN verdict v USING (signature)"
+        """
+        CREATE OR REPLACE TEMP TABLE judged AS
+        SELECT s.task, v.* EXCLUDE (signature) FROM signed s JOIN verdict v USING (signature)
+        """
     ).fetchall()
 
 
-def tallies(db: duckdb.DuckDBPyConnection, kind: CheckType, target: str) -> list[Tally]:
+def tallies(db: duckdb.DuckDBPyConnection, unit: Unit) -> list[Tally]:
     """Counts of the judged tasks by outcome, reason and sources."""
     rows = db.execute("SELECT outcome, reason, sources, count(*) FROM judged GROUP BY ALL ORDER BY ALL").fetchall()
     return [
-        Tally(type=kind, target=target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n) for o, r, s, n in rows
+        Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
+        for o, r, s, n in rows
     ]
 
 
-def findings(
-    db: duckdb.DuckDBPyConnection,
-    run: str,
-    kind: CheckType,
-    *,
-    head: str,
-    relation: str | None = None,
-    tail: str | None = None,
-    attribute: str | None = None,
-    keep_all: bool = False,
-) -> Iterator[Finding]:
+def findings(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
     """A finding for every judged task that is refuted or insufficient.
 
     What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
@@ -88,31 +93,34 @@ def findings(
     Args:
         db: A working database, after `judge_tasks`.
         run: The run's id.
-        kind: The type of all tasks.
-        head: Label of the subject.
-        relation: Relation of edge tasks.
-        tail: Label of the object of edge tasks.
-        attribute: Attribute of attribute tasks.
+        unit: What the tasks are of.
         keep_all: A finding also for supported and unavailable tasks.
+
+    Yields:
+        A finding, in the order of the tasks.
     """
     wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
-    chosen = f"SELECT task FROM judged {wanted}"
-    evidence, missing = evidence_of(db, chosen), gaps_of(db, chosen)
-    rows = db.execute(
+    db.execute(
         f"""
-        SELECT j.task, t.head, t.tail, coalesce(t.value, array_to_string(t.items, '; ')), outcome, reason, confidence, note
-        FROM judged j JOIN task t USING (task) {wanted} ORDER BY j.task
+        CREATE OR REPLACE TEMP TABLE found AS
+        SELECT row_number() OVER (ORDER BY j.task) AS place, j.*, t.head, t.tail,
+               coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        FROM judged j JOIN task t USING (task) {wanted}
         """
     ).fetchall()
+    count = int(db.execute("SELECT count(*) FROM found").fetchall()[0][0])
+    for start in range(0, count, _BATCH):
+        yield from _batch(db, run, unit, f"place > {start} AND place <= {start + _BATCH}")
+
+
+def _batch(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, places: str) -> Iterator[Finding]:
+    chosen = f"SELECT task FROM found WHERE {places}"
+    evidence, missing = evidence_of(db, chosen), gaps_of(db, chosen)
+    rows = db.execute(
+        f"SELECT task, head, tail, value, outcome, reason, confidence, note FROM found WHERE {places} ORDER BY place"
+    ).fetchall()
     for number, subject, target, value, outcome, reason, confidence, note in rows:
-        task = CheckTask(
-            type=kind,
-            subject=Ref(label=head, id=subject),
-            relation=relation,
-            object=Ref(label=tail, id=target) if tail and target else None,
-            attribute=attribute,
-            value=value,
-        )
+        task = _task(unit, subject, target, value)
         verdict = Verdict(
             outcome=Outcome(outcome),
             reason=Reason(reason),
@@ -122,6 +130,14 @@ def findings(
             note=note,
         )
         yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=propose(task, verdict))
+
+
+def _task(unit: Unit, subject: str, target: str | None, value: str | None) -> CheckTask:
+    if unit.pattern:
+        head, tail = Ref(label=unit.pattern.head, id=subject), Ref(label=unit.pattern.tail, id=target or "")
+        return CheckTask(type=unit.type, subject=head, relation=unit.pattern.type, object=tail)
+    subject_ref = Ref(label=unit.label or "", id=subject)
+    return CheckTask(type=unit.type, subject=subject_ref, attribute=unit.attribute, value=value)
 
 
 def _parsed(kind: CheckType, text: str) -> Signature:

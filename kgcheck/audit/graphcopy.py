@@ -1,14 +1,33 @@
 """The graph under audit as DuckDB tables, read from the store once and only as far as the plan needs."""
 
+from collections.abc import Iterable
+from hashlib import md5
+
 import duckdb
+import pyarrow as pa
 
 from kgcheck.graph.schema import Label, Pattern
-from kgcheck.graph.store import AS_TEXT, GraphStore, edge_schema, node_schema, with_as_text
-from kgcheck.tables import identifier, insert_arrow
+from kgcheck.graph.store import NO_ID, GraphStore, edge_schema, node_schema, with_as_text
+from kgcheck.tables import identifier, literal
+
+_MOST = 512
+"""Characters of an id that a Ref takes."""
+
+
+def printable(identifier: str | None) -> str:
+    """An id in the form that a Ref takes, as the copy makes it."""
+    if not identifier:
+        return NO_ID
+    if len(identifier) <= _MOST and all(ord(c) >= 32 for c in identifier):
+        return identifier
+    digest = md5(identifier.encode(), usedforsecurity=False).hexdigest()[:8]
+    return "".join(c if ord(c) >= 32 else "\ufffd" for c in identifier)[: _MOST - 40] + f"… {digest}"
 
 
 class GraphCopy:
     """Tables ``nodes <label>`` (id, properties, as_text) and ``edges <pattern>`` (head, tail, properties, as_text).
+
+    An id that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
 
     Args:
         db: A working database.
@@ -19,34 +38,42 @@ class GraphCopy:
         self._db = db
         self._store = store
         self._have: set[str] = set()
+        db.execute(
+            rf"""
+            CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
+                WHEN coalesce(id, '') = '' THEN {literal(NO_ID)}
+                WHEN length(id) > {_MOST} OR regexp_matches(id, '[\x00-\x1f]') THEN
+                    left(regexp_replace(id, '[\x00-\x1f]', chr(65533), 'g'), {_MOST - 40}) || '… ' || left(md5(id), 8)
+                ELSE id END
+            """
+        ).fetchall()
 
     def nodes(self, label: Label) -> str:
         """The quoted name of the table of a label, filled."""
         name = f"nodes {label.name}"
         if name not in self._have:
-            self._create(name, with_as_text(node_schema(label)))
-            for table in self._store.scan_nodes(label):
-                insert_arrow(self._db, name, table)
-            self._have.add(name)
+            self._fill(name, with_as_text(node_schema(label)), self._store.scan_nodes(label), ("id",))
         return identifier(name)
 
     def edges(self, pattern: Pattern) -> str:
         """The quoted name of the table of a pattern, filled."""
         name = f"edges {pattern}"
         if name not in self._have:
-            self._create(name, with_as_text(edge_schema(pattern)))
-            for table in self._store.scan_edges(pattern):
-                insert_arrow(self._db, name, table)
-            self._have.add(name)
+            self._fill(name, with_as_text(edge_schema(pattern)), self._store.scan_edges(pattern), ("head", "tail"))
         return identifier(name)
 
-    def _create(self, name: str, schema: object) -> None:
-        import pyarrow as pa
+    def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
+        cleaned = ", ".join(f"printable({i}) AS {i}" for i in ids)
+        self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
+        for table in tables:
+            self._select_into(
+                f"INSERT INTO {identifier(name)} BY NAME SELECT * REPLACE ({cleaned}) FROM incoming", table
+            )
+        self._have.add(name)
 
-        assert isinstance(schema, pa.Schema)
-        self._db.register("empty", schema.empty_table())
-        self._db.execute(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM empty").fetchall()
-        self._db.unregister("empty")
-
-
-__all__ = ["AS_TEXT", "GraphCopy"]
+    def _select_into(self, statement: str, rows: pa.Table) -> None:
+        self._db.register("incoming", rows)
+        try:
+            self._db.execute(statement).fetchall()
+        finally:
+            self._db.unregister("incoming")

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from kgcheck.errors import UnknownName, UsageError
+from kgcheck.errors import UsageError
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType, Value
+
+PIECE_TASKS = 100_000
 
 
 class AuditOptions(Value):
@@ -20,10 +22,21 @@ class AuditOptions(Value):
     sample: int | None = Field(default=None, gt=0)
     seed: int = 0
     keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
+    piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
+
+    def wants_label(self, name: str) -> bool:
+        """Whether nodes of a label are asked for."""
+        return not self.relations and (not self.labels or name in self.labels)
+
+    def wants_edges(self, head: str, relation: str, tail: str) -> bool:
+        """Whether edges of a relation between two labels are asked for."""
+        if self.relations and relation not in self.relations:
+            return False
+        return not self.labels or head in self.labels or tail in self.labels
 
 
 class Unit(Value):
-    """One kind of task on one part of the schema."""
+    """One kind of task on one part of the schema; on the whole graph where no part is named."""
 
     type: CheckType
     label: str | None = None
@@ -35,12 +48,20 @@ class Unit(Value):
         """The part of the schema, as reports show it."""
         if self.pattern:
             return str(self.pattern)
-        return f"{self.label}.{self.attribute}" if self.attribute else str(self.label)
+        if not self.label:
+            return "whole graph"
+        return f"{self.label}.{self.attribute}" if self.attribute else self.label
 
     @property
-    def key(self) -> str:
-        """Names the unit in the ledger."""
-        return f"{self.type.value} {self.target}"
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the nodes that the unit is about."""
+        if self.pattern:
+            return self.pattern.head, self.pattern.tail
+        return (self.label,) if self.label else ()
+
+    def piece(self, number: int, *, last: bool) -> str:
+        """Names a piece of the unit in the ledger; the last one tells that the unit is whole."""
+        return f"{self.type.value} {self.target} #{'last' if last else number}"
 
 
 def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Unit]:
@@ -51,15 +72,20 @@ def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Uni
         schema: Profile.
         counts: What the store holds.
 
+    Returns:
+        The units, in the order of the types asked for and of the schema.
+
     Raises:
         UnknownName: A label or relation does not exist.
-        UsageError: The filters exclude each other.
+        UsageError: The filters exclude each other, or the store is empty.
     """
     for name in options.labels:
         schema.label(name)
     for name in options.relations:
         schema.patterns(name)
     units = [unit for kind in options.types for unit in _units(kind, options, schema, counts)]
+    if not units and not counts.total_nodes:
+        raise UsageError("nothing to check: the store is empty", "load a graph first: kgcheck load DIR --store STORE")
     if not units:
         asked = ", ".join(t.value for t in options.types)
         raise UsageError(
@@ -70,32 +96,19 @@ def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Uni
 
 
 def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Counts) -> Iterable[Unit]:
-    labels = [s for s in schema.labels if not options.labels or s.name in options.labels]
-    if options.relations:
-        labels = []
-    present = [s for s in labels if counts.nodes.get(s.name)]
-    patterns = [p for p in schema.relations if _wanted(p, options)]
+    labels = [s for s in schema.labels if options.wants_label(s.name) and counts.nodes.get(s.name)]
+    patterns = [p for p in schema.relations if options.wants_edges(p.head, p.type, p.tail)]
+    present = [p for p in patterns if counts.edges.get(str(p))]
     match kind:
         case CheckType.EXISTENCE:
-            return [Unit(type=kind, label=s.name) for s in present]
+            return [Unit(type=kind, label=s.name) for s in labels]
         case CheckType.ATTRIBUTE:
-            return [Unit(type=kind, label=s.name, attribute=a) for s in present for a in s.attributes]
+            return [Unit(type=kind, label=s.name, attribute=a) for s in labels for a in s.attributes]
         case CheckType.TRIPLE:
-            return [Unit(type=kind, pattern=p) for p in patterns if counts.edges.get(str(p))]
+            return [Unit(type=kind, pattern=p) for p in present]
         case CheckType.POTENTIAL:
             ends = counts.nodes
             return [Unit(type=kind, pattern=p) for p in patterns if ends.get(p.head) and ends.get(p.tail)]
         case _:
-            edges = [Unit(type=kind, pattern=p) for p in patterns if counts.edges.get(str(p))]
-            return [Unit(type=kind, label=s.name) for s in present] + edges
-
-
-def _wanted(pattern: Pattern, options: AuditOptions) -> bool:
-    if options.relations and pattern.type not in options.relations:
-        return False
-    return not options.labels or pattern.head in options.labels or pattern.tail in options.labels
-
-
-def unknown_id(identifier: str, known: Iterable[str]) -> UnknownName:
-    """The error for an id that no node has."""
-    return UnknownName("node", identifier, known)
+            parts = [Unit(type=kind, label=s.name) for s in labels] + [Unit(type=kind, pattern=p) for p in present]
+            return [*parts, Unit(type=kind)] if parts else []

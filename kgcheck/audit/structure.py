@@ -3,16 +3,24 @@
 Each rule is one select that gives: head (id), tail (id or null), tail_label, detail.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.audit.graphcopy import AS_TEXT, GraphCopy
+from kgcheck.audit.cycles import cycles
+from kgcheck.audit.graphcopy import GraphCopy, printable
+from kgcheck.audit.ledger import Run, now
+from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.checks.catalogue import STRUCTURE_RULES
+from kgcheck.checks.repair import propose
+from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.graph.schema import Label, Pattern, Schema
-from kgcheck.model import CheckTask, CheckType, Evidence, Reason, Ref, Stance, Tier, World
+from kgcheck.graph.store import AS_TEXT, GraphStore
+from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.tables import identifier, literal
 
 GRAPH_SOURCE = "graph"
@@ -22,6 +30,13 @@ PLACEHOLDER_NUMBER = -1.0
 
 MOVED_SHARE = 0.1
 """A count that moved by more than this share since the last run is worth a look."""
+
+ALL = "(all)"
+"""Stands for the id where a whole label or relation is meant."""
+
+_MAX_STRAY_EDGES = 100_000
+_SHOWN_TERMS = 8
+_ROWS = 10_000
 
 
 class Hit(NamedTuple):
@@ -33,6 +48,11 @@ class Hit(NamedTuple):
     tail: Ref | None
     detail: str
 
+    @property
+    def ids(self) -> set[str]:
+        """Ids that the fault is about."""
+        return {self.head.id, self.tail.id} if self.tail else {self.head.id}
+
 
 class StructureRules:
     """The rules over one copy of a graph.
@@ -41,15 +61,20 @@ class StructureRules:
         db: A working database.
         copy: The graph.
         schema: Profile.
-        present: Labels and patterns (as text) that the store holds.
+        run: The run, with the counts of the graph.
+        before: The audit whose counts are compared, or None.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, copy: GraphCopy, schema: Schema, present: set[str]) -> None:
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, copy: GraphCopy, schema: Schema, run: Run, before: Run | None
+    ) -> None:
         self._db = db
         self._copy = copy
+        self._labels = [s for s in schema.labels if run.nodes.get(s.name)]
+        self._patterns = [p for p in schema.relations if run.edges.get(str(p))]
         self._schema = schema
-        self._labels = [s for s in schema.labels if s.name in present]
-        self._patterns = [p for p in schema.relations if str(p) in present]
+        self._run = run
+        self._before = before
 
     def of_label(self, label: Label) -> Iterator[Hit]:
         """Every fault of the nodes of a label."""
@@ -79,27 +104,65 @@ class StructureRules:
         }
         # A sequence carries the accession of its protein, so only edges within one label can loop.
         if pattern.head == pattern.tail:
-            rules[Reason.SELF_LOOP] = f"SELECT DISTINCT head, tail, NULL, NULL FROM {table} WHERE head = tail"
-        if pattern.type == "HAS_PARENT":
-            rules[Reason.PARENT_CYCLE] = _cycles(table)
+            rules[Reason.SELF_LOOP] = f"SELECT head, tail, NULL, NULL FROM {table} WHERE head = tail"
         if pattern.symmetric:
             rules[Reason.REVERSED_DUPLICATE] = _reversed(pattern, table)
         if "source" in pattern.properties:
             rules[Reason.MISSING_PROVENANCE] = (
-                f"SELECT DISTINCT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
+                f"SELECT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
             )
         for rule, select in rules.items():
             for head, tail, _, detail in self._rows(select):
-                ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail)
+                ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail or "")
                 yield Hit(rule, ends[0], pattern.type, ends[1], detail or "")
+        if pattern.type == "HAS_PARENT":
+            yield from self._cycles(pattern, table)
 
-    def _rows(self, select: str) -> list[tuple[str, str | None, str | None, str | None]]:
-        return self._db.execute(f"SELECT * FROM ({select}) ORDER BY ALL").fetchall()
+    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Hit]:
+        """Every fault of the graph as a whole: edges whose ends fit no pattern, counts that moved."""
+        for edge in dict.fromkeys(store.stray_edges(_MAX_STRAY_EDGES)):
+            if options.wants_edges(edge.head_label, edge.relation, edge.tail_label):
+                ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
+                told = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
+                yield Hit(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], told)
+        if self._before:
+            yield from self._moved(self._before, options)
+
+    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Hit]:
+        for name, told in moved_counts(before.nodes, self._run.nodes):
+            if options.wants_label(name):
+                yield Hit(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, told)
+        patterns = {str(p): p for p in self._schema.relations}
+        for name, told in moved_counts(before.edges, self._run.edges):
+            p = patterns.get(name)
+            if p and options.wants_edges(p.head, p.type, p.tail):
+                ends = Ref(label=p.head, id=ALL), Ref(label=p.tail, id=ALL)
+                yield Hit(Reason.COUNT_MOVED, ends[0], p.type, ends[1], told)
+
+    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Hit]:
+        edges = self._db.execute(f"SELECT DISTINCT head, tail FROM {table} ORDER BY ALL").fetchall()
+        for cycle in cycles(edges):
+            shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
+            told = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
+            ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
+            yield Hit(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], told)
+
+    def _rows(self, select: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
+        """The hits of a rule, one for each pair of ends, in an order that does not change."""
+        found = self._db.execute(
+            f"""
+            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail)
+            FROM ({select}) AS hit(head, tail, tail_label, detail)
+            GROUP BY ALL ORDER BY head, tail, tail_label
+            """
+        )
+        while rows := found.fetchmany(_ROWS):
+            yield from rows
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
         ends += [f"SELECT tail FROM {self._copy.edges(p)}" for p in self._patterns if p.tail == label.name]
-        joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR"
+        joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
         return f"SELECT id, NULL, NULL, 'no edge' FROM {table} ANTI JOIN ({joined}) AS seen(id) USING (id)"
 
     def _elsewhere(self, label: Label, table: str) -> str:
@@ -108,8 +171,49 @@ class StructureRules:
             for s in self._labels
             if s.name > label.name and s.name not in label.shares_ids_with and label.name not in s.shares_ids_with
         ]
-        joined = " UNION ALL ".join(others) or "SELECT NULL::VARCHAR AS id, NULL::VARCHAR AS label"
-        return f"SELECT n.id, n.id AS tail, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
+        joined = " UNION ALL ".join(others) or "SELECT NULL::VARCHAR AS id, NULL::VARCHAR AS label WHERE false"
+        return f"SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
+
+
+def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Finding]:
+    """A finding for every hit.
+
+    Args:
+        hits: Faults, each with other ends or another rule.
+        run: The run's id.
+        seen_at: When they were seen.
+
+    Yields:
+        A finding, in the order of the hits.
+    """
+    for hit in hits:
+        task, evidence = judged(hit, seen_at)
+        verdict = _verdict(hit.rule).model_copy(update={"evidence": (evidence,)})
+        change = propose(task, verdict)
+        yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
+
+
+def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
+    """Counts of hits by rule."""
+    counts = Counter(hit.rule for hit in hits)
+    return [
+        Tally(
+            type=unit.type,
+            target=unit.target,
+            outcome=_verdict(rule).outcome,
+            reason=_verdict(rule).reason,
+            sources=GRAPH_SOURCE,
+            count=count,
+        )
+        for rule, count in sorted(counts.items())
+    ]
+
+
+@cache
+def _verdict(rule: Reason) -> Verdict:
+    """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
+    hit = Hit(rule, Ref(label=ALL, id=ALL), None, None, "")
+    return judge_evidence(CheckType.STRUCTURE, [judged(hit, now())[1]])
 
 
 def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -145,6 +249,10 @@ def judged(hit: Hit, seen_at: datetime) -> tuple[CheckTask, Evidence]:
     return task, evidence
 
 
+def _end(label: str, identifier: str) -> Ref:
+    return Ref(label=label, id=printable(identifier))
+
+
 def _malformed(label: Label, table: str) -> str:
     pattern, example = literal(label.id_pattern), literal(f"an id looks like {label.id_example}")
     return f"SELECT id, NULL, NULL, {example} FROM {table} WHERE NOT regexp_full_match(id, {pattern})"
@@ -154,11 +262,11 @@ def _shared_names(table: str) -> str:
     """Pairs with the smallest id of a name: n nodes of one name give n - 1 hits."""
     return f"""
     SELECT min(id) OVER (PARTITION BY name) AS first, id AS tail, NULL, name
-    FROM {table} WHERE name IS NOT NULL QUALIFY id <> first"""
+    FROM {table} WHERE trim(name) <> '' QUALIFY id <> first"""
 
 
 def _as_text(table: str, head: str, tail: str) -> str:
-    return f"SELECT DISTINCT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
+    return f"SELECT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
 
 
 def _placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> str:
@@ -173,13 +281,15 @@ def _placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> 
         if p.type in ("number", "integer")
     ]
     said = f"concat_ws(', ', {', '.join(told)})" if told else "''"
-    return f"SELECT {head}, {tail}, NULL, min({said}) FROM {table} WHERE {said} <> '' GROUP BY ALL"
+    return f"SELECT {head}, {tail}, NULL, {said} FROM {table} WHERE {said} <> ''"
 
 
 def _out_of_range(pattern: Pattern, table: str) -> str:
     wrong = [
-        f"SELECT head, tail, NULL, {literal(n)} || ' is ' || any_value({identifier(n)}) FROM {table} "
-        f"WHERE {identifier(n)} NOT BETWEEN {p.range[0]} AND {p.range[1]} AND {identifier(n)} <> {PLACEHOLDER_NUMBER} GROUP BY head, tail"
+        f"""
+        SELECT head, tail, NULL, {literal(n)} || ' is ' || {identifier(n)} FROM {table}
+        WHERE {identifier(n)} NOT BETWEEN {p.range[0]} AND {p.range[1]} AND {identifier(n)} <> {PLACEHOLDER_NUMBER}
+        """
         for n, p in pattern.properties.items()
         if p.range
     ]
@@ -189,24 +299,12 @@ def _out_of_range(pattern: Pattern, table: str) -> str:
 def _parallel(pattern: Pattern, table: str) -> str:
     stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
     return f"""
-    SELECT DISTINCT head, tail, NULL, 'the same edge ' || n || ' times'
+    SELECT head, tail, NULL, 'the same edge ' || n || ' times'
     FROM (SELECT {stated}, count(*) AS n FROM {table} GROUP BY ALL HAVING n > 1)"""
 
 
 def _reversed(pattern: Pattern, table: str) -> str:
     same = " AND ".join(f"a.{identifier(n)} IS NOT DISTINCT FROM b.{identifier(n)}" for n in pattern.properties)
     return f"""
-    SELECT DISTINCT a.head, a.tail, NULL, 'stated in both directions'
+    SELECT a.head, a.tail, NULL, 'stated in both directions'
     FROM {table} a JOIN {table} b ON a.head = b.tail AND a.tail = b.head AND a.head < a.tail AND {same or "true"}"""
-
-
-def _cycles(table: str) -> str:
-    """Terms that are their own ancestors: what remains when leaves and roots are peeled away, walked upwards."""
-    return f"""
-    WITH RECURSIVE up(start, at) AS (
-        SELECT head, tail FROM {table} WHERE head <> tail
-        UNION
-        SELECT up.start, e.tail FROM up JOIN {table} e ON e.head = up.at WHERE up.at <> up.start
-    )
-    SELECT u.start, u.start AS tail, NULL, 'its own ancestor' FROM up u WHERE u.start = u.at"""
-

@@ -1,6 +1,8 @@
-"""What to change when a check fails. A proposal only: nothing is applied, and nothing is ever deleted without a mark."""
+"""What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark."""
 
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Stance, Verdict
+from kgcheck.checks.items import items_of, joined
+from kgcheck.checks.verdicts import verdict as judge
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict
 
 _RETIRED = (
     Reason.EDGE_UNSUPPORTED,
@@ -31,15 +33,14 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
         case CheckType.EXISTENCE:
             return _for_node(replacements, candidates, because, verdict.reason)
         case CheckType.ATTRIBUTE:
-            current = next((e.value for e in against if e.value), None)
-            return Change(kind=ChangeKind.SET_VALUE, to=current, because=because)
+            return _for_value(task, against, candidates, because, verdict.reason)
         case CheckType.POTENTIAL:
             return Change(kind=ChangeKind.ADD_EDGE, because=because)
         case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_MERGED:
-            confirmed = any(e.stance is Stance.SUPPORTS and e.about == "fact" for e in verdict.evidence)
-            if confirmed and len(replacements) == 1:
-                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=f"{because}; {verdict.note}")
-            return Change(kind=ChangeKind.REVIEW, candidates=replacements, because=f"{because}; {verdict.note}")
+            told = f"{because}; {verdict.note}"
+            if len(replacements) == 1 and _holds_with_replacement(verdict):
+                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=told)
+            return Change(kind=ChangeKind.REVIEW, candidates=replacements, because=told)
         case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
             return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
         case CheckType.TRIPLE:
@@ -49,9 +50,26 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
             return Change(kind=kind, because=because)
 
 
-def _for_node(
-    replacements: tuple[str, ...], candidates: tuple[str, ...], because: str, reason: Reason
+def _holds_with_replacement(merged: Verdict) -> bool:
+    facts = [e for e in merged.evidence if e.about == "fact"]
+    return judge(CheckType.TRIPLE, facts).outcome is Outcome.SUPPORTED
+
+
+def _for_value(
+    task: CheckTask, against: list[Evidence], candidates: tuple[str, ...], because: str, reason: Reason
 ) -> Change:
+    current = next((e.value for e in against if e.value), None)
+    if len(candidates) > 1:
+        return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
+    if reason is Reason.VALUE_MISSING and task.value and task.value.strip():
+        # A list that lacks names keeps those that it has.
+        return Change(
+            kind=ChangeKind.SET_VALUE, to=joined([*items_of(task.value), *items_of(current)]), because=because
+        )
+    return Change(kind=ChangeKind.SET_VALUE, to=current, because=because)
+
+
+def _for_node(replacements: tuple[str, ...], candidates: tuple[str, ...], because: str, reason: Reason) -> Change:
     if len(replacements) == 1:
         return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=because)
     if replacements or candidates:

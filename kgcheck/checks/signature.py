@@ -4,6 +4,7 @@ Millions of tasks share a few hundred signatures, so a whole graph is judged by 
 signature once. Single checks go through the same signatures, so both ways agree by construction.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -55,27 +56,38 @@ class Signature(NamedTuple):
 
 
 def rounded(score: float | None) -> float | None:
-    """A score as signatures carry it: one decimal, rounded half away from zero as DuckDB does."""
-    return None if score is None else int(score * 10 + 0.5) / 10
+    """A score as signatures carry it: one decimal, halves upwards, as ``floor(score * 10 + 0.5) / 10`` in SQL."""
+    return None if score is None else math.floor(score * 10 + 0.5) / 10
 
 
 def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] = ()) -> Signature:
     """The signature of the evidence of one task.
 
+    What one record of a source says twice counts once, with its best score; a plain statement beats a qualified one.
+
     Args:
         kind: The type of the task.
-        evidence: All observations; two of one record count once.
+        evidence: All observations.
         gaps: Deciding sources that could not be looked at.
 
     Returns:
         The signature, in an order that does not depend on the order of the evidence.
     """
-    records = Counter[tuple[object, ...]]()
-    seen: set[tuple[object, ...]] = set()
+    by_record: dict[tuple[str, str, Stance, World, Tier, str], list[Evidence]] = {}
     for e in evidence:
-        said = (e.source, e.about, e.stance, e.world, e.tier, e.reason, rounded(e.score))
-        if (said, e.record) not in seen:
-            seen.add((said, e.record))
-            records[said] += 1
-    observations = [Observation(*said, min(n, MAX_RECORDS)) for said, n in records.items()]  # type: ignore[arg-type]
-    return Signature(kind, tuple(sorted(observations, key=repr)), tuple(sorted(gaps)))
+        by_record.setdefault((e.source, e.about, e.stance, e.world, e.tier, e.record), []).append(e)
+    said = Counter((*key[:5], _reason(told), rounded(_score(told))) for key, told in by_record.items())
+    observations = [
+        Observation(source, about, stance, world, tier, reason, score, min(n, MAX_RECORDS))
+        for (source, about, stance, world, tier, reason, score), n in said.items()
+    ]
+    return Signature(kind, tuple(sorted(observations, key=repr)), tuple(sorted(set(gaps))))
+
+
+def _reason(told: list[Evidence]) -> Reason | None:
+    reasons = [e.reason for e in told]
+    return None if None in reasons else min(r for r in reasons if r)
+
+
+def _score(told: list[Evidence]) -> float | None:
+    return max((e.score for e in told if e.score is not None), default=None)

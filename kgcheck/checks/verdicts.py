@@ -10,10 +10,11 @@ The order of the decision:
 5. nobody could be asked: ``unavailable``.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kgcheck.checks.signature import Gap, Observation, Signature, signature_of
+from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature, signature_of
 from kgcheck.model import (
     CheckType,
     Evidence,
@@ -27,7 +28,7 @@ from kgcheck.model import (
 
 PRIOR: dict[Tier, float] = {Tier.OWNER: 0.99, Tier.CURATED: 0.95, Tier.COMPUTED: 0.80, Tier.TEXT: 0.70}
 """Confidence in one record that speaks, by tier: a convention, not a measurement. A score replaces it for
-computed sources, because there the score is the source's own probability."""
+computed sources, because there the score is the source's own probability; it counts up to that of a curated record."""
 
 SILENCE_PRIOR: dict[Tier, float] = {Tier.OWNER: 0.95, Tier.CURATED: 0.85, Tier.COMPUTED: 0.70, Tier.TEXT: 0.0}
 """Confidence in the silence of a closed source, by tier: a convention, not a measurement."""
@@ -39,7 +40,9 @@ _SILENT_REASON: dict[CheckType, Reason] = {
     CheckType.ATTRIBUTE: Reason.VALUE_MISMATCH,
     CheckType.TRIPLE: Reason.EDGE_UNSUPPORTED,
     CheckType.POTENTIAL: Reason.NOT_FOUND_ELSEWHERE,
+    CheckType.STRUCTURE: Reason.NOTHING_FOUND,
 }
+"""What silence of a closed source means, and a contradiction that gives no reason of its own."""
 
 
 class Judgement(NamedTuple):
@@ -69,7 +72,7 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
         reason=judged.reason,
         confidence=judged.confidence,
         evidence=held,
-        missing=tuple(str(g) for g in sorted(gaps)),
+        missing=tuple(str(g) for g in sorted(set(gaps))),
         note=judged.note,
     )
 
@@ -86,7 +89,7 @@ def judge(signature: Signature) -> Judgement:
     facts = [o for o in signature.observations if o.about == "fact"]
     if signature.type is CheckType.POTENTIAL:
         return _invert(_decide(CheckType.POTENTIAL, facts, signature.gaps))
-    ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS]
+    ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS and o.stance is Stance.CONTRADICTS]
     decided = _decide(signature.type, facts, signature.gaps)
     return _endpoint(ends, decided) if ends else decided
 
@@ -102,10 +105,10 @@ def _endpoint(ends: list[Observation], with_replacement: Judgement) -> Judgement
 def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) -> Judgement:
     spoken = [o for o in facts if o.stance is not Stance.SILENT]
     if spoken:
-        return _loudest(spoken)
+        return _loudest(kind, spoken)
     closed = [o for o in facts if o.world is World.CLOSED]
     if closed:
-        best = min(closed, key=lambda o: o.tier.rank)
+        best = min(closed, key=lambda o: (o.tier.rank, o.reason is None, o.reason or ""))
         return Judgement(Outcome.REFUTED, best.reason or _SILENT_REASON[kind], SILENCE_PRIOR[best.tier])
     if facts:
         said = sorted({o.reason for o in facts if o.reason})
@@ -114,18 +117,18 @@ def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) ->
     return Judgement(Outcome.UNAVAILABLE, max(causes), 0.0)
 
 
-def _loudest(spoken: list[Observation]) -> Judgement:
+def _loudest(kind: CheckType, spoken: list[Observation]) -> Judgement:
     rank = min(o.tier.rank for o in spoken)
     top = [o for o in spoken if o.tier.rank == rank]
     stances = {o.stance for o in top}
     if len(stances) > 1:
         return Judgement(Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0.0)
+    confidence = _confidence([o for o in spoken if o.stance in stances])
+    reasons = sorted(o.reason for o in top if o.reason)
     if stances == {Stance.SUPPORTS}:
         plain = any(o.reason is None for o in top)
-        reason = Reason.CONFIRMED if plain else min(o.reason for o in top if o.reason)
-        return Judgement(Outcome.SUPPORTED, reason, _confidence(top))
-    reasons = sorted(o.reason for o in top if o.reason)
-    return Judgement(Outcome.REFUTED, reasons[0] if reasons else Reason.EDGE_UNSUPPORTED, _confidence(top))
+        return Judgement(Outcome.SUPPORTED, Reason.CONFIRMED if plain else reasons[0], confidence)
+    return Judgement(Outcome.REFUTED, reasons[0] if reasons else _SILENT_REASON[kind], confidence)
 
 
 def _invert(found: Judgement) -> Judgement:
@@ -140,9 +143,13 @@ def _invert(found: Judgement) -> Judgement:
 
 
 def _confidence(agreeing: list[Observation]) -> float:
-    """1 - the product of the doubts about each independent record, to three decimals, at most 0.999."""
-    doubt = 1.0
-    for o in agreeing:
-        trust = o.score if o.tier is Tier.COMPUTED and o.score is not None else PRIOR[o.tier]
-        doubt *= (1.0 - min(max(trust, 0.0), 1.0)) ** o.records
+    """1 - the product of the doubts about the MAX_RECORDS records most trusted, to three decimals, at most 0.999."""
+    trusts = sorted((_trust(o) for o in agreeing for _ in range(o.records)), reverse=True)
+    doubt = math.prod(1.0 - trust for trust in trusts[:MAX_RECORDS])
     return min(round(1.0 - doubt, 3), 0.999)
+
+
+def _trust(o: Observation) -> float:
+    if o.tier is Tier.COMPUTED and o.score is not None:
+        return min(max(o.score, 0.0), PRIOR[Tier.CURATED])
+    return PRIOR[o.tier]

@@ -1,7 +1,7 @@
 """``kgcheck audit``: check a graph, keep what was found, say how it ended."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,16 @@ from kgcheck.cli.options import (
     store_option,
 )
 
+if TYPE_CHECKING:
+    from kgcheck.audit.ledger import Run
+    from kgcheck.audit.plan import AuditOptions
+
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
+
+_LATEST = "(latest)"
+_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all")
+"""Options that a run keeps, and that cannot change when it goes on."""
 
 
 @click.command("audit")
@@ -25,50 +33,92 @@ THRESHOLDS = ("refuted", "insufficient", "never")
 @click.option("--label", "labels", multiple=True, help="Only nodes of this label, and edges that end at it.")
 @click.option("--relation", "relations", multiple=True, help="Only edges of this relation.")
 @click.option("--id", "ids", multiple=True, help="Only tasks about the node with this id.")
-@click.option("--sample", type=click.IntRange(min=1), help="Check only so many tasks, drawn at random (structure is always whole).")
+@click.option(
+    "--sample", type=click.IntRange(min=1), help="Check only so many tasks, drawn at random; structure is always whole."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
-@click.option("--fail-on", type=click.Choice(THRESHOLDS), default="refuted", show_default=True, help="Least outcome that makes the exit code 1.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(THRESHOLDS),
+    default="refuted",
+    show_default=True,
+    help="Least outcome that makes the exit code 1.",
+)
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
-@click.option("--resume", is_flag=False, flag_value="latest", default=None, metavar="[RUN]", help="Go on with a run that was cut off; the latest, unless named.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value=_LATEST,
+    default=None,
+    metavar="[RUN]",
+    help="Go on with a run that was cut off, on its own store and references; the latest such run, unless named.",
+)
 @format_options()
 @ledger_option()
 @profile_option()
-@click.pass_context
-def command(ctx: click.Context, store: str, reference: Path | None, ledger: Path | None, profile: str, **asked: Any) -> None:
+def command(**asked: Any) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
-    Exit codes: 0 clean, 1 findings at or over --fail-on, 3 nothing found, but a source was unavailable.
+    Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
+    unavailable.
     """
     from kgcheck.audit.ledger import Ledger
-    from kgcheck.audit.plan import AuditOptions
     from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.environment import read_settings
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema
-    from kgcheck.model import CheckType
-    from kgcheck.settings import Settings
 
-    settings = Settings()
+    context = click.get_current_context()
+    settings = read_settings()
+    ledger = asked["ledger"] or settings.ledger
+    old = _to_resume(context, ledger, asked) if asked["resume"] else None
     with (
-        Ledger(ledger or settings.ledger) as kept,
-        open_store(store, load_schema(profile), settings) as opened,
+        open_store(asked["store"], load_schema(asked["profile"]), settings) as opened,
+        Ledger(ledger) as kept,
     ):
-        audit = Audit(opened, reference, kept, settings, RichProgress())
-        if asked["resume"]:
-            run = audit.resume(kept.run(asked["resume"]))
-        else:
-            types = TYPES if "all" in asked["types"] else dict.fromkeys(asked["types"])
-            options = AuditOptions(
-                types=tuple(CheckType(t) for t in types),
-                labels=asked["labels"],
-                relations=asked["relations"],
-                ids=asked["ids"],
-                sample=asked["sample"],
-                seed=asked["seed"],
-                keep_all=asked["keep_all"],
-            )
-            run = audit.start(options)
+        audit = Audit(opened, asked["reference"], kept, settings, RichProgress())
+        run = audit.resume(old) if old else audit.start(_options(asked))
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
-        ctx.exit(exit_code(kept.tallies(run), asked["fail_on"]))
+        context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
+
+
+def _options(asked: dict[str, Any]) -> "AuditOptions":
+    from kgcheck.audit.plan import AuditOptions
+    from kgcheck.model import CheckType
+
+    types = TYPES if "all" in asked["types"] else dict.fromkeys(asked["types"])
+    return AuditOptions(
+        types=tuple(CheckType(t) for t in types),
+        labels=asked["labels"],
+        relations=asked["relations"],
+        ids=asked["ids"],
+        sample=asked["sample"],
+        seed=asked["seed"],
+        keep_all=asked["keep_all"],
+    )
+
+
+def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "Run":
+    """The run to go on with; what the command line leaves open is taken from it."""
+    from kgcheck.audit.ledger import Ledger
+    from kgcheck.errors import UsageError
+
+    def given(name: str) -> bool:
+        return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+    changed = [name for name in _OF_THE_RUN if given(name)]
+    if changed:
+        listed = ", ".join(o.opts[0] for o in context.command.params if o.name in changed)
+        raise UsageError(f"a run goes on as it began: {listed} cannot be given with --resume", "leave it out")
+    with Ledger(ledger, create=False) as kept:
+        run = kept.cut_off() if asked["resume"] == _LATEST else kept.run(asked["resume"])
+    if not given("store"):
+        asked["store"] = run.store
+    if not given("reference"):
+        asked["reference"] = Path(run.reference) if run.reference else None
+    if not given("profile"):
+        asked["profile"] = run.profile
+    return run

@@ -1,10 +1,16 @@
 """``kgcheck check``: one node, attribute or edge, by the agent team."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgcheck.cli.options import ledger_option, profile_option, reference_option, store_option
+
+if TYPE_CHECKING:
+    from kgcheck.agents.team import Checked
+    from kgcheck.agents.transcript import Transcript
+    from kgcheck.model import Finding, Tally
 
 
 @click.command("check")
@@ -12,26 +18,27 @@ from kgcheck.cli.options import ledger_option, profile_option, reference_option,
 @store_option()
 @reference_option()
 @click.option("--transcript", "show_transcript", is_flag=True, help="Print what each agent did, on stderr.")
-@click.option("--turns", type=click.IntRange(min=1), default=30, show_default=True, help="Most turns of all agents together.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True)
-@click.option("--fail-on", type=click.Choice(("refuted", "insufficient", "never")), default="refuted", show_default=True)
+@click.option(
+    "--turns", type=click.IntRange(min=1), default=30, show_default=True, help="Most turns of all agents together."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Most seconds that a check may take.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(("refuted", "insufficient", "never")),
+    default="refuted",
+    show_default=True,
+    help="Least outcome that makes the exit code 1.",
+)
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 @ledger_option()
 @profile_option()
-@click.pass_context
-def command(
-    ctx: click.Context,
-    what: tuple[str, ...],
-    store: str,
-    reference: Path | None,
-    show_transcript: bool,
-    turns: int,
-    seconds: float,
-    fail_on: str,
-    format_: str,
-    ledger: Path | None,
-    profile: str,
-) -> None:
+def command(what: tuple[str, ...], **asked: Any) -> None:
     """Check WHAT: "HEAD RELATION TAIL", existence LABEL ID, or attribute LABEL ID NAME.
 
     Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name.
@@ -44,63 +51,80 @@ def command(
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
     from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
-    from kgcheck.cli.console import errors, results
-    from kgcheck.cli.show import exit_code, write
+    from kgcheck.audit.run import listed_releases, store_place
+    from kgcheck.cli.console import results
+    from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema
-    from kgcheck.model import Finding, Tally
-    from kgcheck.report.tables import explain_finding, transcript_lines
-    from kgcheck.settings import Settings
+    from kgcheck.report.tables import explain_finding
     from kgcheck.sources.observe import SnapshotSource
 
-    settings = Settings()
-    schema = load_schema(profile)
+    settings, schema = read_settings(), load_schema(asked["profile"])
     request = parse_request(what, schema)
-    transcript = Transcript()
-    started, name = now(), new_run_id()
+    reference: Path | None = asked["reference"]
+    started, name, transcript = now(), new_run_id(), Transcript()
     kept_at = settings.home / "transcripts" / f"{name}.jsonl"
     with (
-        Ledger(ledger or settings.ledger) as kept,
-        open_store(store, schema, settings) as opened,
+        open_store(asked["store"], schema, settings) as opened,
         SnapshotSource(reference, schema, settings) as source,
+        Ledger(asked["ledger"] or settings.ledger) as kept,
     ):
+        budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
         try:
-            team = Team(Toolbox(opened, source), RulesBrain(schema), Budget(turns=turns, seconds=seconds))
-            checked = team.check(request, transcript)
+            checked = Team(Toolbox(opened, source), RulesBrain(schema), budget).check(request, transcript)
         finally:
-            if transcript.events:
-                write(kept_at, transcript.as_jsonl())
-            if show_transcript:
-                for line in transcript_lines(transcript):
-                    errors().print(line, soft_wrap=True, markup=False)
+            _keep_transcript(transcript, kept_at, shown=asked["show_transcript"])
         run = Run(
             id=name,
             started=started,
-            store=opened.name,
-            profile=profile,
-            reference=str(reference) if reference else None,
-            options={"check": request.text, "transcript": str(kept_at)},
+            store=store_place(opened),
+            profile=schema.profile.name,
+            reference=str(reference.resolve()) if reference else None,
+            releases=listed_releases(reference, schema),
+            options={"check": request.text, "transcript": str(kept_at.resolve())},
         )
-        finding = Finding(
-            run=name,
-            fingerprint=checked.task.fingerprint,
-            task=checked.task,
-            verdict=checked.verdict,
-            change=checked.change,
-        )
-        tally = Tally(
-            type=checked.task.type,
-            target=str(checked.task),
-            outcome=checked.verdict.outcome,
-            reason=checked.verdict.reason,
-            sources=", ".join(sorted({e.source for e in checked.verdict.evidence})),
-            count=1,
-        )
-        kept.start(run)
-        kept.record(run, "check", [finding], [tally])
-        kept.finish(run)
-    if format_ == "json":
+        finding, tally = _finding(checked, name), _tally(checked)
+        kept.keep(run, finding, tally)
+    if asked["format_"] == "json":
         click.echo(json.dumps(finding.as_row(), indent=2))
     else:
         results().print(explain_finding(finding))
-    ctx.exit(exit_code([tally], fail_on))
+    click.get_current_context().exit(exit_code([tally], asked["fail_on"]))
+
+
+def _keep_transcript(transcript: "Transcript", path: Path, *, shown: bool) -> None:
+    from kgcheck.cli.console import errors
+    from kgcheck.cli.show import write
+    from kgcheck.report.tables import transcript_lines
+
+    if transcript.events:
+        write(path, transcript.as_jsonl())
+    if shown:
+        for line in transcript_lines(transcript):
+            errors().print(line, soft_wrap=True, markup=False)
+
+
+def _finding(checked: "Checked", run: str) -> "Finding":
+    from kgcheck.model import Finding
+
+    return Finding(
+        run=run,
+        fingerprint=checked.task.fingerprint,
+        task=checked.task,
+        verdict=checked.verdict,
+        change=checked.change,
+    )
+
+
+def _tally(checked: "Checked") -> "Tally":
+    from kgcheck.model import Tally
+
+    return Tally(
+        type=checked.task.type,
+        target=str(checked.task),
+        outcome=checked.verdict.outcome,
+        reason=checked.verdict.reason,
+        sources=", ".join(sorted({e.source for e in checked.verdict.evidence})),
+        count=1,
+    )

@@ -7,6 +7,9 @@ import click
 _EVERYTHING = 1_000
 """More findings than the demo has."""
 
+_LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
+"""What an earlier demo leaves and this one makes anew."""
+
 
 @click.command("demo")
 @click.option(
@@ -27,20 +30,19 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.environment import read_settings
     from kgcheck.cli.show import show_run, write
     from kgcheck.graph.load import load_directory
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema, profile_dir
     from kgcheck.report.render import render
-    from kgcheck.settings import Settings
     from kgcheck.sources.build import build_snapshot
 
-    settings, schema, progress = Settings(home=out), load_schema(), RichProgress()
+    settings, schema, progress = read_settings(home=out), load_schema(), RichProgress()
     demo = profile_dir(schema.profile.name) / "demo"
     target, snapshot = store or str(out / "graph.lbdb"), out / "reference.duckdb"
     console = errors()
-    for name in ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"):
-        (out / name).unlink(missing_ok=True)
+    _clear(out)
 
     def told(step: str) -> None:
         console.print(f"$ {step}", style="bold", soft_wrap=True)
@@ -63,3 +65,15 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
     console.print(f"next: open the HTML report, or {finding}", soft_wrap=True, markup=False)
 
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier demo left, and nothing else."""
+    from kgcheck.errors import InputError
+
+    for name in _LEFT:
+        try:
+            (out / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot replace {out / name}: {error.strerror}", "name another folder with --out"
+            ) from error

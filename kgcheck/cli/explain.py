@@ -16,10 +16,10 @@ def command(finding: str, ledger: Path | None, format_: str) -> None:
     """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
     from kgcheck.audit.ledger import Ledger
     from kgcheck.cli.console import results
+    from kgcheck.cli.environment import read_settings
     from kgcheck.report.tables import explain_finding
-    from kgcheck.settings import Settings
 
-    with Ledger(ledger or Settings().ledger) as kept:
+    with Ledger(ledger or read_settings().ledger, create=False) as kept:
         found = kept.finding(finding)
     if format_ == "json":
         click.echo(json.dumps(found.as_row(), indent=2))

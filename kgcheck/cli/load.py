@@ -24,13 +24,16 @@ def command(directory: Path, store: str, profile: str, quarantine: Path | None, 
     Every file is read and checked before anything is written. Loading the same directory again changes nothing.
     """
     from kgcheck.cli.console import RichProgress, errors, results
+    from kgcheck.cli.environment import read_settings
+    from kgcheck.errors import InputMissing
     from kgcheck.graph.load import load_directory
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema
     from kgcheck.report.tables import load_table
-    from kgcheck.settings import Settings
 
-    settings = Settings()
+    if not directory.is_dir():
+        raise InputMissing(f"there is no folder {directory}", "name an import directory: databases/ and ontologies/")
+    settings = read_settings()
     target = quarantine or settings.home / f"quarantine-{directory.resolve().name}.jsonl"
     with open_store(store, load_schema(profile), settings, create=True) as opened:
         summary = load_directory(directory, opened, settings, quarantine=target, progress=RichProgress())

@@ -11,6 +11,12 @@ import click
 from kgcheck import __version__
 from kgcheck.errors import EXIT_USAGE, KgcheckError
 
+EXIT_INTERRUPTED = 130
+"""Ctrl-C, as shells count it: 128 + SIGINT."""
+
+EXIT_PIPE_CLOSED = 141
+"""The reader of a pipe has gone, as shells count it: 128 + SIGPIPE."""
+
 _COMMANDS = {
     "load": ("kgcheck.cli.load", "Load an import directory into a graph store."),
     "reference": ("kgcheck.cli.reference", "Build and show reference snapshots."),
@@ -34,8 +40,7 @@ class _Commands(click.Group):
         """The command of that name."""
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(_COMMANDS[cmd_name][0]).command
-        assert isinstance(command, click.Command)
+        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -74,18 +79,19 @@ def run(arguments: list[str]) -> int:
     except KgcheckError as error:
         _say(error.message, error.hint)
         return error.exit_code
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show(sys.stderr)
         return EXIT_USAGE
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
+        return EXIT_USAGE
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted", "kgcheck audit --resume goes on with a run that was cut off")
-        return EXIT_USAGE
-    except BrokenPipeError:
-        # The reader of a pipe has gone; there is nobody left to tell.
-        sys.stderr.close()
-        return EXIT_USAGE
+        _say("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
+        return EXIT_INTERRUPTED
+    except SystemExit:
+        # click and rich leave so when the reader of a pipe has gone: there is nobody left to tell.
+        return EXIT_PIPE_CLOSED
     except Exception as error:
         _say(f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}")
         return EXIT_USAGE

@@ -19,7 +19,8 @@ def store_option() -> Decorator:
         envvar="KGCHECK_STORE",
         default=DEFAULT_STORE,
         show_default=True,
-        help="A path (embedded), or bolt:// or neo4j:// (Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
+        help="A path (embedded), or bolt:// or neo4j:// "
+        "(Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
     )
 
 
@@ -53,7 +54,12 @@ def format_options(default: str = "table") -> Decorator:
             "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout."
         )(function)
         return click.option(
-            "--format", "format_", type=click.Choice(FORMATS), default=default, show_default=True, help="Form of the result."
+            "--format",
+            "format_",
+            type=click.Choice(FORMATS),
+            default=default,
+            show_default=True,
+            help="Form of the result.",
         )(function)
 
     return add
@@ -61,4 +67,6 @@ def format_options(default: str = "table") -> Decorator:
 
 def limit_option() -> Decorator:
     """``--limit``."""
-    return click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all.")
+    return click.option(
+        "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
+    )

@@ -16,15 +16,19 @@ def command() -> None:
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The DuckDB file to make.")
 @click.option(
-    "--release", "releases", multiple=True, metavar="SOURCE=RELEASE", help="Release of a source whose file does not state it."
+    "--release",
+    "releases",
+    multiple=True,
+    metavar="SOURCE=RELEASE",
+    help="Release of a source whose file does not state it.",
 )
 @profile_option()
 def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -> None:
     """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows."""
     from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.environment import read_settings
     from kgcheck.errors import UsageError
     from kgcheck.graph.schema import load_schema
-    from kgcheck.settings import Settings
     from kgcheck.sources.build import build_snapshot
 
     stated: dict[str, str] = {}
@@ -34,7 +38,7 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
             raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
         stated[source] = release
     schema = load_schema(profile)
-    build_snapshot(directory, out, schema, Settings(), releases=stated, progress=RichProgress())
+    build_snapshot(directory, out, schema, read_settings(), releases=stated, progress=RichProgress())
     _show(out, profile, "table")
 
 

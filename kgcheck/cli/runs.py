@@ -15,10 +15,10 @@ def command(ledger: Path | None, format_: str) -> None:
     """List the runs in the ledger, newest first."""
     from kgcheck.audit.ledger import Ledger
     from kgcheck.cli.console import results
+    from kgcheck.cli.environment import read_settings
     from kgcheck.report.tables import run_table
-    from kgcheck.settings import Settings
 
-    with Ledger(ledger or Settings().ledger) as kept:
+    with Ledger(ledger or read_settings().ledger, create=False) as kept:
         runs = [(run, kept.tallies(run)) for run in kept.runs()]
     if format_ == "json":
         click.echo(json.dumps([r.model_dump(mode="json") for r, _ in runs], indent=2))

@@ -1,6 +1,8 @@
 """Shows a run in the form that was asked for, and gives its exit code."""
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -35,7 +37,7 @@ def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit:
     else:
         text = render(ledger, run, format_, limit)
         if output is None:
-            click.echo(text, nl=not text.endswith("\n"))
+            click.echo(text, nl=False)
         else:
             write(output, text)
     console = errors()
@@ -44,7 +46,7 @@ def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a report.
+    """Write a report, whole or not at all.
 
     Args:
         path: The file; its folder is made.
@@ -53,11 +55,15 @@ def write(path: Path, text: str) -> None:
     Raises:
         InputError: It cannot be written.
     """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", "name another file with --output") from error
+        with suppress(OSError):
+            partial.unlink()
+        raise InputError(f"cannot write {path}: {error.strerror}", "free space, or name another file") from error
 
 
 def exit_code(tallies: Sequence[Tally], fail_on: str) -> int:

@@ -1,19 +1,24 @@
 """What the two Neo4j stores share: everything but the way a statement is sent."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import Any, Self
 
 import pyarrow as pa
 
-from kgcheck.graph.queries import Catalogue, label_place, pattern_places, projection, quoted
+from kgcheck.errors import StoreError, StoreMissing
+from kgcheck.graph.queries import Catalogue, label_place, pattern_places, projection, quoted, values
 from kgcheck.graph.schema import Label, Pattern, Property, Schema
 from kgcheck.graph.store import (
-    AS_TEXT,
+    META_LABEL,
     NO_ID,
     Counts,
     Direction,
     Properties,
+    StrayEdge,
+    brought_to,
     check_meta,
     check_names,
     plain,
@@ -24,7 +29,9 @@ from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.model import Ref, Triple
 
 SCAN_ROWS = 50_000
-Row = Mapping[str, Any]
+Row = Sequence[Any]
+"""What a statement returns, in the order of its RETURN."""
+Rows = Generator[Row, None, None]
 
 
 class CypherServerStore(ABC):
@@ -45,78 +52,102 @@ class CypherServerStore(ABC):
         self._batch_rows = batch_rows
 
     @abstractmethod
-    def _read(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
+    def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
         """Rows of a reading statement, streamed."""
 
     @abstractmethod
-    def _write(self, text: str, parameters: dict[str, Any]) -> None:
+    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         """Run a writing statement in a transaction of its own."""
 
     @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
 
-    def check(self) -> None:
+    def check(self, *, create: bool) -> None:
         """Refuse a server that holds another graph.
 
+        Args:
+            create: It is opened for a load, so that it may be empty.
+
         Raises:
-            StoreSchema: It does.
+            StoreSchema: It holds another graph.
+            StoreMissing: It holds nothing.
+            StoreError: Its last load is not finished.
         """
-        check_meta(self.name, self.meta(), self.schema)
-        check_names(self.name, [r["name"] for r in self._rows("labels") if r["name"] != "KgcheckStore"], self.schema)
+        labels = [row[0] for row in self._rows("labels")]
+        if not labels and not create:
+            raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        check_meta(self.name, self.meta(), self.schema, to_write=create)
+        check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
 
     def node(self, ref: Ref) -> Properties | None:
         """See GraphStore."""
-        rows = self._rows("node", label_place(self.schema.label(ref.label)), id=ref.id)
-        return plain(rows[0]["node"]) if rows else None
+        label = self.schema.label(ref.label)
+        return self.nodes(label, [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         """See GraphStore."""
-        rows = self._rows("nodes_by_ids", label_place(label), ids=ids)
-        return {row["node"]["id"]: plain(row["node"]) for row in rows}
+        rows = self._rows("nodes_by_ids", label_place(label), ids=ids) if ids else []
+        return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         """See GraphStore."""
         if "name" not in label.properties:
             return []
-        return [row["id"] for row in self._rows("nodes_by_name", label_place(label), name=name, limit=limit)]
+        return [str(id_) for (id_,) in self._rows("nodes_by_name", label_place(label), name=name, limit=limit)]
 
     def edges(self, triple: Triple) -> list[Properties]:
         """See GraphStore."""
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        rows = self._rows(
-            "edges_between", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id
-        )
-        return [plain(row["edge"]) for row in rows]
+        rows = self._rows("edges_between", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
+        return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         """See GraphStore."""
         statement = "tails" if direction == "out" else "heads"
-        return [row["id"] for row in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
+        return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
         places = label_place(label) | {"properties": projection("n", label.properties)}
         rows = self._read(self._cypher.text("scan_nodes", **places), {})
-        return _tables(rows, ("id",), label.properties, node_columns(label))
+        return _tables(rows, 1, label.properties, with_as_text(node_columns(label)))
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         """See GraphStore."""
-        places = pattern_places(pattern) | {"properties": projection("r", pattern.properties)}
-        rows = self._read(self._cypher.text("scan_edges", **places), {})
-        return _tables(rows, ("head", "tail"), pattern.properties, edge_columns(pattern))
+        places = pattern_places(pattern) | {"values": values("r", pattern.properties)}
+        rows = _by_edge(self._read(self._cypher.text("scan_edges", **places), {}))
+        return _tables(rows, 2, pattern.properties, with_as_text(edge_columns(pattern)))
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """See GraphStore."""
+        found: list[StrayEdge] = []
+        for relation in self.schema.relation_types:
+            allowed = [[p.head, p.tail] for p in self.schema.patterns(relation)]
+            rows = self._rows(
+                "stray_edges", {"relation": quoted(relation)}, allowed=allowed, limit=max(0, limit - len(found))
+            )
+            for head_labels, head, tail_labels, tail in rows:
+                found.append(
+                    StrayEdge(
+                        head_label=self._shown(head_labels),
+                        head_id=NO_ID if head is None else str(head),
+                        relation=relation,
+                        tail_label=self._shown(tail_labels),
+                        tail_id=NO_ID if tail is None else str(tail),
+                    )
+                )
+        return found
 
     def counts(self) -> Counts:
         """See GraphStore."""
-        nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0]["n"]) for s in self.schema.labels}
-        edges = {str(p): int(self._rows("count_edges", pattern_places(p))[0]["n"]) for p in self.schema.relations}
+        nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0][0]) for s in self.schema.labels}
+        edges = {str(p): int(self._rows("count_edges", pattern_places(p))[0][0]) for p in self.schema.relations}
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
         """See GraphStore."""
-        if "KgcheckStore" not in [r["name"] for r in self._rows("labels")]:
-            return {}
-        return {row["key"]: row["value"] for row in self._rows("meta_get")}
+        return {key: value for key, value in self._rows("meta_get")}
 
     def set_meta(self, key: str, value: str) -> None:
         """See GraphStore."""
@@ -126,7 +157,7 @@ class CypherServerStore(ABC):
         """See GraphStore."""
         self._write(self._cypher.text("create_meta_constraint"), {})
         for label in self.schema.labels:
-            name = quoted(f"kgcheck_{label.name.lower()}_id")
+            name = quoted(f"kgcheck_{label.name}_id")
             self._write(self._cypher.text("create_constraint", **label_place(label), name=name), {})
         self._write(self._cypher.text("await_indexes"), {})
 
@@ -153,57 +184,60 @@ class CypherServerStore(ABC):
     def _rows(self, statement: str, places: dict[str, str] | None = None, **parameters: Any) -> list[Row]:
         return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
 
+    def _shown(self, labels: list[str]) -> str:
+        """The one label of a node to name it by."""
+        known = [name for name in self.schema.label_names if name in labels]
+        return (known or sorted(labels) or [""])[0]
+
     def _write_batches(
         self,
         text: str,
         rows: pa.Table,
         keys: tuple[str, ...],
-        properties: Iterable[str],
+        properties: Mapping[str, Property],
         keep_null: bool = False,
     ) -> None:
-        wanted = list(properties)
         for batch in rows.to_batches(self._batch_rows):
             payload = [
                 {k: row[k] for k in keys}
-                | {"properties": {p: row[p] for p in wanted if keep_null or row[p] is not None}}
+                | {"properties": {p: row[p] for p in properties if keep_null or row[p] is not None}}
                 for row in batch.to_pylist()
             ]
-            self._write(text, {"rows": payload})
+            written = self._write(text, {"rows": payload})[0][0]
+            if written != len(payload):
+                raise StoreError(
+                    f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
+                    "run the same command again",
+                )
 
 
-def _tables(
-    rows: Iterable[Row], keys: tuple[str, ...], properties: Mapping[str, Property], schema: pa.Schema
-) -> Iterator[pa.Table]:
+def _by_edge(heads: Rows) -> Rows:
+    with closing(heads):
+        for head, edges in heads:
+            for edge in edges:
+                yield (head, *edge)
+
+
+def _tables(rows: Rows, keys: int, properties: Mapping[str, Property], schema: pa.Schema) -> Iterator[pa.Table]:
     """Rows as Arrow tables of at most SCAN_ROWS, each value brought to the type that the schema gives it."""
-    held: list[dict[str, Any]] = []
-    for row in rows:
-        held.append(_typed(row, keys, properties))
-        if len(held) == SCAN_ROWS:
-            yield pa.Table.from_pylist(held, schema=with_as_text(schema))
-            held = []
-    yield pa.Table.from_pylist(held, schema=with_as_text(schema))
+    # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
+    with closing(rows):
+        while held := list(islice(rows, SCAN_ROWS)):
+            columns = list(zip(*held, strict=True))
+            typed: list[Sequence[Any]] = [[NO_ID if v is None else str(v) for v in c] for c in columns[:keys]]
+            for spec, column in zip(properties.values(), columns[keys:], strict=True):
+                typed.append([None if v is None else brought_to(spec.type, v) for v in column])
+            typed.append(_as_text(properties, columns[keys:], len(held)))
+            arrays = [pa.array(c, f.type) for c, f in zip(typed, schema, strict=True)]
+            yield pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _typed(row: Row, keys: tuple[str, ...], properties: Mapping[str, Property]) -> dict[str, Any]:
-    typed: dict[str, Any] = {k: NO_ID if row[k] is None else str(row[k]) for k in keys}
-    as_text: list[str] = []
-    for name, spec in properties.items():
-        value = row[name]
-        if isinstance(value, str) and spec.type in ("integer", "number"):
-            as_text.append(name)
-        typed[name] = None if value is None else _brought_to(spec.type, value)
-    typed[AS_TEXT] = as_text or None
-    return typed
-
-
-def _brought_to(kind: str, value: Any) -> Any:
-    match kind:
-        case "strings":
-            return [str(v) for v in value] if isinstance(value, list) else [str(value)]
-        case "string":
-            return value if isinstance(value, str) else str(value)
-        case _:
-            try:
-                return float(value) if kind == "number" else int(float(value))
-            except (TypeError, ValueError, OverflowError):
-                return None
+def _as_text(properties: Mapping[str, Property], values: Sequence[Sequence[Any]], rows: int) -> list[list[str] | None]:
+    """The names of the numeric properties that each row holds as text."""
+    found: list[list[str] | None] = [None] * rows
+    for (name, spec), column in zip(properties.items(), values, strict=True):
+        if spec.type in ("integer", "number"):
+            for i, value in enumerate(column):
+                if isinstance(value, str):
+                    found[i] = [*(found[i] or ()), name]
+    return found

@@ -10,12 +10,21 @@ import pyarrow as pa
 from kgcheck.errors import StoreError, StoreLocked, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.queries import Catalogue, columns, label_place, pattern_places, projection, quoted
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
-from kgcheck.graph.store import AS_TEXT, Counts, Direction, Properties, check_meta, check_names, plain, with_as_text
+from kgcheck.graph.store import (
+    AS_TEXT,
+    META_LABEL,
+    Counts,
+    Direction,
+    Properties,
+    StrayEdge,
+    check_meta,
+    check_names,
+    plain,
+    with_as_text,
+)
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.model import Ref, Triple
-
-_META_TABLE = "KgcheckStore"
 
 
 class EmbeddedStore:
@@ -28,10 +37,10 @@ class EmbeddedStore:
         timeout_s: Seconds that one query may take.
 
     Raises:
-        StoreMissing: No such file, and `create` is false.
+        StoreMissing: No such file, or an empty one, and `create` is false.
         StoreLocked: Another process is writing to it.
         StoreSchema: It holds another graph, or was written by another version of LadybugDB.
-        StoreError: It is no graph at all.
+        StoreError: It is no graph at all, or its last load is not finished.
     """
 
     backend = "embedded"
@@ -40,16 +49,24 @@ class EmbeddedStore:
         self.schema = schema
         self.name = str(path)
         self._cypher = Catalogue(self.backend)
+        # A load that fails before it writes must leave no empty graph behind.
+        self._unused = path if create and not path.exists() else None
+        self._connection: ladybug.Connection | None = None
         self._database = _open(path, create)
         try:
             self._connection = ladybug.Connection(self._database)
-            self._connection.set_query_timeout(int(timeout_s * 1000))
-            self._tables = {row["name"] for row in self._rows(self._cypher.text("tables"))}
-            check_meta(self.name, self.meta(), schema)
-            check_names(self.name, sorted(self._tables - {_META_TABLE}), schema)
+            self._connection.set_query_timeout(max(1, int(timeout_s * 1000)))
+            self._tables = self._read_tables()
+            self._check(create)
         except BaseException:
             self.close()
             raise
+
+    def _check(self, create: bool) -> None:
+        if not self._tables and not create:
+            raise StoreMissing(f"there is no graph in {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        check_meta(self.name, self.meta(), self.schema, to_write=create)
+        check_names(self.name, sorted(self._tables - {META_LABEL}), self.schema)
 
     def node(self, ref: Ref) -> Properties | None:
         """See GraphStore."""
@@ -61,14 +78,14 @@ class EmbeddedStore:
         if label.name not in self._tables or not ids:
             return {}
         rows = self._rows(self._cypher.text("nodes_by_ids", **label_place(label)), ids=ids)
-        return {row["node"]["id"]: plain(row["node"]) for row in rows}
+        return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         """See GraphStore."""
         if label.name not in self._tables or "name" not in label.properties:
             return []
         rows = self._rows(self._cypher.text("nodes_by_name", **label_place(label)), name=name, limit=limit)
-        return [row["id"] for row in rows]
+        return [id_ for (id_,) in rows]
 
     def edges(self, triple: Triple) -> list[Properties]:
         """See GraphStore."""
@@ -77,8 +94,7 @@ class EmbeddedStore:
             return []
         text = self._cypher.text("edges_between", **pattern_places(pattern))
         rows = self._rows(text, head_id=triple.head.id, tail_id=triple.tail.id)
-        # The table of a relation type has the columns of all its patterns.
-        return [{k: v for k, v in plain(row["edge"]).items() if k in pattern.properties} for row in rows]
+        return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         """See GraphStore."""
@@ -86,7 +102,7 @@ class EmbeddedStore:
             return []
         statement = "tails" if direction == "out" else "heads"
         rows = self._rows(self._cypher.text(statement, **pattern_places(pattern)), id=ref.id, limit=limit)
-        return [row["id"] for row in rows]
+        return [id_ for (id_,) in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
@@ -100,6 +116,10 @@ class EmbeddedStore:
             places = pattern_places(pattern)
             text = self._cypher.text("scan_edges", **places, properties=projection("r", pattern.properties))
             yield self._scan(text, edge_columns(pattern))
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """See GraphStore; the tables of this store can hold none."""
+        return []
 
     def counts(self) -> Counts:
         """See GraphStore."""
@@ -117,9 +137,9 @@ class EmbeddedStore:
 
     def meta(self) -> dict[str, str]:
         """See GraphStore."""
-        if _META_TABLE not in self._tables:
+        if META_LABEL not in self._tables:
             return {}
-        return {row["key"]: row["value"] for row in self._rows(self._cypher.text("meta_get"))}
+        return {key: value for key, value in self._rows(self._cypher.text("meta_get"))}
 
     def set_meta(self, key: str, value: str) -> None:
         """See GraphStore."""
@@ -127,6 +147,7 @@ class EmbeddedStore:
 
     def prepare(self) -> None:
         """See GraphStore."""
+        self._unused = None
         self._rows(self._cypher.text("create_meta_table"))
         for label in self.schema.labels:
             types = {name: p.type for name, p in label.properties.items()}
@@ -135,11 +156,9 @@ class EmbeddedStore:
             patterns = self.schema.patterns(relation)
             pairs = ", ".join(f"FROM {quoted(p.head)} TO {quoted(p.tail)}" for p in patterns)
             types = _merged_types(patterns)
-            text = self._cypher.text(
-                "create_rel_table", relation=quoted(relation), pairs=pairs, columns=columns(types)
-            )
+            text = self._cypher.text("create_rel_table", relation=quoted(relation), pairs=pairs, columns=columns(types))
             self._rows(text)
-        self._tables = {row["name"] for row in self._rows(self._cypher.text("tables"))}
+        self._tables = self._read_tables()
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
@@ -149,6 +168,8 @@ class EmbeddedStore:
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
+        if not label.properties:
+            return
         assignments = ", ".join(f"n.{quoted(p)} = {quoted(p)}" for p in label.properties)
         text = self._cypher.text("update_nodes", **label_place(label), assignments=assignments)
         self._rows(text, rows=rows.select(node_columns(label).names))
@@ -166,9 +187,13 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """See GraphStore."""
-        if hasattr(self, "_connection"):
+        if self._connection:
             self._connection.close()
+            self._connection = None
         self._database.close()
+        if self._unused:
+            for path in (self._unused, self._unused.with_name(self._unused.name + ".wal")):
+                path.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self
@@ -179,26 +204,31 @@ class EmbeddedStore:
     def _holds(self, pattern: Pattern) -> bool:
         return {pattern.type, pattern.head, pattern.tail} <= self._tables
 
+    def _read_tables(self) -> set[str]:
+        return {name for name, _ in self._rows(self._cypher.text("tables"))}
+
     def _count(self, statement: str, **places: str) -> int:
-        return int(self._rows(self._cypher.text(statement, **places))[0]["n"])
+        return int(self._rows(self._cypher.text(statement, **places))[0][0])
 
     def _scan(self, text: str, wanted: pa.Schema) -> pa.Table:
-        table = self._run(text, {}).get_as_arrow()
-        table = table.select(wanted.names).cast(wanted)
+        with self._run(text, {}) as result:
+            table = result.get_as_arrow()
         nothing = pa.nulls(table.num_rows, pa.list_(pa.string()))
-        return table.append_column(AS_TEXT, nothing).cast(with_as_text(wanted))
+        return table.select(wanted.names).append_column(AS_TEXT, nothing).cast(with_as_text(wanted))
 
-    def _rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
-        result = self._run(text, parameters)
-        names = result.get_column_names()
-        return [dict(zip(names, row, strict=True)) for row in result.get_all()]
+    def _rows(self, text: str, **parameters: Any) -> list[list[Any]]:
+        with self._run(text, parameters) as result:
+            return [list(row) for row in result.get_all()]
 
     def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
+        if self._connection is None:
+            raise StoreError(f"the store {self.name} is closed")
         try:
             result = self._connection.execute(text, parameters)
         except RuntimeError as error:
             raise self._mapped(error) from error
-        assert isinstance(result, ladybug.QueryResult)
+        if not isinstance(result, ladybug.QueryResult):
+            raise StoreError(f"the store {self.name} was sent more than one statement")
         return result
 
     def _mapped(self, error: RuntimeError) -> StoreError:

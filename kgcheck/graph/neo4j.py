@@ -1,18 +1,17 @@
 """The Neo4j store: a server, through the official driver (https://neo4j.com/docs/python-manual/current/)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import neo4j
-from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable
+from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, ServiceUnavailable
 
-from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreUnavailable
-from kgcheck.graph.cypher_server import CypherServerStore, Row
+from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable
+from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
 from kgcheck.graph.schema import Schema
 from kgcheck.settings import Settings
 
-_FETCH_ROWS = 10_000
-_ENVIRONMENT = "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
+_FETCH_ROWS = 2_000
+_RETRY_S = 30.0
 
 
 class Neo4jStore(CypherServerStore):
@@ -22,15 +21,17 @@ class Neo4jStore(CypherServerStore):
         uri: ``bolt://``, ``neo4j://`` or their ``+s`` forms, without credentials.
         schema: Profile of the graph.
         settings: Credentials, database and time limits.
-        check: Refuse a server that holds another graph.
+        create: Open it for a load: it may be empty.
 
     Raises:
         StoreAccess: Credentials are missing or refused.
         StoreUnavailable: Nothing answers at that address.
+        StoreMissing: The server holds no graph, or has no such database.
         StoreSchema: The server holds another graph.
+        StoreError: It is no address, or its last load is not finished.
     """
 
-    def __init__(self, uri: str, schema: Schema, settings: Settings, *, check: bool = True) -> None:
+    def __init__(self, uri: str, schema: Schema, settings: Settings, *, create: bool = False) -> None:
         super().__init__(uri, schema, batch_rows=settings.load_batch_rows)
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
@@ -41,19 +42,15 @@ class Neo4jStore(CypherServerStore):
                 uri,
                 auth=auth,
                 connection_timeout=settings.connect_timeout_s,
-                max_transaction_retry_time=30.0,
+                max_transaction_retry_time=_RETRY_S,
                 notifications_min_severity="OFF",
                 user_agent="kgcheck",
             )
         except (ValueError, ConfigurationError) as error:
             raise StoreError(f"{uri!r} is not an address of a Neo4j server: {error}") from error
         try:
-            self._driver.verify_connectivity()
-            if check:
-                self.check()
-        except (Neo4jError, DriverError) as error:
-            self.close()
-            raise self._mapped(error) from error
+            self._connect()
+            self.check(create=create)
         except BaseException:
             self.close()
             raise
@@ -62,48 +59,83 @@ class Neo4jStore(CypherServerStore):
         """See GraphStore."""
         self._driver.close()
 
+    def _connect(self) -> None:
+        try:
+            self._driver.verify_connectivity()
+        except (Neo4jError, DriverError, ValueError) as error:
+            raise self._mapped(error) from error
+
     def _session(self, mode: str) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=mode, fetch_size=_FETCH_ROWS)
 
-    def _read(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
+    def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
+        # A statement of the catalogue or one made from it: never text from outside.
+        query: Any = text
         try:
-            # A statement of the catalogue or one made from it: never text from outside.
-            query: Any = text
             with (
                 self._session(neo4j.READ_ACCESS) as session,
                 session.begin_transaction(timeout=self._timeout_s) as transaction,
             ):
-                yield from (record.data() for record in transaction.run(query, parameters))
+                yield from transaction.run(query, parameters)
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
-    def _write(self, text: str, parameters: dict[str, Any]) -> None:
+    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
+        query: Any = text
+
+        @neo4j.unit_of_work(timeout=self._timeout_s)
+        def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
+            return list(transaction.run(query, parameters))
+
         try:
             with self._session(neo4j.WRITE_ACCESS) as session:
-                session.execute_write(lambda transaction: transaction.run(text, parameters).consume())
+                return session.execute_write(work)
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
-    def _mapped(self, error: Neo4jError | DriverError) -> KgcheckError:
+    def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the driver."""
-        said = (getattr(error, "message", None) or str(error)).strip()
+        said = str(getattr(error, "message", None) or error).strip()
         match error:
-            case AuthError():
-                return StoreAccess(f"the server {self.name} refused the credentials: {said}", _ENVIRONMENT)
-            case ServiceUnavailable():
+            case Neo4jError():
+                return server_error(self.name, error.code or "", said, error.is_retryable())
+            case ServiceUnavailable() | ValueError():
                 return StoreUnavailable(f"no Neo4j server answers at {self.name}: {said}", "start it, or check --store")
-            case Neo4jError() if "Unauthorized" in (error.code or ""):
-                return StoreAccess(f"the server {self.name} wants credentials: {said}", _ENVIRONMENT)
-            case ClientError() if "TransactionTimedOut" in (error.code or ""):
-                return StoreUnavailable(f"a query on {self.name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
-            case ClientError() if "ConstraintCreationFailed" in (error.code or ""):
-                return StoreError(
-                    f"the graph on {self.name} has nodes of one label that share an id: {said}",
-                    "remove the duplicates, or load into an empty database",
-                )
-            case Neo4jError() if error.is_retryable():
-                return StoreUnavailable(f"the server {self.name} gave up: {said}", "run the same command again")
             case DriverError() if error.is_retryable():
                 return StoreUnavailable(f"the connection to {self.name} broke: {said}", "run the same command again")
             case _:
-                return StoreError(f"the server {self.name} refused a query: {said}")
+                return StoreError(f"{self.name} cannot be used: {said}")
+
+
+def server_error(name: str, code: str, said: str, retryable: bool) -> KgcheckError:
+    """One error of the tree for what a server says.
+
+    Args:
+        name: Of the store.
+        code: The status code, e.g. ``Neo.ClientError.Security.Unauthorized``.
+        said: The message that came with it.
+        retryable: The same statement may succeed later.
+
+    Returns:
+        The error to raise.
+    """
+    if ".Security." in code:
+        return StoreAccess(
+            f"the server {name} refused the credentials: {said}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
+        )
+    if "TransactionTimedOut" in code:
+        return StoreUnavailable(f"a query on {name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
+    if code.endswith("DatabaseNotFound"):
+        return StoreMissing(f"the server {name} has no such database: {said}", "set KGCHECK_NEO4J_DATABASE")
+    if code.endswith("ConstraintCreationFailed"):
+        return StoreError(
+            f"the graph on {name} has nodes of one label that share an id: {said}",
+            "remove the duplicates, or load into an empty database",
+        )
+    if code.endswith("IndexAlreadyExists"):
+        return StoreError(
+            f"the graph on {name} has an index where a load needs a uniqueness constraint: {said}", "drop that index"
+        )
+    if retryable or ".TransientError." in code or ".DatabaseError." in code:
+        return StoreUnavailable(f"the server {name} gave up: {said}", "run the same command again")
+    return StoreError(f"the server {name} refused a query: {said}")

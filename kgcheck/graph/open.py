@@ -18,7 +18,10 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         name: A path, or the address of a Neo4j server without credentials.
         schema: Profile of the graph.
         settings: Credentials and limits.
-        create: Make an embedded store that is missing, and open it for writing.
+        create: Open it for a load: make an embedded store that is missing, accept a server that is empty.
+
+    Returns:
+        The store; the caller closes it.
 
     Raises:
         UsageError: The address has a scheme that no store speaks, or carries credentials.
@@ -38,4 +41,4 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         )
     from kgcheck.graph.neo4j import Neo4jStore
 
-    return Neo4jStore(name, schema, settings)
+    return Neo4jStore(name, schema, settings, create=create)

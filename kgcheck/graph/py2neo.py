@@ -1,11 +1,31 @@
-"""An adapter over a py2neo Graph that the caller already holds. py2neo is end-of-life and never a dependency of kgcheck."""
+"""An adapter over a py2neo Graph that the caller already holds.
+
+py2neo is end-of-life: an extra of kgcheck, and never a dependency of its core.
+"""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from kgcheck.errors import StoreUnavailable
-from kgcheck.graph.cypher_server import CypherServerStore, Row
+from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable
+from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
+from kgcheck.graph.neo4j import server_error
 from kgcheck.graph.schema import Schema
+
+try:
+    from py2neo import errors as py2neo_errors
+except ImportError as error:
+    raise MissingExtra("a graph behind py2neo", "py2neo") from error
+
+_BROKEN = (
+    py2neo_errors.ConnectionUnavailable,
+    py2neo_errors.ConnectionBroken,
+    py2neo_errors.ConnectionLimit,
+    py2neo_errors.ServiceUnavailable,
+    py2neo_errors.WriteServiceUnavailable,
+    py2neo_errors.ProtocolError,
+    OSError,
+)
 
 
 class Graph(Protocol):
@@ -24,33 +44,42 @@ class Py2neoStore(CypherServerStore):
     Args:
         graph: An open ``py2neo.Graph``.
         schema: Profile of the graph.
-        check: Refuse a server that holds another graph.
+        create: Open it for a load: it may be empty.
 
     Raises:
+        StoreMissing: The server holds no graph.
         StoreSchema: The server holds another graph.
     """
 
     backend = "py2neo"
 
-    def __init__(self, graph: Graph, schema: Schema, *, check: bool = True) -> None:
+    def __init__(self, graph: Graph, schema: Schema, *, create: bool = False) -> None:
         super().__init__(f"py2neo:{graph}", schema)
         self._graph = graph
-        if check:
-            self.check()
+        self.check(create=create)
 
     def close(self) -> None:
         """See GraphStore."""
 
-    def _read(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
-        try:
+    def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
+        with self._mapped():
             cursor = self._graph.query(text, parameters)
-            names = cursor.keys()
-            yield from (dict(zip(names, record, strict=True)) for record in cursor)
-        except ConnectionError as error:
-            raise StoreUnavailable(f"{self.name} stopped answering: {error}") from error
+            while cursor.forward():
+                yield cursor.current.values()
 
-    def _write(self, text: str, parameters: dict[str, Any]) -> None:
+    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
+        with self._mapped():
+            return [record.values() for record in self._graph.run(text, parameters)]
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        """One error of the tree for every error of py2neo."""
         try:
-            self._graph.run(text, parameters)
-        except ConnectionError as error:
-            raise StoreUnavailable(f"{self.name} stopped answering: {error}") from error
+            yield
+        except py2neo_errors.Neo4jError as error:
+            raise server_error(self.name, error.code, error.message, error.should_retry()) from error
+        except _BROKEN as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> KgcheckError:
+        return StoreUnavailable(f"{self.name} stopped answering: {error}", "run the same command again")

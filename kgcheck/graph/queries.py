@@ -1,11 +1,11 @@
 """The catalogue over `cypher/`: every statement kgcheck sends, one a file.
 
-A file may hold places for names, ``<label>``, and for column lists, ``<columns>``. They are filled from the schema only;
-values travel as parameters. A file under ``cypher/<backend>/`` goes before the portable one of the same name.
+A file may hold places for names, ``<label>``, and for column lists, ``<columns>``. They are filled from the schema
+only; values travel as parameters. A file under ``cypher/<backend>/`` goes before the portable one of the same name.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from kgcheck.errors import ConfigurationError
@@ -33,12 +33,15 @@ class Catalogue:
     def __init__(self, backend: str) -> None:
         self._backend = backend
 
-    def text(self, name: str, **places: str) -> str:
+    def text(self, name: str, /, **places: str) -> str:
         """The statement `name` with its places filled.
 
         Args:
             name: File name without ``.cypher``.
             **places: Text for each place, made by the functions of this module from schema names.
+
+        Returns:
+            Cypher, without the comments of the file.
 
         Raises:
             ConfigurationError: No such statement, or its places are not those given.
@@ -63,6 +66,9 @@ def _read(backend: str, name: str) -> str:
 def quoted(name: str) -> str:
     """A schema name, quoted for Cypher.
 
+    Returns:
+        The name between backticks.
+
     Raises:
         ConfigurationError: It is not a plain name, so it cannot have come from a schema.
     """
@@ -81,9 +87,14 @@ def pattern_places(pattern: Pattern) -> dict[str, str]:
     return {"head": quoted(pattern.head), "relation": quoted(pattern.type), "tail": quoted(pattern.tail)}
 
 
-def projection(variable: str, names: Mapping[str, object]) -> str:
+def projection(variable: str, names: Iterable[str]) -> str:
     """``, n.`a` AS `a`, ...`` for every name, empty if there are none."""
     return "".join(f", {variable}.{quoted(name)} AS {quoted(name)}" for name in names)
+
+
+def values(variable: str, names: Iterable[str]) -> str:
+    """``, n.`a`, ...`` for every name, empty if there are none."""
+    return "".join(f", {variable}.{quoted(name)}" for name in names)
 
 
 def columns(properties: Mapping[str, PropertyType]) -> str:

@@ -1,8 +1,10 @@
 """The recipe of an import directory, ``loaders/<profile>/files.toml``: which file becomes which nodes or edges."""
 
 import tomllib
+from collections import Counter
+from typing import Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.schema import Label, Pattern, Schema, profile_dir
@@ -60,21 +62,24 @@ class Recipe(Value):
     nodes: tuple[NodeFile, ...]
     edges: tuple[EdgeFile, ...]
 
-    def node_files(self, schema: Schema) -> list[tuple[Label, list[NodeFile]]]:
-        """The files of each label that has any."""
-        return [(s, files) for s in schema.labels if (files := [f for f in self.nodes if f.label == s.name])]
+    @property
+    def files(self) -> tuple[NodeFile | EdgeFile, ...]:
+        """All files, nodes before edges."""
+        return (*self.nodes, *self.edges)
 
-    def edge_files(self, schema: Schema) -> list[tuple[Pattern, list[EdgeFile]]]:
-        """The files of each pattern that has any."""
-        return [
-            (p, files)
-            for p in schema.relations
-            if (files := [f for f in self.edges if (f.head, f.relation, f.tail) == (p.head, p.type, p.tail)])
-        ]
+    @model_validator(mode="after")
+    def _each_file_once(self) -> Self:
+        for name, times in Counter(f.file for f in self.files).items():
+            if times > 1:
+                raise ValueError(f"{name} is named {times} times")
+        return self
 
 
 def load_recipe(schema: Schema) -> Recipe:
     """Read the recipe of a profile and check every name in it against the schema.
+
+    Returns:
+        The recipe.
 
     Raises:
         ConfigurationError: It is missing or wrong.

@@ -71,6 +71,10 @@ class Pattern(Value):
         return f"{self.head} {self.type} {self.tail}"
 
 
+Holder = Label | Pattern
+"""What has properties: a label, for its nodes, or a pattern, for its edges."""
+
+
 class _Profile(Value):
     name: str
     version: int
@@ -81,7 +85,8 @@ class Schema(Value):
     """Labels and relation patterns of one profile.
 
     Raises:
-        ConfigurationError: A name is not a plain identifier, or a relation names a label that does not exist.
+        ValidationError: A name is not a plain identifier, a relation names a label that does not exist, or something
+            is described twice.
     """
 
     profile: _Profile
@@ -92,7 +97,7 @@ class Schema(Value):
     @model_validator(mode="after")
     def _names_are_names(self) -> Self:
         names = [*self._by_label, *(p.type for p in self.relations)]
-        for holder in (*self.labels, *self.relations):
+        for holder in self.holders:
             names += holder.properties
         for name in names:
             if not _NAME.fullmatch(name):
@@ -103,9 +108,28 @@ class Schema(Value):
                     raise ValueError(f"{pattern} names the label {end!r}, which is not described")
         return self
 
+    @model_validator(mode="after")
+    def _each_described_once(self) -> Self:
+        for kind, names in (("label", [s.name for s in self.labels]), ("relation", [str(p) for p in self.relations])):
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"the {kind} {name!r} is described twice")
+        # All patterns of a relation type share one table of the embedded store.
+        types: dict[tuple[str, str], PropertyType] = {}
+        for pattern in self.relations:
+            for name, spec in pattern.properties.items():
+                if types.setdefault((pattern.type, name), spec.type) != spec.type:
+                    raise ValueError(f"{pattern.type}.{name} is both {types[pattern.type, name]} and {spec.type}")
+        return self
+
     @cached_property
     def _by_label(self) -> dict[str, Label]:
         return {label.name: label for label in self.labels}
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """All labels, then all patterns."""
+        return (*self.labels, *self.relations)
 
     @property
     def label_names(self) -> list[str]:
@@ -120,6 +144,9 @@ class Schema(Value):
     def label(self, name: str) -> Label:
         """The label of that name.
 
+        Returns:
+            Its description.
+
         Raises:
             UnknownName: There is none; the message suggests the nearest.
         """
@@ -131,6 +158,9 @@ class Schema(Value):
     def patterns(self, relation: str) -> list[Pattern]:
         """The patterns of a relation type.
 
+        Returns:
+            At least one.
+
         Raises:
             UnknownName: There is no such relation type.
         """
@@ -141,6 +171,9 @@ class Schema(Value):
 
     def pattern(self, head: str, relation: str, tail: str) -> Pattern:
         """The pattern with these ends.
+
+        Returns:
+            Its description.
 
         Raises:
             UnknownName: The relation does not exist, or not between these labels.
@@ -154,6 +187,9 @@ class Schema(Value):
 
     def attribute(self, label: str, name: str) -> AttributeCheck:
         """How an attribute of a label is checked.
+
+        Returns:
+            The check of the catalogue.
 
         Raises:
             UnknownName: The label has no such property, or nothing decides it.
@@ -175,6 +211,9 @@ class Schema(Value):
     def patterns_for(self, head: str, relation: str, tail: str) -> list[Pattern]:
         """Patterns of a relation whose id patterns fit these two ids.
 
+        Returns:
+            At least one.
+
         Raises:
             UnknownName: The relation does not exist, or an id fits none of its ends.
         """
@@ -189,6 +228,9 @@ class Schema(Value):
 
     def ref(self, label: str, identifier: str) -> Ref:
         """A reference with a checked label.
+
+        Returns:
+            The reference.
 
         Raises:
             UnknownName: No such label.
@@ -208,6 +250,9 @@ def load_schema(profile: str = "ckg") -> Schema:
     Args:
         profile: Folder name under ``loaders/``.
 
+    Returns:
+        The schema, every name in it checked.
+
     Raises:
         ConfigurationError: The profile does not exist, or its graph.toml is wrong.
     """
@@ -218,7 +263,7 @@ def load_schema(profile: str = "ckg") -> Schema:
         return Schema.model_validate(data | {"digest": hashlib.sha256(raw).hexdigest()[:12]})
     except FileNotFoundError:
         raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing") from None
-    except (ValidationError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} is wrong: {error}") from error
 
 

@@ -1,13 +1,14 @@
 """The protocol that every graph store keeps, and the values that pass through it."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, Self
 
 import pyarrow as pa
 from pydantic import Field
 
-from kgcheck.errors import StoreSchema
-from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
+from kgcheck.errors import StoreError, StoreSchema
+from kgcheck.graph.schema import Label, Pattern, Property, PropertyType, Schema
 from kgcheck.model import Ref, Triple, Value
 
 Properties = dict[str, Any]
@@ -18,6 +19,12 @@ NO_ID = "(no id)"
 
 AS_TEXT = "as_text"
 """Extra column of a scan: names of the numeric properties that the store holds as text."""
+
+META_LABEL = "KgcheckStore"
+"""Label or table of what a store says about itself."""
+
+LOAD, UNDER_WAY, DONE = "load", "under way", "done"
+"""Key and values of what a store says about its last load."""
 
 _ARROW: dict[PropertyType, pa.DataType] = {
     "string": pa.string(),
@@ -42,6 +49,16 @@ class Counts(Value):
     def total_edges(self) -> int:
         """All edges of known patterns."""
         return sum(self.edges.values())
+
+
+class StrayEdge(Value):
+    """An edge of a known relation type between labels that no pattern of the schema joins."""
+
+    head_label: str = Field(description="a known label if the node has one; empty if it has none at all")
+    head_id: str
+    relation: str
+    tail_label: str
+    tail_id: str
 
 
 class GraphStore(Protocol):
@@ -74,6 +91,9 @@ class GraphStore(Protocol):
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
     def counts(self) -> Counts:
         """How much of the profile's graph the store holds."""
@@ -120,23 +140,77 @@ def with_as_text(schema: pa.Schema) -> pa.Schema:
     return schema.append(pa.field(AS_TEXT, pa.list_(pa.string())))
 
 
-def plain(value: Mapping[str, Any]) -> Properties:
-    """A node or edge of a driver as a plain dictionary: no internal fields, no empty ones."""
-    return {k: v for k, v in dict(value).items() if not k.startswith("_") and v is not None}
+def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Properties:
+    """The known properties of a node or edge of a driver, each of its type.
+
+    Returns:
+        Properties by name, without nulls. A value that cannot be brought to its type stays as the store holds it.
+    """
+    held = {name: value[name] for name in properties if value.get(name) is not None}
+    return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in held.items()}
 
 
-def check_meta(name: str, meta: Mapping[str, str], schema: Schema) -> None:
-    """Refuse a store that was made for another profile or another version of it.
+def brought_to(kind: PropertyType, value: Any) -> Any:
+    """A value of a store that has no types, as the schema wants it; None where it is no number."""
+    match kind:
+        case "strings":
+            return [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+        case "string":
+            return value if isinstance(value, str) else str(value)
+        case "integer":
+            return _whole(value)
+        case _:
+            return _number(value)
+
+
+def _number(value: Any) -> float | None:
+    # Python alone would also take the text 1_000.
+    if isinstance(value, str) and "_" in value:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        # Not by way of a float, which holds 53 bits.
+        whole = int(value) if isinstance(value, int | str) and "_" not in str(value) else None
+    except ValueError:
+        whole = None
+    if whole is None:
+        number = _number(value)
+        whole = int(number) if number is not None and number.is_integer() else None
+    return whole if whole is not None and abs(whole) < 2**63 else None
+
+
+def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: bool) -> None:
+    """Refuse a store that was made for another profile or another version of it, or that is half loaded.
+
+    Args:
+        name: Of the store.
+        meta: What kgcheck wrote down about it.
+        schema: The profile that is wanted.
+        to_write: It is opened for a load, which may finish one that was cut short.
 
     Raises:
-        StoreSchema: It was.
+        StoreSchema: It holds another graph.
+        StoreError: Its last load is not finished.
     """
     found = (meta.get("profile"), meta.get("profile_version"))
     wanted = (schema.profile.name, str(schema.profile.version))
-    if meta and found != wanted:
+    if "profile" in meta and found != wanted:
         raise StoreSchema(
-            f"the store {name} holds a graph of profile {found[0]!r} version {found[1]}, not {wanted[0]!r} version {wanted[1]}",
+            f"the store {name} holds a graph of profile {found[0]!r} version {found[1]},"
+            f" not {wanted[0]!r} version {wanted[1]}",
             "name the profile with --profile, or load the graph into a new store",
+        )
+    if meta.get(LOAD) == UNDER_WAY and not to_write:
+        raise StoreError(
+            f"the last load into {name} is not finished",
+            "wait for it; if it was cut short, run the same kgcheck load again",
         )
 
 

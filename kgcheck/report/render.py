@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Iterable
 
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.report.tables import findings_table
@@ -24,25 +23,17 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
     match format_:
         case "json":
             tallies = [t.model_dump(mode="json") for t in ledger.tallies(run)]
-            rows = [f.as_row() for f in findings]
-            return json.dumps({"run": run.model_dump(mode="json"), "tallies": tallies, "findings": rows}, indent=2) + "\n"
+            whole = {"run": run.model_dump(mode="json"), "tallies": tallies, "findings": [f.as_row() for f in findings]}
+            return json.dumps(whole, indent=2) + "\n"
         case "jsonl":
-            return _lines(json.dumps(f.as_row()) for f in findings)
+            return "".join(f"{json.dumps(f.as_row())}\n" for f in findings)
         case "table":
             from rich.console import Console
 
-            console = Console(width=200, color_system=None, record=True, file=_nowhere())
+            console = Console(width=200, color_system=None, record=True, file=io.StringIO())
             console.print(findings_table(findings))
             return console.export_text()
         case _:
             from kgcheck.report.documents import document
 
             return document(ledger, run, format_, limit)
-
-
-def _lines(items: Iterable[str]) -> str:
-    return "".join(f"{item}\n" for item in items)
-
-
-def _nowhere() -> io.StringIO:
-    return io.StringIO()

@@ -101,12 +101,13 @@ def explain_finding(finding: Finding) -> RenderableType:
     ):
         if value:
             facts.add_row(Text(name, style="bold"), Text(value))
-    evidence = Table("stance", "about", "source", "release", "record", "says", "retrieved", "url", box=None, pad_edge=False)
-    for column in evidence.columns:
-        column.overflow = "fold"
+    evidence = Table(box=None, pad_edge=False)
+    for name in ("stance", "about", "source", "release", "record", "says", "retrieved", "url"):
+        evidence.add_column(name, overflow="fold")
     for e in verdict.evidence:
         cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
-        says = " ".join(x for x in (e.value or "", f"score {e.score}" if e.score is not None else "", e.quote or "") if x)
+        score = f"score {e.score:g}" if e.score is not None else None
+        says = " ".join(filter(None, (e.value, score, e.quote)))
         evidence.add_row(*(Text(c) for c in (*cells, says, f"{e.retrieved_at:%Y-%m-%d}", e.url)))
     return Group(facts, Text(), evidence)
 
@@ -156,7 +157,7 @@ def proposal(change: Change | None) -> str:
     match change.kind:
         case ChangeKind.REPOINT:
             return f"re-point to {change.to}"
-        case ChangeKind.SET_VALUE:
+        case ChangeKind.SET_VALUE if change.to:
             return f"set to {change.to!r}"
         case ChangeKind.ADD_EDGE:
             return "add the edge"

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck import __version__
-from kgcheck.errors import InputError, InputFormat, InputMissing, SnapshotError
+from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.graph.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
+from kgcheck.sources.derive import derive
+from kgcheck.sources.facts import add_facts
 from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
-from kgcheck.sources.snapshot import FORMAT_VERSION, TABLES
-from kgcheck.tables import literal, limits
+from kgcheck.sources.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
+from kgcheck.sources.tsv import check_file, first_words, open_tsv
+from kgcheck.tables import limits
 
 _ARROW = {
     "successors": pa.list_(pa.string()),
@@ -31,7 +35,14 @@ _COLUMNS = {
     "link": ("relation", "head", "tail", "score", "negated", "record"),
     "covered": ("topic", "id"),
 }
-_FACTS_FILES = ("releases", "entity", "value", "link", "covered")
+_UNNAMED = "coalesce({0}, '') = ''"
+_BAD_ROWS = {
+    "entity": f"{_UNNAMED.format('id')} OR state IS NULL",
+    "value": f"{_UNNAMED.format('id')} OR value IS NULL",
+    "link": f"{_UNNAMED.format('head')} OR {_UNNAMED.format('tail')} OR NOT isfinite(coalesce(score, 0))",
+    "covered": _UNNAMED.format("id"),
+}
+"""By table, what no row of a file may be."""
 
 
 def build_snapshot(
@@ -59,13 +70,19 @@ def build_snapshot(
         The files that went in.
 
     Raises:
+        UnknownName: A release is stated for a source that no recipe knows.
         InputMissing: The folder is missing, or no recipe knows any file in it.
         InputFormat: A file is not what its name promises.
         SnapshotError: The snapshot cannot be written.
+        KgcheckError: The memory limit is too small.
     """
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
-    chosen = _choose(folder, load_reference_recipes(schema))
+    recipes = load_reference_recipes(schema)
+    for source in releases or {}:
+        if source not in {recipe.source for recipe in recipes}:
+            raise UnknownName("source", source, [recipe.source for recipe in recipes])
+    chosen = _choose(folder, recipes)
     if not chosen:
         raise InputMissing(
             f"no recipe knows any file under {folder}",
@@ -76,19 +93,24 @@ def build_snapshot(
         out.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
         with duckdb.connect(str(partial), config=limits(settings)) as db:
-            builder = _Builder(db, dict(releases or {}))
-            db.execute(TABLES).fetchall()
+            builder = _Builder(db, schema, releases or {})
+            db.execute(TABLES + DERIVED_TABLES).fetchall()
             with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                 for recipe, file, path in chosen:
                     builder.add(recipe, file, path, folder)
                     step.advance()
-            builder.finish(schema)
+            builder.finish(recipes)
         os.replace(partial, out)
+    except duckdb.OutOfMemoryException as error:
+        raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
     except (OSError, duckdb.IOException) as error:
-        raise SnapshotError(f"cannot write the snapshot {out}: {error}", "free disk space, or name another --out") from error
+        raise SnapshotError(
+            f"cannot write the snapshot {out}: {error}", "free disk space, or name another --out"
+        ) from error
     finally:
-        partial.unlink(missing_ok=True)
-        partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+            partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
     return [path for _, _, path in chosen]
 
 
@@ -103,40 +125,53 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
 
 
 class _Builder:
-    def __init__(self, db: duckdb.DuckDBPyConnection, releases: dict[str, str]) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str]) -> None:
         self._db = db
+        self._schema = schema
         self._releases = releases
         self._next = 1
         self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
-        if path.stat().st_size == 0:
-            raise InputFormat(f"{path} is empty")
+        check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
-            self._add_facts(path.parent)
+            add_facts(self._db, path.parent, self._schema, self._add_release)
             return
         parsed, release, released = self._parse(file, path)
+        released = released or file.released
         release_id = self._add_release(
             {
                 "source": recipe.source,
                 "name": recipe.name,
-                "release": self._releases.get(recipe.source) or release or file.release or released or _dated(path),
-                "released": released or file.released,
+                "release": release or self._stated(recipe, file, released) or _dated(path),
+                "released": released,
                 "licence": recipe.licence,
                 "url_template": recipe.url_template,
                 "file": str(path.relative_to(folder)),
                 "sha256": _sha256(path),
-                "recency": _recency(released or file.released),
             }
         )
         for topic, complete in file.topics.items():
             self._add_topic(release_id, recipe.source, topic, complete)
         if parsed is None:
+            self._refuse_without(recipe, path)
             self._add_selected(recipe.source, release_id, file, path)
-            return
-        parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
-        for table, rows in parsed.items():
-            self._add_rows(table, recipe.source, release_id, rows)
+        else:
+            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+            for table, rows in parsed.items():
+                self._add_rows(table, recipe.source, release_id, rows)
+        self._refuse_bad_rows(release_id, path)
+
+    def finish(self, recipes: list[ReferenceRecipe]) -> None:
+        """Derive what is looked up most, and say what the snapshot is."""
+        derive(self._db, self._schema, {recipe.source: recipe.dropped for recipe in recipes})
+        for key, value in (
+            ("profile", self._schema.profile.name),
+            ("format", str(FORMAT_VERSION)),
+            ("kgcheck", __version__),
+            ("built_at", self._now.isoformat()),
+        ):
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
 
     def _parse(self, file: ReferenceFile, path: Path) -> tuple[Parsed | None, str, str]:
         match file.format:
@@ -147,9 +182,13 @@ class _Builder:
             case _:
                 return None, "", ""
 
+    def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
+        """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""
+        return self._releases.get(recipe.source) or file.release.replace("{released}", released)
+
     def _add_release(self, row: dict[str, object]) -> int:
         release_id, self._next = self._next, self._next + 1
-        filled = {"id": release_id, "built_at": self._now} | row
+        filled = {"id": release_id, "built_at": self._now, "recency": _recency(str(row["released"]))} | row
         names = ", ".join(filled)
         marks = ", ".join(f"${n}" for n in filled)
         self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
@@ -168,10 +207,18 @@ class _Builder:
         ).fetchall()
         self._db.unregister("incoming")
 
+    def _refuse_without(self, recipe: ReferenceRecipe, path: Path) -> None:
+        """The selects of some recipes read the rows of other sources."""
+        for other in recipe.after:
+            if not self._db.execute("FROM release WHERE source = ? LIMIT 1", [other]).fetchall():
+                raise InputMissing(
+                    f"{path} can only be used together with a file of {other}",
+                    f"add one to the folder, or take {path.name} out",
+                )
+
     def _add_selected(self, source: str, release_id: int, file: ReferenceFile, path: Path) -> None:
-        self._open_tsv("file", path, file.header, file.columns)
+        open_tsv(self._db, "file", path, header=file.header, columns=file.columns)
         for rows in file.rows:
-            wanted = ", ".join(_COLUMNS[rows.table])
             try:
                 self._db.execute(
                     f"""
@@ -182,188 +229,26 @@ class _Builder:
                 ).fetchall()
             except duckdb.BinderException as error:
                 raise InputFormat(
-                    f"{path} has other columns than the recipe of {source!r} expects: {error}",
-                    f"the recipe fills {rows.table} ({wanted})",
+                    f"{path} has other columns than the recipe of {source!r} expects: {first_words(error)}",
+                    f"the recipe fills {rows.table} ({', '.join(_COLUMNS[rows.table])})",
                 ) from error
+            except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
+                raise InputFormat(f"{path} holds a value of another type: {first_words(error)}") from error
 
-    def _open_tsv(self, view: str, path: Path, header: bool, columns: tuple[str, ...] = ()) -> None:
-        typed = ", ".join(f"{literal(c)}: 'VARCHAR'" for c in columns)
-        names = f", columns={{{typed}}}" if columns else ""
-        try:
-            self._db.execute(
-                f"""
-                CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM read_csv({literal(str(path))}, delim='\t',
-                quote='"', header={str(header).lower()}, all_varchar=true, strict_mode=false, null_padding=true{names})
-                """
+    def _refuse_bad_rows(self, release_id: int, path: Path) -> None:
+        """A file that gives nothing, or rows that name nothing, is not what its name promises."""
+        given = 0
+        for table, wrong in _BAD_ROWS.items():
+            rows = self._db.execute(
+                f"SELECT count(*), count(*) FILTER ({wrong}) FROM {table} WHERE release_id = ?", [release_id]
             ).fetchall()
-        except duckdb.Error as error:
-            raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}") from error
-
-    def _add_facts(self, folder: Path) -> None:
-        """A folder of kgcheck's own fact tables: one TSV a snapshot table, each row with its release."""
-        for name in _FACTS_FILES:
-            path = folder / f"{name}.tsv"
-            if not path.is_file():
-                raise InputMissing(f"{folder} lacks {name}.tsv", f"a facts folder holds {', '.join(_FACTS_FILES)}")
-            self._open_tsv(f"facts_{name}", path, header=True)
-        try:
-            self._insert_facts(folder)
-        except duckdb.BinderException as error:
-            raise InputFormat(f"a table of facts under {folder} has another header: {error}", "see docs/snapshot.md") from error
-
-    def _insert_facts(self, folder: Path) -> None:
-        stated = self._db.execute(
-            "SELECT source, release, released, name, licence, url_template, coverage FROM facts_releases"
-        ).fetchall()
-        self._db.execute("CREATE OR REPLACE TEMP TABLE known (source VARCHAR, release VARCHAR, id INTEGER, complete BOOLEAN)").fetchall()
-        for source, release, released, name, licence, url, coverage in stated:
-            release_id = self._add_release(
-                {
-                    "source": source,
-                    "name": name,
-                    "release": release,
-                    "released": released or "",
-                    "licence": licence,
-                    "url_template": url or "",
-                    "file": f"{folder.name}/*.tsv",
-                    "sha256": _sha256(folder / "releases.tsv"),
-                    "recency": _recency(released or ""),
-                }
+            given += int(rows[0][0])
+            if rows[0][1]:
+                raise InputFormat(f"{path} gives {rows[0][1]} rows of {table} that name nothing", "it may be broken")
+        if not given:
+            raise InputFormat(
+                f"{path} gives no row", "it may be empty or truncated, or of another kind than its name says"
             )
-            self._db.execute("INSERT INTO known VALUES (?, ?, ?, ?)", [source, release, release_id, coverage == "complete"]).fetchall()
-        listed = "list_filter(string_split(coalesce({0}, ''), '|'), lambda x: x <> '') AS {0}"
-        self._db.execute(
-            f"""
-            INSERT INTO entity BY NAME
-            SELECT k.id AS release_id, f.source, f.id, label, state, name, {listed.format("successors")},
-                   {listed.format("candidates")}, detail, record
-            FROM facts_entity f JOIN known k USING (source, release);
-            INSERT INTO value BY NAME
-            SELECT k.id AS release_id, f.source, f.id, attribute, value, status, record
-            FROM facts_value f JOIN known k USING (source, release);
-            INSERT INTO link BY NAME
-            SELECT k.id AS release_id, f.source, relation, head, tail, try_cast(score AS DOUBLE) AS score,
-                   coalesce(negated = 'true', false) AS negated, record
-            FROM facts_link f JOIN known k USING (source, release);
-            INSERT INTO covered BY NAME
-            SELECT k.id AS release_id, f.source, relation AS topic, f.id
-            FROM facts_covered f JOIN known k USING (source, release);
-            INSERT INTO topic
-            SELECT DISTINCT k.id, k.source, t.topic, k.complete
-            FROM known k JOIN (
-                SELECT release_id, topic FROM covered UNION SELECT release_id, relation FROM link
-                UNION SELECT release_id, 'entity' FROM entity UNION SELECT release_id, 'value' FROM value
-            ) t ON t.release_id = k.id
-            """
-        ).fetchall()
-        self._refuse_unknown_releases(folder)
-
-    def _refuse_unknown_releases(self, folder: Path) -> None:
-        for name in _FACTS_FILES[1:]:
-            stray = self._db.execute(
-                f"SELECT source, release FROM facts_{name} ANTI JOIN known USING (source, release) LIMIT 1"
-            ).fetchall()
-            if stray:
-                raise InputFormat(
-                    f"{folder / name}.tsv names {stray[0][0]} {stray[0][1]}, which releases.tsv does not list"
-                )
-
-    def finish(self, schema: Schema) -> None:
-        """Derive what is looked up most: one state an id, and the ancestors of every term."""
-        _drop_superseded_links(self._db)
-        _age_values(self._db)
-        _settle_lifecycles(self._db)
-        _close_hierarchies(self._db)
-        for key, value in (
-            ("profile", schema.profile.name),
-            ("format", str(FORMAT_VERSION)),
-            ("kgcheck", __version__),
-            ("built_at", self._now.isoformat()),
-        ):
-            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
-
-
-def _drop_superseded_links(db: duckdb.DuckDBPyConnection) -> None:
-    """Where a newer release lists every link of a relation, what older ones said of it no longer counts."""
-    db.execute(
-        """
-        CREATE TEMP TABLE superseded AS
-        SELECT old.release_id, old.topic FROM topic old JOIN release o ON o.id = old.release_id
-        JOIN topic new ON new.source = old.source AND new.topic = old.topic AND new.complete
-        JOIN release n ON n.id = new.release_id AND n.recency > o.recency
-        WHERE old.topic NOT IN ('entity', 'value');
-        DELETE FROM link USING superseded s WHERE s.release_id = link.release_id AND s.topic = link.relation;
-        DELETE FROM topic USING superseded s WHERE s.release_id = topic.release_id AND s.topic = topic.topic
-        """
-    ).fetchall()
-
-
-def _age_values(db: duckdb.DuckDBPyConnection) -> None:
-    """A value that only an older release calls current is a former one, if a newer release states another."""
-    db.execute(
-        """
-        UPDATE value SET status = 'former' FROM release old
-        WHERE old.id = value.release_id AND value.status = 'current' AND EXISTS (
-            FROM value newer JOIN release new ON new.id = newer.release_id
-            WHERE newer.source = value.source AND newer.id = value.id AND newer.attribute = value.attribute
-              AND newer.status = 'current' AND new.recency > old.recency)
-        """
-    ).fetchall()
-
-
-def _settle_lifecycles(db: duckdb.DuckDBPyConnection) -> None:
-    """One row an id: the newest release that names it; dropped, if a newer complete one does not.
-
-    A current id beats every other state that the same release gives it (a symbol may also be somebody's alias).
-    """
-    db.execute(
-        """
-        CREATE TABLE lifecycle AS
-        WITH ranked AS (
-            SELECT e.*, r.recency FROM entity e JOIN release r ON r.id = e.release_id
-            QUALIFY row_number() OVER (
-                PARTITION BY e.source, e.id
-                ORDER BY r.recency DESC, (e.state = 'current') DESC, (e.state = 'alias'), e.release_id, e.record) = 1
-        ), newest_complete AS (
-            SELECT t.source, max(r.recency) AS recency, arg_max(r.id, r.recency) AS release_id
-            FROM topic t JOIN release r ON r.id = t.release_id WHERE t.topic = 'entity' AND t.complete GROUP BY t.source
-        )
-        SELECT e.source, e.id, e.label,
-               CASE WHEN e.state = 'current' AND e.recency < n.recency THEN 'dropped' ELSE e.state END AS state,
-               e.name, coalesce(e.successors, []) AS successors, coalesce(e.candidates, []) AS candidates, e.detail,
-               coalesce(e.record, e.id) AS record,
-               CASE WHEN e.state = 'current' AND e.recency < n.recency THEN n.release_id ELSE e.release_id END AS release_id
-        FROM ranked e LEFT JOIN newest_complete n USING (source)
-        """
-    ).fetchall()
-    # A term that is gone without a named replacement: live terms of the same name are worth a look.
-    db.execute(
-        """
-        UPDATE lifecycle SET candidates = same.ids FROM (
-            SELECT gone.source, gone.id, list(DISTINCT live.id ORDER BY live.id) AS ids
-            FROM lifecycle gone JOIN value v ON v.source = gone.source AND lower(v.value) = lower(gone.name)
-            JOIN lifecycle live ON live.source = v.source AND live.id = v.id AND live.state = 'current'
-            WHERE gone.state IN ('obsolete', 'dropped') AND v.attribute = 'name' AND live.id <> gone.id
-            GROUP BY ALL) same
-        WHERE lifecycle.source = same.source AND lifecycle.id = same.id
-          AND len(lifecycle.successors) = 0 AND len(lifecycle.candidates) = 0
-        """
-    ).fetchall()
-
-
-def _close_hierarchies(db: duckdb.DuckDBPyConnection) -> None:
-    db.execute(
-        """
-        CREATE TABLE ancestor AS
-        WITH RECURSIVE up(ontology, id, ancestor) AS (
-            SELECT DISTINCT source, head, tail FROM link WHERE relation = 'HAS_PARENT' AND NOT negated
-            UNION
-            SELECT up.ontology, up.id, l.tail FROM up JOIN link l
-            ON l.source = up.ontology AND l.head = up.ancestor AND l.relation = 'HAS_PARENT' AND NOT l.negated
-        )
-        SELECT ontology, id, ancestor FROM up WHERE id <> ancestor
-        """
-    ).fetchall()
 
 
 def _recency(released: str) -> int:
@@ -378,8 +263,5 @@ def _dated(path: Path) -> str:
 
 
 def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

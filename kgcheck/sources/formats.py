@@ -1,10 +1,11 @@
 """Provider formats that need a parser: OBO (obonet) and the UniProt flat file (Biopython). Both give snapshot rows."""
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from kgcheck.errors import InputFormat
 from kgcheck.sources.recipe import ReferenceFile
@@ -15,9 +16,11 @@ Parsed = dict[str, list[Row]]
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _EVIDENCE_TAG = re.compile(r"\s*\{[^}]*\}")
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
-_HEADED_OTHERWISE = ("TRANSLATED_INTO", "HAS_MODIFICATION")
-"""Relations whose heads are not proteins: an entry covers the heads that it names."""
+_NO_COVERAGE = ("entity", "value", "HAS_MODIFICATION")
+_HEADED_BY_SITES = "HAS_MODIFICATION"
+"""Its heads are parts of the entry, which covers those that it names; of all other relations the entry is an end."""
 
 
 def empty() -> Parsed:
@@ -33,7 +36,7 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
         recipe: Label or namespaces, the parents that count, the cross-reference that names a replacement.
 
     Returns:
-        Rows, the release and the date that the header states, each empty where it states none.
+        Rows, the release and the date that the header states, each empty where it states none; a date is a release.
 
     Raises:
         InputFormat: It is no OBO file.
@@ -42,7 +45,7 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
 
     try:
         graph = obonet.read_obo(str(path), ignore_obsolete=False)
-    except (ValueError, KeyError, OSError, UnicodeDecodeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         raise InputFormat(f"{path} is not an OBO file: {error}") from error
     if not len(graph):
         raise InputFormat(f"{path} holds no OBO term", "it may be empty or truncated")
@@ -50,8 +53,9 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
     for identifier, term in graph.nodes(data=True):
         if "name" in term and identifier.startswith(recipe.prefix):
             _add_term(parsed, identifier, term, recipe)
-    header = graph.graph
-    return parsed, str(header.get("data-version") or ""), _obo_date(str(header.get("date") or ""))
+    version = str(graph.graph.get("data-version") or "").removeprefix("releases/")
+    released = _obo_date(str(graph.graph.get("date") or "")) or "".join(_ISO_DAY.findall(version)[:1])
+    return parsed, version or released, released
 
 
 def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: ReferenceFile) -> None:
@@ -60,7 +64,7 @@ def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: Ref
     successors = list(term.get("replaced_by", []))
     if obsolete and recipe.successor_xref:
         successors += _named_xrefs(term.get("xref", []), recipe.successor_xref)
-    name = term["name"].strip()
+    name = _unescaped(term["name"])
     entity = {"id": identifier, "label": label, "name": name, "record": identifier}
     state = "obsolete" if obsolete else "current"
     parsed["entity"].append(
@@ -74,14 +78,17 @@ def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: Ref
     parsed["value"].append(value | {"value": name, "status": "current"})
     for synonym in term.get("synonym", []):
         if match := _QUOTED.match(synonym):
-            parsed["value"].append(value | {"value": match[1].strip(), "status": "synonym"})
+            parsed["value"].append(value | {"value": _unescaped(match[1]), "status": "synonym"})
     if not obsolete:
         for parent in _parents(term, recipe.parents):
             parsed["link"].append(
                 {"relation": "HAS_PARENT", "head": identifier, "tail": parent, "negated": False, "record": identifier}
             )
-        if recipe.topics.get("HAS_PARENT") is False:
-            parsed["covered"].append({"topic": "HAS_PARENT", "id": identifier})
+
+
+def _unescaped(text: str) -> str:
+    """Text without the escapes of OBO, where a backslash and W are a space."""
+    return re.sub(r"\\(.)", lambda m: " " if m[1] in "Wnt" else m[1], text).strip()
 
 
 def _parents(term: dict[str, Any], relations: tuple[str, ...]) -> Iterator[str]:
@@ -111,25 +118,28 @@ def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, s
         recipe: What the MOD_RES notes are called in PSI-MOD.
 
     Returns:
-        Rows, the release and the date: the day of the newest entry, for the file states no release.
+        Rows, no release, for the file states none, and the day of its newest entry.
 
     Raises:
         InputFormat: It is no UniProt flat file, or truncated.
     """
-    from Bio import SwissProt
+    from Bio import BiopythonParserWarning, SwissProt
 
     parsed = empty()
     newest = ""
+    parse: Callable[[TextIO], Iterator[Any]] = SwissProt.parse
     try:
-        with path.open(encoding="utf-8") as stream:
-            for record in SwissProt.parse(stream):
+        with path.open(encoding="utf-8") as stream, warnings.catch_warnings():
+            # It warns of references that it cannot read; nothing here reads them.
+            warnings.simplefilter("ignore", BiopythonParserWarning)
+            for record in parse(stream):
                 _add_entry(parsed, record, recipe)
                 newest = max(newest, _iso_day(record.annotation_update[0]))
-    except (ValueError, AssertionError, KeyError, IndexError, UnicodeDecodeError) as error:
+    except (ValueError, AssertionError, LookupError, TypeError, AttributeError) as error:
         raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
     if not parsed["entity"]:
         raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
-    return parsed, f"entries up to {newest}", newest
+    return parsed, "", newest
 
 
 def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
@@ -148,14 +158,10 @@ def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
             {"id": accession, "attribute": attribute, "value": value, "status": status, "record": accession}
         )
     for relation, head, tail in (*_links(record, accession), *_sites(record, accession, recipe)):
-        parsed["link"].append(
-            {"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession}
-        )
-        if relation in _HEADED_OTHERWISE and relation in recipe.topics:
+        parsed["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
+        if relation == _HEADED_BY_SITES:
             parsed["covered"].append({"topic": relation, "id": head})
-    for topic in recipe.topics:
-        if topic not in _HEADED_OTHERWISE:
-            parsed["covered"].append({"topic": topic, "id": accession})
+    parsed["covered"] += [{"topic": topic, "id": accession} for topic in recipe.topics if topic not in _NO_COVERAGE]
 
 
 def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, str]]:
@@ -196,7 +202,8 @@ def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple
     for feature in record.features:
         note = _untagged(str(feature.qualifiers.get("note", ""))).split(";")[0]
         known = recipe.modifications.get(note)
-        if feature.type == "MOD_RES" and known:
+        # A position in an isoform is no position in the sequence of the entry.
+        if feature.type == "MOD_RES" and known and not feature.location.ref:
             position = int(feature.location.start) + 1
             site = f"{accession}_{record.sequence[position - 1]}{position}-{known.code}"
             yield "HAS_MODIFIED_SITE", accession, site

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
+from urllib.parse import quote
 
 import duckdb
 
+from kgcheck.checks.items import items_of
 from kgcheck.checks.signature import Gap
 from kgcheck.graph.schema import Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
@@ -54,7 +56,7 @@ class SnapshotSource:
                 "head": task.subject.id,
                 "tail": task.object.id if task.object else None,
                 "value": task.value,
-                "items": task.value.split("; ") if task.value else [],
+                "items": items_of(task.value),
             },
         ).fetchall()
         label = self._schema.label(task.subject.label)
@@ -88,6 +90,9 @@ def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Ev
     Args:
         db: A working database with the tables of EvidenceJoin.
         tasks: A select that gives the column task.
+
+    Returns:
+        The evidence of each task that has any, what speaks of ends last.
     """
     rows = db.execute(
         f"""
@@ -123,7 +128,7 @@ def _evidence(row: Sequence[object]) -> Evidence:
             "source": source,
             "release": "graph.toml" if own else release or "",
             "record": record,
-            "url": str(template or "").replace("{record}", str(record).replace(" ", "%20")),
+            "url": str(template or "").replace("{record}", quote(str(record), safe=":/@,;=")),
             "retrieved_at": stamp.replace(microsecond=0),
             "stance": stance,
             "world": world,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from kgcheck.checks.catalogue import State
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.schema import Schema, profile_dir
 from kgcheck.model import Value
@@ -29,10 +30,11 @@ class ReferenceFile(Value):
 
     glob: str
     format: Literal["tsv", "obo", "uniprot_flat", "facts"]
-    release: str = Field(default="", description="where the file itself does not state it")
+    release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""
     topics: dict[str, bool] = {}
     header: bool = True
+    whole_lines: bool = Field(default=True, description="the last line has an end, so that one without was cut off")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[Rows, ...] = ()
     label: str | None = Field(default=None, description="obo: the graph label of every term")
@@ -50,12 +52,22 @@ class ReferenceRecipe(Value):
     name: str
     licence: str
     url_template: str = ""
+    dropped: State = Field(
+        default=State.DROPPED,
+        description="what an id is that an older release knew and the newest complete one does not",
+    )
     after: tuple[str, ...] = Field(default=(), description="sources whose rows this one's selects read")
     files: tuple[ReferenceFile, ...]
 
 
 def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
-    """The recipes of a profile, a source after those that it reads.
+    """The recipes of a profile.
+
+    Args:
+        schema: The profile's schema.
+
+    Returns:
+        A recipe a source, after those of the sources whose rows it reads.
 
     Raises:
         ConfigurationError: A recipe is wrong.

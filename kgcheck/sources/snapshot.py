@@ -5,7 +5,8 @@ Tables (docs/snapshot.md):
 * ``release``: one row a source file: source, release, date, licence, hash, and how a record is addressed;
 * ``topic``: what a release speaks about, and whether it lists everything of that kind (``complete``) or only the
   subjects in ``covered``;
-* ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them;
+* ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them; of a link also
+  the ids that its ends have now;
 * ``lifecycle``: one row an identifier, the newest release deciding;
 * ``ancestor``: the transitive closure of the hierarchies.
 """
@@ -21,7 +22,7 @@ from kgcheck.errors import SnapshotError
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
@@ -37,8 +38,17 @@ CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
 CREATE TABLE link (
     release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
-    record VARCHAR);
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR);
 """
+
+
+DERIVED_TABLES = """
+CREATE TABLE lifecycle (
+    source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[], candidates VARCHAR[],
+    detail VARCHAR, record VARCHAR, release_id INTEGER);
+CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
+"""
+"""What kgcheck.sources.derive makes of the others."""
 
 
 class SourceRelease(Value):
@@ -69,7 +79,9 @@ class Snapshot:
     def __init__(self, path: Path, schema: Schema) -> None:
         self.path = path
         if not path.is_file():
-            raise SnapshotError(f"there is no snapshot at {path}", f"build one: kgcheck reference build DIR --out {path}")
+            raise SnapshotError(
+                f"there is no snapshot at {path}", f"build one: kgcheck reference build DIR --out {path}"
+            )
         try:
             self._db = duckdb.connect(str(path), read_only=True)
             self.meta = dict(self._db.execute("SELECT key, value FROM meta").fetchall())
@@ -80,7 +92,8 @@ class Snapshot:
         if found != wanted:
             self.close()
             raise SnapshotError(
-                f"{path} is a snapshot of profile {found[0]!r}, format {found[1]}, not {wanted[0]!r}, format {wanted[1]}",
+                f"{path} is a snapshot of profile {found[0]!r}, format {found[1]}, "
+                f"not {wanted[0]!r}, format {wanted[1]}",
                 "build it again with this version of kgcheck",
             )
 
@@ -98,9 +111,7 @@ class Snapshot:
             """
         ).fetchall()
         names = ("source", "name", "release", "released", "licence", "file", "sha256", "built_at")
-        return [
-            SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed
-        ]
+        return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
     def close(self) -> None:
         """Close the file."""

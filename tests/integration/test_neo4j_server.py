@@ -13,9 +13,11 @@ import neo4j
 import pytest
 from neo4j.exceptions import AuthError
 
+from tests.support import neo4j_jars
 from tests.support import neo4j_server as support
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
-from tests.support.neo4j_server import Neo4jServer, Neo4jStartError, Neo4jUnavailable
+from tests.support.neo4j_jars import Neo4jUnavailable
+from tests.support.neo4j_server import Neo4jServer, Neo4jStartError
 
 
 @pytest.fixture
@@ -29,9 +31,7 @@ def taken_port() -> Iterator[int]:
 
 def test_server_answers(neo4j_server: Neo4jTarget) -> None:
     with neo4j_server.driver() as driver:
-        found, _, _ = driver.execute_query(
-            "CALL dbms.components() YIELD name, versions RETURN name, versions"
-        )
+        found, _, _ = driver.execute_query("CALL dbms.components() YIELD name, versions RETURN name, versions")
 
     assert found[0]["name"] == "Neo4j Kernel"
 
@@ -40,7 +40,7 @@ def test_server_answers_http(neo4j_server: Neo4jTarget) -> None:
     if neo4j_server.http is None:
         pytest.skip("the HTTP address of KGCHECK_TEST_NEO4J_URI is not known")
 
-    with urllib.request.urlopen(neo4j_server.http, timeout=10) as response:  # noqa: S310 - an http address
+    with urllib.request.urlopen(neo4j_server.http, timeout=10) as response:
         assert response.status == 200
 
 
@@ -128,7 +128,7 @@ def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(Neo4jUnavailable, match="java is not on PATH"):
-        support.java()
+        neo4j_jars.java()
 
 
 def test_missing_maven_is_told_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_missing_maven_is_told_and_leaves_nothing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("KGCHECK_NEO4J_CACHE", str(tmp_path / "cache"))
 
     with pytest.raises(Neo4jUnavailable, match="Maven"):
-        support.jars()
+        neo4j_jars.jars()
     assert not list((tmp_path / "cache").iterdir())
 
 
@@ -151,12 +151,12 @@ def test_jars_are_fetched_once_and_replace_a_half_filled_folder(
         (target / "new.jar").touch()
 
     monkeypatch.setenv("KGCHECK_NEO4J_CACHE", str(tmp_path))
-    monkeypatch.setattr(support, "_download", fetch)
-    half_filled = tmp_path / f"neo4j-{support.neo4j_version()}"
+    monkeypatch.setattr(neo4j_jars, "_download", fetch)
+    half_filled = tmp_path / f"neo4j-{neo4j_jars.neo4j_version()}"
     half_filled.mkdir()
     (half_filled / "old.jar").touch()
 
-    assert support.jars() == support.jars() == half_filled
+    assert neo4j_jars.jars() == neo4j_jars.jars() == half_filled
 
     assert len(fetched) == 1
     assert [path.name for path in half_filled.glob("*.jar")] == ["new.jar"]
@@ -164,7 +164,7 @@ def test_jars_are_fetched_once_and_replace_a_half_filled_folder(
 
 
 def test_jars_of_a_faster_process_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lib = tmp_path / f"neo4j-{support.neo4j_version()}"
+    lib = tmp_path / f"neo4j-{neo4j_jars.neo4j_version()}"
 
     def fetch_too_late(target: Path) -> None:
         target.mkdir()
@@ -173,6 +173,6 @@ def test_jars_of_a_faster_process_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_
         (lib / "theirs.jar").touch()
 
     monkeypatch.setenv("KGCHECK_NEO4J_CACHE", str(tmp_path))
-    monkeypatch.setattr(support, "_download", fetch_too_late)
+    monkeypatch.setattr(neo4j_jars, "_download", fetch_too_late)
 
-    assert [path.name for path in support.jars().glob("*.jar")] == ["theirs.jar"]
+    assert [path.name for path in neo4j_jars.jars().glob("*.jar")] == ["theirs.jar"]

@@ -16,7 +16,8 @@ from typing import NoReturn
 import neo4j
 import pytest
 
-from tests.support.neo4j_server import USER, Neo4jServer, Neo4jUnavailable, jars, java
+from tests.support.neo4j_jars import Neo4jUnavailable, jars, java
+from tests.support.neo4j_server import USER, Neo4jServer
 
 _BATCH = 10_000
 
@@ -54,9 +55,7 @@ def neo4j_jars() -> Path:
 
 
 @pytest.fixture(scope="session")
-def neo4j_server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Neo4jTarget]:
+def neo4j_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jTarget]:
     """A server with authentication on, shared by the session; what it holds is whatever tests left there."""
     uri = os.environ.get("KGCHECK_TEST_NEO4J_URI")
     if uri:
@@ -98,9 +97,7 @@ def erase(driver: neo4j.Driver) -> None:
 
 def _external(uri: str) -> Neo4jTarget:
     if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
-        pytest.fail(
-            "KGCHECK_TEST_NEO4J_URI names one server, which several workers would erase for each other"
-        )
+        pytest.fail("KGCHECK_TEST_NEO4J_URI names one server, which several workers would erase for each other")
     user = os.environ.get("KGCHECK_NEO4J_USER", USER)
     target = Neo4jTarget(uri, user, os.environ.get("KGCHECK_NEO4J_PASSWORD", ""))
     with target.driver() as driver:

@@ -3,26 +3,21 @@
     with Neo4jServer(tmp_path / "neo4j", password="at-least-eight") as server:
         driver = neo4j.GraphDatabase.driver(server.uri, auth=("neo4j", "at-least-eight"))
 
-The version is the one that `tests/neo4j/pom.xml` names. The jars are fetched once and kept outside the
-checkout. As a program (`python -m tests.support.neo4j_server --home DIR`) it runs in the foreground.
+As a program (`python -m tests.support.neo4j_server --home DIR`) it runs in the foreground.
 """
 
 from __future__ import annotations
 
 import argparse
 import atexit
-import functools
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,15 +27,12 @@ from typing import NoReturn, Self
 import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
-POM = Path(__file__).resolve().parents[1] / "neo4j" / "pom.xml"
+from tests.support.neo4j_jars import Neo4jUnavailable, jars, java, last_lines, main_class, neo4j_version, run
+
 USER = "neo4j"
 HOST = "127.0.0.1"
 
-_MARKER = ".complete"
-_ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
-_OLDEST_JAVA = 17
 _SHORTEST_PASSWORD = 8
-_MAVEN_TIMEOUT_S = 900.0
 _STOP_TIMEOUT_S = 30.0
 _PORT_ATTEMPTS = 3
 _OPENS = ("java.nio", "java.io", "sun.nio.ch")
@@ -55,123 +47,8 @@ _SETTINGS = {
 }
 
 
-class Neo4jUnavailable(Exception):
-    """This machine cannot run the server; the message says what is missing."""
-
-
 class Neo4jStartError(RuntimeError):
     """The server was started and did not come up; the message ends with what it logged."""
-
-
-@functools.cache
-def neo4j_version() -> str:
-    """The server version that the pom names."""
-    found = re.search(r"<neo4j\.version>([^<]+)<", POM.read_text(encoding="utf-8"))
-    if found is None:
-        raise Neo4jUnavailable(f"{POM} names no neo4j.version")
-    return found[1].strip()
-
-
-def jars() -> Path:
-    """The folder with the server's jars, fetched with Maven when it is not there yet.
-
-    It is named after the version and lies in `KGCHECK_NEO4J_CACHE`, or in `~/.cache/kgcheck`. Processes that
-    find it missing at the same time each fetch into a folder of their own, and the first to finish gives its
-    folder the name: none ever sees a half-filled one.
-
-    Raises:
-        Neo4jUnavailable: Maven is missing or could not resolve the jars.
-    """
-    cache = Path(os.environ.get("KGCHECK_NEO4J_CACHE") or "~/.cache/kgcheck").expanduser().resolve()
-    lib = cache / f"neo4j-{neo4j_version()}"
-    if not (lib / _MARKER).exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix=".neo4j-") as scratch:
-            built = Path(scratch) / "built"
-            _download(built)
-            (built / _MARKER).touch()
-            _publish(built, lib, Path(scratch) / "replaced")
-    return lib
-
-
-def _publish(built: Path, lib: Path, replaced: Path) -> None:
-    """Give the finished folder its name, unless another process has just done so."""
-    if (lib / _MARKER).exists():
-        return
-    with suppress(FileNotFoundError):
-        os.replace(lib, replaced)
-    try:
-        os.replace(built, lib)
-    except OSError:
-        if not (lib / _MARKER).exists():
-            raise
-
-
-def _download(target: Path) -> None:
-    """Copy the server's jars, and all that they need, into the target folder."""
-    mvn = shutil.which("mvn")
-    if mvn is None:
-        raise Neo4jUnavailable("Maven (mvn) is not on PATH, and the Neo4j jars are not in the cache")
-    command = [mvn, "-B", "-q", "-Dstyle.color=never", "-f", str(POM), "dependency:copy-dependencies"]
-    command += ["-DincludeScope=runtime", f"-DoutputDirectory={target}"]
-    try:
-        done = _run(command, timeout=_MAVEN_TIMEOUT_S)
-    except subprocess.TimeoutExpired as error:
-        raise Neo4jUnavailable(f"Maven did not finish in {_MAVEN_TIMEOUT_S:.0f} s") from error
-    if done.returncode != 0:
-        raise Neo4jUnavailable(f"Maven could not get the Neo4j jars:\n{_last_lines(done.stdout)}")
-
-
-def _run(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    timeout: float | None = None,
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 - fixed programs, no shell
-        command,
-        check=False,
-        env=env,
-        cwd=cwd,
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-
-
-def java() -> str:
-    """The path of a `java` that is new enough.
-
-    Raises:
-        Neo4jUnavailable: There is none on PATH, or it is too old.
-    """
-    path = shutil.which("java")
-    if path is None:
-        raise Neo4jUnavailable("java is not on PATH")
-    release = _java_release(path)
-    if release < _OLDEST_JAVA:
-        raise Neo4jUnavailable(f"Neo4j needs Java {_OLDEST_JAVA} or newer; {path} is Java {release}")
-    return path
-
-
-@functools.cache
-def _java_release(path: str) -> int:
-    output = _run([path, "-version"]).stdout
-    found = re.search(r'version "(\d+)', output)
-    if found is None:
-        raise Neo4jUnavailable(f"{path} does not tell its version:\n{_last_lines(output)}")
-    return int(found[1])
-
-
-@functools.cache
-def _main_class(lib: Path) -> str:
-    """The class that starts the server: its name changes between versions, so the jar is asked."""
-    with zipfile.ZipFile(lib / f"neo4j-{neo4j_version()}.jar") as jar:
-        return jar.read(_ENTRY_POINT).decode().split()[0]
 
 
 def _free_port() -> int:
@@ -186,6 +63,9 @@ def _die_with_parent() -> list[str]:
 
     The kernel watches the thread that starts the child, so only the main thread may ask for it. BusyBox has
     a `setpriv` too, without the option.
+
+    Returns:
+        The prefix, empty where there is no such command.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None or Path(setpriv).resolve().name != "setpriv":
@@ -193,11 +73,6 @@ def _die_with_parent() -> list[str]:
     if threading.current_thread() is not threading.main_thread():
         return []
     return [setpriv, "--pdeathsig", "TERM"]
-
-
-def _last_lines(text: str, count: int = 25) -> str:
-    """The end of an output, without the stack frames that would push Java's causes out of it."""
-    return "\n".join([line for line in text.strip().splitlines() if not line.startswith("\tat ")][-count:])
 
 
 class Neo4jServer:
@@ -277,6 +152,7 @@ class Neo4jServer:
         Raises:
             Neo4jUnavailable: This machine cannot run it.
             Neo4jStartError: It did not come up.
+            RuntimeError: It is started already.
         """
         if self._process is not None:
             raise RuntimeError("this server is already started")
@@ -327,9 +203,9 @@ class Neo4jServer:
         command = [java(), "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *args]
         env = os.environ | {"NEO4J_HOME": str(self.home), "NEO4J_CONF": str(self.home / "conf")}
         # An import leaves its report in the working directory.
-        done = _run(command, env=env, cwd=self.home, timeout=timeout)
+        done = run(command, env=env, cwd=self.home, timeout=timeout)
         if done.returncode != 0:
-            tail = _last_lines(done.stdout)
+            tail = last_lines(done.stdout)
             raise RuntimeError(f"neo4j-admin {' '.join(args[:3])} exited with {done.returncode}:\n{tail}")
         return done.stdout
 
@@ -362,12 +238,12 @@ class Neo4jServer:
         lib = jars()
         command = [*_die_with_parent(), java(), f"-Xmx{self._heap}", "-XX:+UseSerialGC"]
         command += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
-        command += ["-cp", f"{lib}/*", _main_class(lib)]
+        command += ["-cp", f"{lib}/*", main_class(lib)]
         command += [f"--home-dir={self.home}", f"--config-dir={self.home / 'conf'}"]
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
         with self._console.open("wb") as console:
             # A session of its own keeps a Ctrl-C in the terminal from reaching the server before `stop`.
-            return subprocess.Popen(  # noqa: S603 - a fixed program, no shell
+            return subprocess.Popen(
                 command,
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
@@ -430,8 +306,7 @@ class Neo4jServer:
     def _failure(self, reason: str) -> Neo4jStartError:
         console = self._console.read_text(encoding="utf-8", errors="replace")
         return Neo4jStartError(
-            f"{reason}\n--- {self._log}\n{_last_lines(self._new_log())}\n"
-            f"--- {self._console}\n{_last_lines(console)}"
+            f"{reason}\n--- {self._log}\n{last_lines(self._new_log())}\n--- {self._console}\n{last_lines(console)}"
         )
 
 
@@ -469,9 +344,7 @@ def main() -> int:
     password = None if options.no_auth else os.environ.get("KGCHECK_NEO4J_PASSWORD") or None
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with Neo4jServer(
-            options.home, password, bolt_port=options.port, http_port=options.http_port
-        ) as server:
+        with Neo4jServer(options.home, password, bolt_port=options.port, http_port=options.http_port) as server:
             sys.stdout.write(_how_to_connect(server))
             sys.stdout.flush()
             return server.wait()

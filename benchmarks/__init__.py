@@ -1,0 +1,1 @@
+"""Measurements, each against the raw engine in the same run: `make bench`."""

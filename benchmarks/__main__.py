@@ -1,0 +1,5 @@
+"""``python -m benchmarks``: all measurements."""
+
+from benchmarks.main_job import main
+
+main()

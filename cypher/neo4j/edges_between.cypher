@@ -1,0 +1,3 @@
+// Every parallel edge of one relation from head to tail.
+// Parameters: head_id, tail_id. Places: head, relation, tail. Returns: edge (a map).
+MATCH (a:<head> {id: $head_id})-[r:<relation>]->(b:<tail> {id: $tail_id}) RETURN properties(r) AS edge

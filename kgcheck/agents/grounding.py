@@ -1,0 +1,98 @@
+"""What a team has seen, and whether what is to be validated rests on it."""
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
+from kgcheck.agents.request import Request
+from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
+from kgcheck.checks.items import joined
+from kgcheck.checks.signature import Gap
+from kgcheck.errors import UsageError
+from kgcheck.model import CheckTask, CheckType, Evidence, Ref
+
+
+class Seen(BaseModel):
+    """Typed results so far, by tool call: what a brain may decide on."""
+
+    nodes: dict[str, NodeResult] = {}
+    ids: dict[str, IdsResult] = {}
+    edges: dict[str, EdgesResult] = {}
+    evidence: tuple[Evidence, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    looked_up: bool = False
+    refused: str = ""
+
+    def node(self, ref: Ref) -> NodeResult | None:
+        """What was seen of a node."""
+        return self.nodes.get(call_key("kg_node", ref.model_dump()))
+
+    def edges_between(self, head: Ref, relation: str, tail: Ref) -> EdgesResult | None:
+        """What was seen of the edges between two nodes."""
+        return self.edges.get(call_key("kg_edges", edge_arguments(head, relation, tail)))
+
+
+def edge_arguments(head: Ref, relation: str, tail: Ref) -> dict[str, Any]:
+    """Arguments of the tool kg_edges."""
+    return {"head": head.model_dump(), "relation": relation, "tail": tail.model_dump()}
+
+
+def call_key(tool: str, arguments: dict[str, Any]) -> str:
+    """Names a tool call by the tool and its arguments, in whatever order they were given."""
+    return f"{tool} {json.dumps(arguments, sort_keys=True)}"
+
+
+def value_text(value: object) -> str | None:
+    """A property as a task carries it."""
+    if isinstance(value, list):
+        return joined(str(item) for item in value)
+    return None if value is None else str(value)
+
+
+def check_grounded(task: CheckTask | None, request: Request, seen: Seen) -> None:
+    """Refuse a task that was not asked for, or that says of the graph what no tool has shown.
+
+    Args:
+        task: What the KG agent hands over.
+        request: What was asked.
+        seen: What the tools have shown.
+
+    Raises:
+        UsageError: The task does not rest on what was seen.
+    """
+    if task is None:
+        raise UsageError("say what is to be validated")
+    if not (_of_edge(task, request, seen) if request.relation else _of_node(task, request, seen)):
+        raise UsageError(f"{task.type.value} {task} is not what was asked for, or not what the tools have shown")
+
+
+def _of_node(task: CheckTask, request: Request, seen: Seen) -> bool:
+    asked = (request.type, request.label, request.subject, request.attribute)
+    if (task.type, task.subject.label, task.subject.id, task.attribute) != asked:
+        return False
+    node = seen.node(task.subject)
+    if node is None or task.type is CheckType.EXISTENCE:
+        return node is not None and task.value is None
+    return node.found and task.value == value_text(node.properties.get(task.attribute or ""))
+
+
+def _of_edge(task: CheckTask, request: Request, seen: Seen) -> bool:
+    relation, tail = request.relation or "", task.object
+    if tail is None or task.relation != relation or task.value is not None:
+        return False
+    if not any((p.head, p.tail) == (task.subject.label, tail.label) for p in request.patterns):
+        return False
+    if not (_is_meant(task.subject, request.subject, seen) and _is_meant(tail, request.object, seen)):
+        return False
+    edges = seen.edges_between(task.subject, relation, tail)
+    return edges is not None and task.type is (CheckType.TRIPLE if edges.edges else CheckType.POTENTIAL)
+
+
+def _is_meant(end: Ref, text: str | None, seen: Seen) -> bool:
+    """Whether a node is the one that a request names by id or by name."""
+    if end.id == text:
+        node = seen.node(end)
+        return node is not None and node.found
+    named = seen.ids.get(call_key("kg_ids_by_name", {"label": end.label, "name": text}))
+    return named is not None and named.ids == (end.id,)

@@ -1,0 +1,218 @@
+"""The database under the ledger: its tables, its transactions, and its errors in words that help."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+)
+from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
+
+from kgcheck.errors import LedgerError
+
+FORMAT = 1
+
+APPLICATION = 0x6B676331
+"""What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
+
+_WAIT_S = 30
+"""How long to wait for another process that is writing."""
+
+_ANOTHER = "name another ledger with --ledger"
+
+_metadata = MetaData()
+RUN = Table(
+    "run",
+    _metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", String, unique=True, nullable=False),
+    Column("body", Text, nullable=False),
+)
+PIECE = Table(
+    "piece",
+    _metadata,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("piece", String, primary_key=True),
+    Column("tasks", String, nullable=False),
+)
+FINDING = Table(
+    "finding",
+    _metadata,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("type", String, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("label", String, nullable=False),
+    Column("relation", String),
+    Column("body", Text, nullable=False),
+    Index("finding_by_fingerprint", "fingerprint"),
+)
+TALLY = Table(
+    "tally",
+    _metadata,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("piece", String, primary_key=True),
+    Column("type", String, primary_key=True),
+    Column("target", String, primary_key=True),
+    Column("outcome", String, primary_key=True),
+    Column("reason", String, primary_key=True),
+    Column("sources", String, primary_key=True),
+    Column("count", Integer, nullable=False),
+)
+
+
+class Database:
+    """One SQLite file (WAL) with the tables of the ledger.
+
+    Args:
+        where: The file.
+        create: Make it when it is missing.
+
+    Raises:
+        LedgerError: It is missing and must not be made, is no ledger, is one of another format, or cannot be opened.
+    """
+
+    def __init__(self, where: Path, *, create: bool) -> None:
+        self.where = where
+        _check_place(where, create)
+        self._engine = create_engine(URL.create("sqlite", database=str(where)))
+        event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "begin", _begin)
+        try:
+            if self._is_new():
+                self._make(create)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that reads; what others write meanwhile is not seen.
+
+        Yields:
+            The connection.
+
+        Raises:
+            LedgerError: The database refuses.
+        """
+        with self._connected("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes, all or nothing; other writers wait until it ends.
+
+        Yields:
+            The connection.
+
+        Raises:
+            LedgerError: The database refuses; nothing was written.
+        """
+        # A writer asks for the lock at once: one that reads first cannot wait for another writer later.
+        with self._connected("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the file."""
+        self._engine.dispose()
+
+    def _is_new(self) -> bool:
+        with self.reading() as connection:
+            tables = _pragma(connection, "SELECT count(*) FROM sqlite_master")
+            application = _pragma(connection, "PRAGMA application_id")
+            version = _pragma(connection, "PRAGMA user_version")
+        if not tables:
+            return True
+        if application != APPLICATION:
+            raise LedgerError(f"{self.where} is a database of another program, not a ledger", _ANOTHER)
+        if version != FORMAT:
+            raise LedgerError(
+                f"{self.where} is a ledger of format {version}, and this kgcheck reads {FORMAT}", _ANOTHER
+            )
+        return False
+
+    def _make(self, create: bool) -> None:
+        if not create:
+            raise LedgerError(f"{self.where} is not a ledger: it is empty", _ANOTHER)
+        # Not in a transaction: SQLite would refuse. The mode is kept in the file.
+        with self._connected("") as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        with self.writing() as connection:
+            _metadata.create_all(connection)
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+    @contextmanager
+    def _connected(self, begin: str) -> Iterator[Connection]:
+        try:
+            with self._engine.connect().execution_options(kgcheck_begin=begin) as connection, connection.begin():
+                yield connection
+        except IntegrityError as error:
+            raise LedgerError(
+                f"the ledger {self.where} already has this part of the run",
+                "another process is working on the same run, or the graph changed: start a new run without --resume",
+            ) from error
+        except DatabaseError as error:
+            raise _in_words(self.where, str(error.orig)) from error
+        except SQLAlchemyError as error:
+            raise LedgerError(f"the ledger {self.where} cannot be used: {error}") from error
+
+
+def _check_place(where: Path, create: bool) -> None:
+    if where.is_dir():
+        raise LedgerError(f"{where} is a folder, and a ledger is a file", f"name a file: {where / 'ledger.sqlite'}")
+    if create:
+        try:
+            where.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerError(f"cannot make {where.parent}: {error.strerror}", _ANOTHER) from error
+    elif not where.exists():
+        raise LedgerError(f"there is no ledger at {where}", "kgcheck audit makes one; --ledger names another")
+
+
+def _in_words(where: Path, said: str) -> LedgerError:
+    match said:
+        case "database or disk is full" | "disk I/O error":
+            return LedgerError(
+                f"cannot write to the ledger {where}: the disk is full or failing ({said})",
+                "nothing was half-written: free space, then go on with kgcheck audit --resume",
+            )
+        case "file is not a database" | "database disk image is malformed":
+            return LedgerError(f"{where} is not a ledger: {said}", _ANOTHER)
+        case "database is locked":
+            return LedgerError(
+                f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
+            )
+        case _:
+            return LedgerError(f"the ledger {where} cannot be used: {said}", _ANOTHER)
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    # SQLAlchemy's recipe for transactions that begin where the code says so.
+    connection.isolation_level = None
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_WAIT_S * 1000}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    begin = connection.get_execution_options()["kgcheck_begin"]
+    if begin:
+        connection.exec_driver_sql(begin)
+
+
+def _pragma(connection: Connection, text: str) -> int:
+    return int(connection.exec_driver_sql(text).scalar_one())

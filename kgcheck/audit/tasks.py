@@ -1,0 +1,170 @@
+"""The tasks of a unit, selected from the copy of the graph."""
+
+from collections.abc import Iterable, Sequence
+
+import duckdb
+
+from kgcheck.audit.graphcopy import GraphCopy
+from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.errors import UnknownName, nearest
+from kgcheck.graph.schema import Label, Pattern, Schema
+from kgcheck.graph.store import GraphStore
+from kgcheck.model import CheckType
+from kgcheck.tables import identifier, literal
+
+_NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
+_NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
+
+_SUGGESTIONS = 20
+"""Ids that are compared closely with one that does not exist."""
+
+
+class TaskSelection:
+    """Selects tasks by the filters and the sample of an audit.
+
+    Args:
+        db: A working database with an attached snapshot.
+        copy: The graph.
+        schema: Profile.
+        options: What was asked for.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, copy: GraphCopy, schema: Schema, options: AuditOptions) -> None:
+        self._db = db
+        self._copy = copy
+        self._schema = schema
+        self._options = options
+        self._threshold: int | None = None
+
+    def check_ids(self, store: GraphStore, units: Iterable[Unit]) -> None:
+        """Refuse ids that no node has.
+
+        Args:
+            store: The graph.
+            units: The plan; an id is looked for among the nodes that it is about.
+
+        Raises:
+            UnknownName: A node with that id does not exist; the message suggests the nearest.
+            AmbiguousName: No id looks like that.
+        """
+        names = dict.fromkeys(name for unit in units for name in unit.labels)
+        labels = [self._schema.label(name) for name in names]
+        for wanted in self._options.ids:
+            self._schema.ref(labels[0].name, wanted)
+            if not any(store.nodes(label, [wanted]) for label in labels):
+                near = nearest(wanted, self._similar(wanted, labels))
+                raise UnknownName("node", wanted, near, "" if near else "no id in the graph looks like it")
+
+    def draw(self, units: Sequence[Unit]) -> None:
+        """Find the hash below which a task is in the sample: the N smallest of all tasks of all units."""
+        size = self._options.sample
+        if size is None:
+            return
+        self._db.execute("CREATE OR REPLACE TEMP TABLE smallest (hash UBIGINT)").fetchall()
+        for unit in units:
+            if unit.type is not CheckType.STRUCTURE:
+                self._db.execute(
+                    f"INSERT INTO smallest SELECT hash FROM ({self._wanted(unit)}) ORDER BY hash LIMIT {size}"
+                ).fetchall()
+        rows = self._db.execute(
+            f"SELECT max(hash) FROM (SELECT hash FROM smallest ORDER BY hash LIMIT {size})"
+        ).fetchall()
+        self._threshold = rows[0][0] or 0
+
+    def select(self, unit: Unit) -> tuple[int, str]:
+        """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
+
+        Args:
+            unit: Not one of structure.
+
+        Returns:
+            How many there are, and a digest of them all.
+        """
+        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE chosen AS
+            SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({self._wanted(unit)}) {kept}
+            """
+        ).fetchall()
+        rows = self._db.execute(
+            "SELECT count(*), bit_xor(hash(number, head, tail, value, items)) FROM chosen"
+        ).fetchall()
+        count, digest = rows[0]
+        return int(count), f"{digest or 0:016x}"
+
+    def about(self, ids: set[str]) -> bool:
+        """Whether a task about these ids is asked for."""
+        return not self._options.ids or bool(ids & set(self._options.ids))
+
+    def _wanted(self, unit: Unit) -> str:
+        """A select of the tasks of a unit that the filters leave, each with the hash that draws the sample."""
+        key = f"concat_ws(chr(31), {self._options.seed}, {literal(f'{unit.type.value} {unit.target}')}, head, tail)"
+        drawn = f", md5_number_lower({key}) AS hash" if self._options.sample else ""
+        listed = ", ".join(literal(i) for i in self._options.ids)
+        only = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
+        return f"SELECT *{drawn} FROM ({self._tasks(unit)}) {only}"
+
+    def _tasks(self, unit: Unit) -> str:
+        if unit.pattern:
+            triple = unit.type is CheckType.TRIPLE
+            edges = self._copy.edges(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
+            return f"SELECT DISTINCT head, tail, {_NO_VALUE} FROM {edges}"
+        label = self._schema.label(unit.label or "")
+        if unit.attribute:
+            return self._attribute_tasks(label, unit.attribute)
+        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {_NO_VALUE} FROM {self._copy.nodes(label)}"
+
+    def _attribute_tasks(self, label: Label, attribute: str) -> str:
+        column = identifier(attribute)
+        listed = label.properties[attribute].type == "strings"
+        value = "NULL::VARCHAR" if listed else f"{column}::VARCHAR"
+        items = column if listed else "NULL::VARCHAR[]"
+        # Nodes that share an id are one task; which of their values is checked must not change from run to run.
+        return f"""
+        SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
+
+    def _missing_edges(self, pattern: Pattern) -> str:
+        """A select of the pairs of nodes that a deciding source links and the graph does not."""
+        return " UNION ".join(self._missing_of(pattern, check) for check in pattern.checks) or _NO_EDGES
+
+    def _missing_of(self, pattern: Pattern, check: EdgeCheck) -> str:
+        heads = self._copy.nodes(self._schema.label(pattern.head))
+        tails = self._copy.nodes(self._schema.label(pattern.tail))
+        enough = f"AND (score IS NULL OR score >= {check.threshold})" if check.threshold is not None else ""
+        # Where order means nothing, both orders are one pair.
+        order = "least(head, tail) AS head, greatest(head, tail) AS tail" if pattern.symmetric else "head, tail"
+        return f"""
+        SELECT {order} FROM (
+            SELECT DISTINCT l.head, l.tail FROM ref.link l
+            SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
+            WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}
+            AND NOT l.negated {enough}
+        ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
+
+    def _held(self, pattern: Pattern, check: EdgeCheck) -> str:
+        """A select of the pairs that the graph's edges state."""
+        edges = self._copy.edges(pattern)
+        held = f"SELECT head, tail FROM {edges}"
+        if pattern.symmetric:
+            held += f" UNION ALL SELECT tail, head FROM {edges}"
+        if check.match == "descendant":
+            # An edge to a term says the same of its ancestors, so that nothing is missing there.
+            held += f""" UNION ALL SELECT e.head, a.ancestor FROM {edges} e
+            JOIN ref.ancestor a ON a.ontology = {literal(check.ontology or "")} AND a.id = e.tail"""
+        return held
+
+    def _similar(self, wanted: str, labels: Sequence[Label]) -> list[str]:
+        """The ids that look most like one, among those of the labels whose ids have its form."""
+        likely = set(self._schema.labels_for(wanted)) & {s.name for s in labels} or {s.name for s in labels}
+        listed = " UNION ALL ".join(f"SELECT id FROM {self._copy.nodes(s)}" for s in labels if s.name in likely)
+        rows = self._db.execute(
+            f"""
+            SELECT DISTINCT id, jaro_winkler_similarity(lower(id), lower($wanted)) AS similarity FROM ({listed})
+            ORDER BY similarity DESC, id LIMIT {_SUGGESTIONS}
+            """,
+            {"wanted": wanted},
+        ).fetchall()
+        return [row[0] for row in rows]

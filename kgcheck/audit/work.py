@@ -1,0 +1,143 @@
+"""The pieces of one run: each judged and written to the ledger by itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+import duckdb
+
+from kgcheck.audit import bulk, structure
+from kgcheck.audit.graphcopy import GraphCopy
+from kgcheck.audit.ledger import Ledger, Run, now
+from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.structure import Hit, StructureRules
+from kgcheck.audit.tasks import TaskSelection
+from kgcheck.errors import LedgerError
+from kgcheck.graph.store import GraphStore
+from kgcheck.model import CheckType
+from kgcheck.sources.evidence import EvidenceJoin
+
+T = TypeVar("T")
+
+
+class Worker:
+    """Does the units of a run over one copy of the graph.
+
+    Args:
+        db: A working database.
+        store: The graph.
+        join: The reference sources.
+        ledger: Where the pieces are kept.
+        run: The run.
+        before: The audit whose counts are compared, or None.
+    """
+
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        store: GraphStore,
+        join: EvidenceJoin,
+        ledger: Ledger,
+        run: Run,
+        before: Run | None,
+    ) -> None:
+        self._db = db
+        self._store = store
+        self._schema = store.schema
+        self._ledger = ledger
+        self._run = run
+        self._join = join
+        self._options = AuditOptions.model_validate(run.options)
+        copy = GraphCopy(db, store)
+        self._tasks = TaskSelection(db, copy, self._schema, self._options)
+        self._structure = StructureRules(db, copy, self._schema, run, before)
+
+    def prepare(self, units: Sequence[Unit]) -> None:
+        """Check the ids that were asked for and draw the sample, before anything is written.
+
+        Args:
+            units: The plan.
+        """
+        self._tasks.check_ids(self._store, units)
+        self._tasks.draw(units)
+
+    def work(self, unit: Unit, done: Mapping[str, str]) -> None:
+        """Do a unit, as far as it is not done.
+
+        Args:
+            unit: What to do.
+            done: Pieces in the ledger, each with the digest of its tasks.
+
+        Raises:
+            LedgerError: The graph is not what it was when a finished piece of the unit was done.
+        """
+        if unit.piece(0, last=True) in done:
+            return
+        if unit.type is CheckType.STRUCTURE:
+            self._work_structure(unit, done)
+        else:
+            self._work_tasks(unit, done)
+
+    def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
+        total, digest = self._tasks.select(unit)
+        size = self._options.piece_tasks
+        pieces = max(-(-total // size), 1)
+        for number in range(pieces):
+            piece = unit.piece(number, last=number == pieces - 1)
+            if done.get(piece, digest) != digest:
+                raise LedgerError(
+                    f"the graph or the snapshot has changed since run {self._run.id} began",
+                    "start a new run without --resume",
+                )
+            if piece in done:
+                continue
+            self._judge(unit, number * size)
+            found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+            counted = bulk.tallies(self._db, unit)
+            self._ledger.record(self._run, piece, found, counted, digest)
+
+    def _judge(self, unit: Unit, start: int) -> None:
+        self._join.reset()
+        self._db.execute(
+            f"""
+            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
+            WHERE number > {start} AND number <= {start + self._options.piece_tasks}
+            """
+        ).fetchall()
+        if unit.pattern:
+            ends = self._schema.label(unit.pattern.head), self._schema.label(unit.pattern.tail)
+            self._join.edges(unit.pattern, *ends)
+        else:
+            label = self._schema.label(unit.label or "")
+            if unit.attribute:
+                self._join.attribute(label, label.attributes[unit.attribute])
+            else:
+                self._join.existence(label)
+        bulk.judge_tasks(self._db, unit.type)
+
+    def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
+        for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
+            piece = unit.piece(number, last=last)
+            if piece not in done:
+                found = structure.findings(hits, self._run.id, now())
+                self._ledger.record(self._run, piece, found, structure.tallies(hits, unit))
+
+    def _hits(self, unit: Unit) -> Iterator[Hit]:
+        if unit.pattern:
+            hits = self._structure.of_pattern(unit.pattern)
+        elif unit.label:
+            hits = self._structure.of_label(self._schema.label(unit.label))
+        else:
+            hits = self._structure.of_graph(self._store, self._options)
+        return (hit for hit in hits if self._tasks.about(hit.ids))
+
+
+def _chunks(items: Iterator[T], size: int) -> Iterator[tuple[list[T], bool]]:
+    """Lists of `size` items, each with whether it is the last; one empty list for no items."""
+    chunk = list(islice(items, size))
+    while True:
+        following = list(islice(items, size))
+        yield chunk, not following
+        if not following:
+            return
+        chunk = following

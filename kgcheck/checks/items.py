@@ -1,0 +1,31 @@
+"""Values that are lists, as the one text that a task carries.
+
+The items stand apart by a semicolon and a space; inside an item, a backslash stands before each semicolon and
+backslash. So nothing is lost, and a list without those two characters reads as one would write it.
+"""
+
+import re
+from collections.abc import Iterable
+
+_PART = re.compile(r"\\[\\;]|; |.", re.DOTALL)
+
+JOINED_SQL = r"array_to_string(list_transform({items}, lambda i: replace(replace(i, '\', '\\'), ';', '\;')), '; ')"
+"""DuckDB's way to say `joined`; ``{items}`` is a list of strings."""
+
+
+def joined(items: Iterable[str]) -> str:
+    """A list as one text."""
+    return "; ".join(item.replace("\\", "\\\\").replace(";", "\\;") for item in items)
+
+
+def items_of(text: str | None) -> list[str]:
+    """The list that `joined` made a text of. No text is no items: of a list with one empty item, nothing comes back."""
+    if not text:
+        return []
+    items = [""]
+    for part in _PART.findall(text):
+        if part == "; ":
+            items.append("")
+        else:
+            items[-1] += part[-1]
+    return items

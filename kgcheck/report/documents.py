@@ -1,0 +1,355 @@
+"""A run as one document to read: HTML that stands alone, or Markdown for a pull request or an issue.
+
+What a graph or a source says is hostile until it is escaped: both environments escape every value by themselves,
+so that a template cannot forget to.
+"""
+
+import base64
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kgcheck import __version__
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Tally
+from kgcheck.report.choice import Choice
+from kgcheck.report.tables import deciding, outcomes, proposal
+
+MAX_SHOWN = 2_000
+"""Findings in a page: more would make it slow to open."""
+
+MAX_CHARACTERS = 65_000
+"""Length of a Markdown document: GitHub refuses a comment or an issue of more than 65,536 characters."""
+
+_LONG = 600
+_CELL = 140
+
+REASONS: dict[Reason, str] = {
+    Reason.CONFIRMED: "Confirmed by a source",
+    Reason.CONFIRMED_BY_DESCENDANT: "Confirmed by an annotation to a more specific term",
+    Reason.FORMATTING: "The same value, written differently",
+    Reason.NOT_FOUND_ELSEWHERE: "Missing from the graph and from the sources alike",
+    Reason.ACCESSION_MERGED: "Accession merged into another",
+    Reason.ACCESSION_DEMERGED: "Accession split into several",
+    Reason.ACCESSION_DELETED: "Accession deleted by its database",
+    Reason.SYMBOL_PREVIOUS: "Gene symbol replaced by a newer one",
+    Reason.SYMBOL_WITHDRAWN: "Gene symbol withdrawn",
+    Reason.SYMBOL_ALIAS: "Gene symbol is only an alias",
+    Reason.TERM_OBSOLETE: "Term is obsolete",
+    Reason.SECONDARY_ID: "Secondary identifier of another term",
+    Reason.WRONG_NAMESPACE: "Identifier belongs under another label",
+    Reason.PATHWAY_RETIRED: "Pathway retired by its database",
+    Reason.STRUCTURE_SUPERSEDED: "Structure superseded by another entry",
+    Reason.UNKNOWN_ID: "Identifier unknown to the database that issues it",
+    Reason.MALFORMED_ID: "Identifier not written as its database writes them",
+    Reason.RESIDUE_MISMATCH: "Another residue stands at this position",
+    Reason.POSITION_OUT_OF_RANGE: "Position lies outside the sequence",
+    Reason.VALUE_OUTDATED: "A former value: the source has a newer one",
+    Reason.VALUE_MISMATCH: "The source has another value",
+    Reason.VALUE_MISSING: "Empty in the graph, known to the source",
+    Reason.ENDPOINT_MERGED: "An end of the edge was merged into another node",
+    Reason.ENDPOINT_DELETED: "An end of the edge no longer exists",
+    Reason.EDGE_UNSUPPORTED: "Edge missing from a source that lists them all",
+    Reason.EDGE_NEGATED: "A source says that the edge does not hold",
+    Reason.BELOW_THRESHOLD: "Score below the threshold for this edge",
+    Reason.EDGE_MISSING: "Edge known to a source, missing from the graph",
+    Reason.NOTHING_FOUND: "Looked, and found nothing either way",
+    Reason.UNMAPPED_IDENTIFIER: "Identifier that the deciding source does not map",
+    Reason.CONFLICTING_EVIDENCE: "Equally trusted sources disagree",
+    Reason.REFERENCE_MISSING: "No reference to look in",
+    Reason.NOT_COVERED: "Outside what the reference covers",
+    Reason.ID_ON_TWO_LABELS: "One identifier under two labels",
+    Reason.SHARED_NAME: "Two nodes of one name",
+    Reason.ORPHAN_NODE: "Node without any edge",
+    Reason.PARALLEL_DUPLICATE: "The same edge more than once",
+    Reason.REVERSED_DUPLICATE: "Symmetric edge stated in both directions",
+    Reason.SELF_LOOP: "Edge from a node to itself",
+    Reason.WRONG_END_LABEL: "Edge between labels that it cannot join",
+    Reason.PARENT_CYCLE: "Term that is its own ancestor",
+    Reason.MISSING_PROVENANCE: "Edge that does not say where it comes from",
+    Reason.SCORE_OUT_OF_RANGE: "Score outside its range",
+    Reason.NUMBER_AS_TEXT: "Number stored as text",
+    Reason.PLACEHOLDER_VALUE: "Placeholder in place of a value",
+    Reason.COUNT_MOVED: "Count that moved far since the last run",
+}
+"""Every reason in plain words."""
+
+TYPES: dict[CheckType, str] = {
+    CheckType.EXISTENCE: "Nodes: does the identifier exist?",
+    CheckType.ATTRIBUTE: "Attributes: is the value right?",
+    CheckType.TRIPLE: "Edges: is the edge supported?",
+    CheckType.POTENTIAL: "Missing edges: what do sources know that the graph lacks?",
+    CheckType.STRUCTURE: "Structure: what the graph shows by itself",
+}
+"""Every check type in plain words."""
+
+OUTCOMES: dict[Outcome, str] = {
+    Outcome.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
+    Outcome.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
+    Outcome.UNAVAILABLE: "Could not look: no source that decides could be asked.",
+    Outcome.SUPPORTED: "What decides agrees with the graph.",
+}
+"""Every outcome in plain words, in the order of reports."""
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_WEB = re.compile(
+    r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
+)
+_RELEASE = re.compile(r"(\S+) (.+) \((.+) ([0-9a-f]{12})\)")
+# An underscore inside a word is no mark, and nearly every relation has one.
+_MARK = re.compile(r"[\\`|<>&\[\]*~$]|(?<![^\W_])_|_(?![^\W_])")
+_LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IGNORECASE)
+
+
+def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> str:
+    """A run as a document.
+
+    Args:
+        ledger: Where the run is.
+        run: The run.
+        format_: html or markdown.
+        limit: At most so many findings.
+
+    Returns:
+        The text, ending in a line break.
+    """
+    room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
+    choice = Choice(room)
+    for finding in ledger.findings(run):
+        choice.add(finding)
+    content = _content(run, ledger.tallies(run))
+    if format_ == "html":
+        return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
+    template = _markdown().get_template("report.md")
+    text = template.render(content, **_shown(choice, room))
+    while len(text) > MAX_CHARACTERS and room:
+        room = room * 3 // 4
+        text = template.render(content, **_shown(choice, room))
+    return text
+
+
+def what(task: CheckTask) -> str:
+    """What was checked, in a few words."""
+    if task.object is None:
+        return f"{task.subject}, {task.attribute}" if task.attribute else str(task.subject)
+    if task.relation is None:
+        return f"{task.subject} and {task.object}"
+    return f"{task.subject.id} {task.relation} {task.object.id}"
+
+
+def graph_says(task: CheckTask) -> str:
+    """What the graph says about a task."""
+    match task.type:
+        case CheckType.EXISTENCE:
+            return "there is such a node"
+        case CheckType.TRIPLE:
+            return "there is such an edge"
+        case CheckType.POTENTIAL:
+            return "there is no such edge"
+        case CheckType.ATTRIBUTE:
+            return task.value or "nothing: it is empty"
+        case _:
+            return task.value or ""
+
+
+def proposed(finding: Finding) -> str:
+    """The proposed change in a few words."""
+    change = finding.change
+    if change and change.kind is ChangeKind.SET_VALUE and change.to is None:
+        return "find the right value"
+    return proposal(change)
+
+
+def is_web(url: str) -> bool:
+    """Whether a URL may be a link: http or https, a plain host, and nothing that needs quoting."""
+    return _WEB.fullmatch(url) is not None
+
+
+def visible(text: str) -> str:
+    """Text whose control characters, and those that turn the direction of writing, are spelt out."""
+    return _UNSEEN.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+
+
+def cut(text: str, length: int = _LONG) -> str:
+    """The beginning of a long text, saying how long it is."""
+    return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
+
+
+def markdown(value: object) -> str:
+    """Text that Markdown shows as it is, in a table or out of one.
+
+    Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
+    somebody about: a URL, @somebody, #1.
+
+    Returns:
+        One line without marks.
+    """
+    line = " ".join(visible(str(value)).split())
+    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, _CELL))
+    return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
+
+
+class Unasked(NamedTuple):
+    """A source that could not be asked: how many tasks that left undecided, and how many were decided without it."""
+
+    source: str
+    cause: str
+    undecided: int
+    decided: int
+    targets: list[str]
+
+
+def unasked(tallies: Iterable[Tally]) -> list[Unasked]:
+    """The sources that could not be asked, those that left most undecided first."""
+    counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
+    targets: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for t in tallies:
+        gaps = [part.removeprefix("no ") for part in t.sources.split(", ") if part.startswith("no ")]
+        if t.outcome is Outcome.UNAVAILABLE and not gaps:
+            gaps = [f"any source that decides it ({t.reason.value.replace('_', ' ')})"]
+        for gap in gaps:
+            source, _, cause = gap.removesuffix(")").partition(" (")
+            counts[source, cause][t.outcome is Outcome.UNAVAILABLE] += t.count
+            targets[source, cause][t.target] += t.count
+    found = [
+        Unasked(source, _cause(cause), n[True], n[False], [name for name, _ in targets[source, cause].most_common()])
+        for (source, cause), n in counts.items()
+    ]
+    return sorted(found, key=lambda u: (-u.undecided, -u.decided, u.source))
+
+
+def _cause(words: str) -> str:
+    known = {reason.value.replace("_", " "): told for reason, told in REASONS.items()}
+    return known.get(words, words)
+
+
+class Row(NamedTuple):
+    """A target and how its tasks ended."""
+
+    target: str
+    counts: Counter[Outcome]
+
+
+def _by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
+    counts: dict[CheckType, dict[str, Counter[Outcome]]] = {kind: defaultdict(Counter) for kind in TYPES}
+    for t in tallies:
+        counts[t.type][t.target][t.outcome] += t.count
+    return {kind: [Row(*row) for row in sorted(rows.items())] for kind, rows in counts.items() if rows}
+
+
+def _bar(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
+    """Each outcome's start and width in percent; nothing that happened is too thin to be seen."""
+    wide = {o: max(counts[o] / counts.total(), 0.006) for o in OUTCOMES if counts[o]}
+    parts, start = [], 0.0
+    for outcome, width in wide.items():
+        share = 100 * width / sum(wide.values())
+        parts.append((outcome, round(start, 3), round(share, 3)))
+        start += share
+    return parts
+
+
+def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
+    counts = outcomes(tallies)
+    releases = [m.groups() if (m := _RELEASE.fullmatch(r)) else (r, "", "", "") for r in run.releases]
+    return {
+        "version": __version__,
+        "run": run,
+        "scope": _scope(run.options),
+        "counts": counts,
+        "total": counts.total(),
+        "bar": _bar(counts),
+        "targets": _by_target(tallies),
+        "unasked": unasked(tallies),
+        "releases": releases,
+        "meaning": OUTCOMES,
+        "reasons": REASONS,
+        "types": TYPES,
+    }
+
+
+def _scope(options: Mapping[str, Any]) -> list[str]:
+    """What a run was narrowed to, in words; empty where it was not."""
+    told = [
+        f"{words} {', '.join(map(str, options[name]))}"
+        for name, words in (("labels", "label"), ("relations", "relation"), ("ids", "id"))
+        if options.get(name)
+    ]
+    if options.get("sample"):
+        told.append(f"a sample of {options['sample']:,} (seed {options.get('seed', 0)})")
+    return [*told, str(options["check"])] if options.get("check") else told
+
+
+def _shown(choice: Choice, room: int) -> dict[str, Any]:
+    groups = choice.groups(room)
+    tasks = [f.task for g in groups for f in g.findings]
+    labels = Counter(
+        label for t in tasks for label in {t.subject.label, t.object.label if t.object else t.subject.label}
+    )
+    relations = Counter(t.relation for t in tasks if t.relation)
+    sections = {kind: [g for g in groups if g.kind.type is kind] for kind in TYPES}
+    return {
+        "sections": {kind: held for kind, held in sections.items() if held},
+        "found": sum(g.total for g in groups),
+        "shown": sum(len(g.findings) for g in groups),
+        "hidden": [g for g in groups if g.total > len(g.findings)],
+        "places": {"label": sorted(labels.items()), "relation": sorted(relations.items())},
+    }
+
+
+def _inline() -> dict[str, Markup]:
+    """Style and script, with the hashes by which the page's security policy knows them."""
+    inline = {}
+    for name in ("css", "js"):
+        source = _source(f"report.{name}")
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        inline[name] = Markup(source)  # noqa: S704  # from the package, with nothing put in
+        inline[f"{name}_hash"] = Markup(f"sha256-{digest}")  # noqa: S704  # base64
+    return inline
+
+
+def _source(name: str) -> str:
+    # The parser of a page turns CRLF into LF, and the hash must be of what it sees.
+    loader = PackageLoader("kgcheck.report")
+    return "\n" + loader.get_source(Environment(autoescape=True), name)[0].replace("\r\n", "\n")
+
+
+def _environment(**more: Any) -> Environment:
+    env = Environment(  # noqa: S701  # each caller says how it escapes
+        loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
+    )
+    env.filters.update(what=what, graph_says=graph_says, proposed=proposed, deciding=deciding, cut=cut)
+    env.tests["web"] = is_web
+    return env
+
+
+@cache
+def _html() -> Environment:
+    # What is Markup by now was made of values that went through here.
+    return _environment(autoescape=True, finalize=lambda v: visible(v) if type(v) is str else v)
+
+
+@cache
+def _markdown() -> Environment:
+    env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
+    env.filters["cited"] = _cited
+    return env
+
+
+def _escaped(value: object) -> str:
+    return value if isinstance(value, Markup) else markdown(value)
+
+
+def _cited(e: Evidence) -> Markup:
+    """One observation for Markdown: its stance, where it was made, linked where it can be, and what it says."""
+    record = markdown(f"{e.source} {e.release} {e.record}")
+    if is_web(e.url) and not re.search(r"[()]", e.url):
+        record = f"[{record}]({e.url.replace('&', '&amp;')})"
+    score = f"score {e.score:g}" if e.score is not None else ""
+    said = markdown("; ".join(s for s in (e.value, e.quote, score) if s))
+    return Markup(f"{e.stance.value}: {record}" + (f": {said}" if said else ""))  # noqa: S704  # escaped above

@@ -1,0 +1,33 @@
+"""Under which id a reference source files a node, as SQL, and which end of a link its coverage names."""
+
+from kgcheck.graph.schema import Label
+from kgcheck.tables import literal
+
+OF_ONE_SEQUENCE = ("sequence", "length")
+"""Reference values that each isoform has of its own; all others an isoform shares with its entry."""
+
+
+def base(label: Label, column: str) -> str:
+    """SQL for the id under which the authority files the id in a column; see Label.base_id."""
+    owner = sequence(label, column)
+    return f"split_part({owner}, '-', 1)" if label.authority.isoforms or label.authority.site else owner
+
+
+def sequence(label: Label, column: str) -> str:
+    """SQL for the id of the very sequence that the id in a column speaks of: an isoform is not its entry."""
+    return f"split_part({column}, '_', 1)" if label.authority.site else column
+
+
+def key(label: Label, column: str) -> str:
+    """SQL for the id under which links name an end: a site by its own id, an isoform by its entry."""
+    return column if label.authority.site else base(label, column)
+
+
+def authority(label: Label) -> str:
+    """SQL for the source whose lifecycle speaks of an end; none for sites, which are parts of another node."""
+    return literal("" if label.authority.site else label.authority.source)
+
+
+def covers_tails(head: Label, tail: Label) -> bool:
+    """Whether coverage may name the tail: only where no id can be that of a head as well."""
+    return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with

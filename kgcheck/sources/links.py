@@ -1,0 +1,240 @@
+"""Looks edges up among the links of a snapshot, after following ends that their authority has replaced."""
+
+import duckdb
+
+from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.graph.schema import Label, Pattern
+from kgcheck.model import Reason
+from kgcheck.sources.coverage import add_gaps, complete_release
+from kgcheck.sources.keys import authority, base, covers_tails, key
+from kgcheck.tables import literal
+
+SCHEMA_SOURCE = "profile"
+"""Source of evidence that needs no snapshot: what an identifier says by its form."""
+
+MAX_RECORDS_SHOWN = 3
+"""Records of one source kept for one task and stance, the best first; signatures count no more."""
+
+
+def look_up_edges(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> None:
+    """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
+
+    Args:
+        db: The working database.
+        pattern: What the pairs are joined by.
+        head: Label of the heads.
+        tail: Label of the tails.
+    """
+    _resolve_ends(db, head, tail)
+    for about, label in (("head", head), ("tail", tail)):
+        _say_what_moved(db, about, label)
+    if tail.authority.site and not head.authority.site:
+        _read_site_ids(db, head, tail)
+    for check in pattern.checks:
+        _look_for_links(db, pattern, check)
+        _look_at_silence(db, pattern, check, head, tail)
+
+
+def _resolve_ends(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+    """Table ``ends``: each pair under the ids that its ends have now."""
+
+    def now(state: str, label: Label, column: str) -> str:
+        return f"""CASE WHEN len({state}.successors) > 0 AND {state}.state <> 'current' THEN {state}.successors[1]
+                        ELSE {key(label, column)} END"""
+
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE ends AS
+        SELECT t.task, t.head, t.tail, {now("h", head, "t.head")} AS head_now, {now("l", tail, "t.tail")} AS tail_now
+        FROM task t
+        LEFT JOIN ref.lifecycle h ON h.source = {authority(head)} AND h.id = {base(head, "t.head")}
+        LEFT JOIN ref.lifecycle l ON l.source = {authority(tail)} AND l.id = {base(tail, "t.tail")}
+        """
+    ).fetchall()
+
+
+def _say_what_moved(db: duckdb.DuckDBPyConnection, about: str, label: Label) -> None:
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT e.task, l.source, l.release_id, l.record, 'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
+               CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
+                    ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
+               told(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
+               l.successors AS replacements, l.candidates
+        FROM ends e JOIN ref.lifecycle l
+        ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
+        """,
+        {"about": about},
+    ).fetchall()
+
+
+def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+    """A site names its protein in its own id, so it is a site of no other."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT e.task, '{SCHEMA_SOURCE}' AS source, 0 AS release_id, e.tail AS record, 'contradicts' AS stance,
+               'closed' AS world, 'owner' AS tier, '{Reason.EDGE_UNSUPPORTED.value}' AS reason,
+               'the id names a site of ' || {base(tail, "e.tail")} AS value, 'fact' AS about
+        FROM ends e LEFT JOIN ref.lifecycle l
+        ON l.source = {literal(tail.authority.source)} AND l.id = {base(tail, "e.tail")} AND l.state <> 'current'
+        WHERE regexp_full_match(e.tail, $pattern) AND {base(tail, "e.tail")} NOT IN ({base(head, "e.head")}, e.head_now)
+          AND coalesce(l.successors[1] <> e.head_now, true)
+        """,
+        {"pattern": tail.id_pattern},
+    ).fetchall()
+
+
+def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck) -> None:
+    """Evidence from links that the source states, and table ``hit``: the tasks that have any.
+
+    A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
+    link that is stated in both orders.
+    """
+    ways = [_link("e.head_now", "e.tail_now", turned=False)]
+    if check.match == "either_order":
+        ways.append(_link("e.tail_now", "e.head_now", turned=True) + " AND e.head_now <> e.tail_now")
+    if check.match == "descendant":
+        ways.append(_link_to_descendant(check.ontology or ""))
+    best = "way NULLS FIRST, score DESC NULLS LAST, release_id DESC, record, said"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE hit AS
+        WITH stated AS (
+            SELECT * FROM ({" UNION ALL ".join(ways)}) QUALIFY row_number() OVER (
+                PARTITION BY task, negated, record, recency ORDER BY  {best}) = 1
+        ), ranked AS (
+            SELECT *, row_number() OVER (PARTITION BY task, negated, turned ORDER BY {best}) AS place FROM stated
+        )
+        SELECT * FROM ranked WHERE place <= {MAX_RECORDS_SHOWN} QUALIFY row_number() OVER (
+            PARTITION BY task, negated, place ORDER BY recency DESC, {best}) = 1
+        """,
+        {"source": check.source, "relation": pattern.type},
+    ).fetchall()
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, release_id, record, stance, $world AS world, $tier AS tier,
+               CASE WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
+                    WHEN stance = 'silent' THEN '{Reason.BELOW_THRESHOLD.value}' ELSE way END AS reason,
+               CASE WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
+               AS value,
+               score, 'fact' AS about
+        FROM (SELECT *, CASE WHEN negated THEN 'contradicts' WHEN score < $threshold THEN 'silent' ELSE 'supports' END
+                        AS stance FROM hit)
+        """,
+        {
+            "source": check.source,
+            "world": check.world.value,
+            "tier": check.tier.value,
+            "threshold": check.threshold if check.threshold is not None else float("-inf"),
+            "note": check.note,
+        },
+    ).fetchall()
+
+
+def _look_at_silence(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label
+) -> None:
+    """Of the tasks without a link: silence where the source would have stated one, else a gap."""
+    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
+    complete = complete_release(db, check.source, pattern.type)
+    if check.both_ends_mapped:
+        looked = _mapped_pairs(check.source, pattern.type)
+    elif complete is not None:
+        looked = f"SELECT task, head_now AS record, {complete} AS release_id FROM unseen"
+    else:
+        tails = check.match == "either_order" or covers_tails(head, tail)
+        looked = _covered(check.source, pattern.type, tails=tails)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE looked AS {looked}").fetchall()
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, release_id, record, 'silent' AS stance,
+               {_silent_world(db, pattern, check, head)} AS world,
+               $tier AS tier, 'no such link in this release' AS value, 'fact' AS about
+        FROM looked JOIN ends USING (task)
+        """,
+        {"source": check.source, "tier": check.tier.value},
+    ).fetchall()
+    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
+    if complete is not None and check.both_ends_mapped:
+        _say_what_is_unmapped(db, check, complete)
+    add_gaps(db, "unseen", check.source, pattern.type)
+
+
+def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, release: int) -> None:
+    """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, $release AS release_id, head_now || ' ' || tail_now AS record,
+               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               'an id that the source does not map' AS value, 'fact' AS about
+        FROM unseen WHERE head_now <> tail_now
+        """,
+        {"source": check.source, "release": release, "tier": check.tier.value},
+    ).fetchall()
+    db.execute("DELETE FROM unseen WHERE head_now <> tail_now").fetchall()
+
+
+def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
+    """SQL for the world of silence.
+
+    Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
+    it is, so there its silence about another term is closed.
+
+    Returns:
+        An expression over ``looked`` joined with ``ends``.
+    """
+    if check.match != "descendant":
+        return literal(check.world.value)
+    if complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+        return "'open'"
+    if not head.authority.site:
+        return literal(check.world.value)
+    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(pattern.type)}"
+    return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
+
+
+def _link(head: str, tail: str, *, turned: bool) -> str:
+    return f"""
+    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, {turned} AS turned,
+           l.head || ' ' || l.tail AS said
+    FROM ends e JOIN ref.link l ON l.head_now = {head} AND l.tail_now = {tail} JOIN ref.release r ON r.id = l.release_id
+    WHERE l.source = $source AND l.relation = $relation"""
+
+
+def _link_to_descendant(ontology: str) -> str:
+    return f"""
+    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
+           '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
+           l.head || ' to its descendant ' || l.tail AS said
+    FROM ends e JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.ancestor = e.tail_now
+    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
+    WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
+
+
+def _covered(source: str, topic: str, *, tails: bool) -> str:
+    """A select of the unseen tasks of which a release covers a subject."""
+    ends = ["u.head_now", *(["u.tail_now"] if tails else [])]
+    covered = f"c.source = {literal(source)} AND c.topic = {literal(topic)}"
+    found = [
+        f"SELECT u.task, c.id, c.release_id FROM unseen u JOIN ref.covered c ON c.id = {e} WHERE {covered}"
+        for e in ends
+    ]
+    return f"""
+    SELECT task, min(f.id) AS record, max_by(r.id, [r.recency, r.id]) AS release_id
+    FROM ({" UNION ALL ".join(found)}) f JOIN ref.release r ON r.id = f.release_id GROUP BY task"""
+
+
+def _mapped_pairs(source: str, topic: str) -> str:
+    """A select of the unseen tasks whose two ends one release maps; no network links a protein to itself."""
+    return f"""
+    SELECT u.task, any_value(head_now || ' ' || tail_now) AS record, max_by(r.id, [r.recency, r.id]) AS release_id
+    FROM unseen u
+    JOIN ref.covered a ON a.source = {literal(source)} AND a.topic = {literal(topic)} AND a.id = u.head_now
+    JOIN ref.covered b ON b.release_id = a.release_id AND b.topic = a.topic AND b.id = u.tail_now
+    JOIN ref.release r ON r.id = a.release_id
+    WHERE head_now <> tail_now GROUP BY u.task"""

@@ -1,0 +1,25 @@
+"""What every test can use: the servers of tests.support, the shared real data and the Hypothesis profiles."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.support import ROOT
+
+pytest_plugins = ["tests.support.neo4j_fixtures"]
+
+# A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data that is not committed; a test that needs it is skipped where it is absent."""
+    folder = Path(os.environ.get("KGCHECK_SHARED_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"the shared data is not at {folder}; KGCHECK_SHARED_DATA names another place")
+    return folder

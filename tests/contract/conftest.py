@@ -1,0 +1,44 @@
+"""The stores that the contract is held against: each test runs once on each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from py2neo import Graph
+
+from kgcheck.graph.store import GraphStore
+from tests.contract.stores import Embedded, Official, Opener, Py2neo
+from tests.support.neo4j_fixtures import Neo4jTarget
+
+
+@pytest.fixture(scope="module")
+def graph(neo4j_server: Neo4jTarget) -> Iterator[Graph]:
+    """A py2neo Graph, whose connections are its owner's to close."""
+    opened = Graph(neo4j_server.uri, auth=neo4j_server.auth)
+    yield opened
+    opened.service.connector.close()
+
+
+def on_server(request: pytest.FixtureRequest, backend: str) -> Official | Py2neo:
+    target = request.getfixturevalue("clean_neo4j")
+    return Official(target) if backend == "neo4j" else Py2neo(target, request.getfixturevalue("graph"))
+
+
+@pytest.fixture(params=["embedded", "neo4j", "py2neo"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    if request.param == "embedded":
+        return Embedded(tmp_path / "graph.lbdb")
+    return on_server(request, request.param)
+
+
+@pytest.fixture(params=["neo4j", "py2neo"])
+def server(request: pytest.FixtureRequest) -> Official | Py2neo:
+    return on_server(request, request.param)
+
+
+@pytest.fixture
+def store(opener: Opener) -> Iterator[GraphStore]:
+    """An empty store, ready to be written to."""
+    with opener(create=True) as opened:
+        opened.prepare()
+        yield opened

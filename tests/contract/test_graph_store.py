@@ -1,0 +1,325 @@
+"""What every graph store must do alike: the embedded one, Neo4j, and a py2neo Graph on the same server."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, GraphStore, Properties
+from kgcheck.model import Ref, Triple
+from tests.contract.stores import (
+    ACTS_ON,
+    CKG,
+    DISEASE,
+    HAS_PARENT,
+    IN_DISEASE,
+    PROTEIN,
+    SEQUENCE,
+    Opener,
+    add_nodes,
+    all_edges,
+    all_nodes,
+    edges_table,
+    in_order,
+    nodes_table,
+    triple,
+)
+
+# --- empty, prepared and described -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_an_empty_store_answers_every_read(opener: Opener, prepared: bool) -> None:
+    ref = Ref(label="Protein", id="P04637")
+    with opener(create=True) as store:
+        if prepared:
+            store.prepare()
+        assert store.node(ref) is None
+        assert store.nodes(PROTEIN, ["P04637", "Q1"]) == {}
+        assert store.ids_named(PROTEIN, "TP53", 5) == []
+        assert store.edges(triple("P1", ACTS_ON, "P2")) == []
+        assert store.neighbours(ref, ACTS_ON, "out", 5) == []
+        assert all_nodes(store, PROTEIN) == []
+        assert all_edges(store, ACTS_ON) == []
+        assert store.stray_edges(5) == []
+        assert store.meta() == {}
+        assert (store.counts().total_nodes, store.counts().total_edges) == (0, 0)
+
+
+def test_prepare_may_be_repeated_and_keeps_what_is_there(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "P1")
+        store.prepare()
+    with opener(create=True) as store:
+        store.prepare()
+        assert all_nodes(store, PROTEIN) == [{"id": "P1"}]
+
+
+def test_a_store_that_holds_nothing_cannot_be_opened_for_reading(opener: Opener) -> None:
+    with pytest.raises(StoreMissing) as caught:
+        opener()
+    assert "kgcheck load" in caught.value.hint
+    with opener(create=True):
+        pass
+    with pytest.raises(StoreMissing):
+        opener()
+
+
+def test_a_graph_can_be_read_after_it_was_closed(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "P1")
+    with opener() as store:
+        assert store.node(Ref(label="Protein", id="P1")) == {"id": "P1"}
+
+
+def test_meta_is_kept_replaced_and_not_counted_as_a_node(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        store.set_meta("profile_version", "1")
+        store.set_meta("profile", "ckg")
+        store.set_meta("loaded", "{'\"`\\ \n ü}")
+        store.set_meta("loaded", "again '\"`\\ \n ü")
+        assert store.counts().total_nodes == 0
+    with opener() as store:
+        assert store.meta() == {"profile": "ckg", "profile_version": "1", "loaded": "again '\"`\\ \n ü"}
+
+
+@pytest.mark.parametrize("change", [{"name": "other"}, {"version": 2}])
+@pytest.mark.parametrize("create", [False, True])
+def test_a_store_of_another_profile_is_refused(opener: Opener, change: dict[str, Any], create: bool) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        store.set_meta("profile_version", "1")
+        store.set_meta("profile", "ckg")
+    other = CKG.model_copy(update={"profile": CKG.profile.model_copy(update=change)})
+    with pytest.raises(StoreSchema, match=r"profile 'ckg' version 1, not '(other|ckg)' version [12]") as caught:
+        opener(other, create=create)
+    assert "--profile" in caught.value.hint
+
+
+def test_a_store_whose_profile_was_only_half_written_down_can_be_loaded(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        store.set_meta("profile_version", "1")
+    with opener(create=True) as store:
+        assert store.meta() == {"profile_version": "1"}
+
+
+def test_a_half_loaded_graph_is_refused_to_readers_and_given_to_the_loader(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        store.set_meta(LOAD, UNDER_WAY)
+    with pytest.raises(StoreError, match="not finished") as caught:
+        opener()
+    assert "kgcheck load again" in caught.value.hint
+    with opener(create=True) as store:
+        store.set_meta(LOAD, DONE)
+    with opener() as store:
+        assert store.meta() == {LOAD: DONE}
+
+
+def test_reading_cannot_write(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "P1")
+    statement = "MATCH (n:`Protein`) SET n.`name` = 'x'"
+    with opener() as store:
+        with pytest.raises(StoreError):
+            list(store._read(statement, {}) if hasattr(store, "_read") else store._rows(statement))  # type: ignore[attr-defined]
+        assert all_nodes(store, PROTEIN) == [{"id": "P1"}]
+
+
+# --- nodes and edges -------------------------------------------------------------------------------
+
+
+def test_nodes_keep_text_lists_numbers_and_nulls(store: GraphStore) -> None:
+    full: Properties = {
+        "id": "P1",
+        "name": "TP53",
+        "synonyms": ["p53", "", "a,b"],
+        "description": "  spaces ",
+        "taxid": "9606",
+    }
+    store.add_nodes(PROTEIN, nodes_table(PROTEIN, full, {"id": "P2", "name": ""}, {"id": "P3"}))
+    store.add_nodes(SEQUENCE, nodes_table(SEQUENCE, {"id": "P1", "sequence": "MEEP", "size": 4}))
+    assert store.node(Ref(label="Protein", id="P1")) == full
+    assert store.node(Ref(label="Protein", id="P3")) == {"id": "P3"}
+    assert store.nodes(PROTEIN, ["P2", "P9", "P2"]) == {"P2": {"id": "P2", "name": ""}}
+    assert store.nodes(PROTEIN, []) == {}
+    assert store.node(Ref(label="Amino_acid_sequence", id="P1")) == {"id": "P1", "sequence": "MEEP", "size": 4}
+    assert all_nodes(store, PROTEIN) == in_order([full, {"id": "P2", "name": ""}, {"id": "P3"}])
+    assert store.counts().nodes["Protein"] == 3
+
+
+def test_an_update_sets_and_takes_away_and_leaves_others_alone(store: GraphStore) -> None:
+    store.add_nodes(PROTEIN, nodes_table(PROTEIN, *({"id": i, "name": "old", "taxid": "9606"} for i in "abc")))
+    changed: list[Properties] = [
+        {"id": "a", "name": "new", "synonyms": ["x"]},
+        {"id": "c", "name": "old", "taxid": "1"},
+    ]
+    store.update_nodes(PROTEIN, nodes_table(PROTEIN, *changed))
+    assert all_nodes(store, PROTEIN) == in_order([*changed, {"id": "b", "name": "old", "taxid": "9606"}])
+
+
+def test_parallel_edges_are_kept_and_numbers_are_exact(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "P1", "P2")
+    add_nodes(store, DISEASE, "DOID:1")
+    acts: list[Properties] = [
+        {"head": "P1", "tail": "P2", "score": 0.1 + 0.2, "action": "binding"},
+        {"head": "P1", "tail": "P2", "score": -1.0},
+        {"head": "P1", "tail": "P2"},
+        {"head": "P2", "tail": "P1", "score": 5e-324},
+        {"head": "P2", "tail": "P2", "score": 1.7976931348623157e308},
+    ]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *acts))
+    ill: Properties = {"head": "P1", "tail": "DOID:1", "score": 3.0, "number_publications": 2**62 + 1}
+    store.add_edges(IN_DISEASE, edges_table(IN_DISEASE, ill))
+    assert in_order(store.edges(triple("P1", ACTS_ON, "P2"))) == in_order(
+        [{"score": 0.1 + 0.2, "action": "binding"}, {"score": -1.0}, {}]
+    )
+    assert store.edges(triple("P1", IN_DISEASE, "DOID:1")) == [{"score": 3.0, "number_publications": 2**62 + 1}]
+    assert all_edges(store, ACTS_ON) == in_order(acts)
+    assert all_edges(store, IN_DISEASE) == [ill]
+    counts = store.counts()
+    assert (counts.edges[str(ACTS_ON)], counts.edges[str(IN_DISEASE)], counts.total_edges) == (5, 1, 6)
+
+
+def test_edges_without_properties(store: GraphStore) -> None:
+    add_nodes(store, DISEASE, "DOID:1", "DOID:2")
+    store.add_edges(HAS_PARENT, edges_table(HAS_PARENT, {"head": "DOID:1", "tail": "DOID:2"}))
+    assert store.edges(triple("DOID:1", HAS_PARENT, "DOID:2")) == [{}]
+    assert all_edges(store, HAS_PARENT) == [{"head": "DOID:1", "tail": "DOID:2"}]
+
+
+def test_neighbours_in_both_directions_in_order_and_once(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "hub", *(f"n{i}" for i in range(5)))
+    out = [{"head": "hub", "tail": f"n{i}"} for i in (3, 1, 2, 1)]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *out, {"head": "n4", "tail": "hub"}, {"head": "hub", "tail": "hub"}))
+    hub = Ref(label="Protein", id="hub")
+    assert store.neighbours(hub, ACTS_ON, "out", 10) == ["hub", "n1", "n2", "n3"]
+    assert store.neighbours(hub, ACTS_ON, "out", 2) == ["hub", "n1"]
+    assert store.neighbours(hub, ACTS_ON, "in", 10) == ["hub", "n4"]
+    assert store.neighbours(hub, ACTS_ON, "in", 0) == []
+
+
+def test_ids_by_name(store: GraphStore) -> None:
+    rows = [{"id": f"DOID:{i}", "name": "asthma"} for i in (3, 1, 2)] + [{"id": "DOID:4", "name": "Asthma"}]
+    store.add_nodes(DISEASE, nodes_table(DISEASE, *rows))
+    assert store.ids_named(DISEASE, "asthma", 2) == ["DOID:1", "DOID:2"]
+    assert store.ids_named(DISEASE, "asthm", 2) == []
+    assert store.ids_named(SEQUENCE, "asthma", 2) == []
+
+
+def test_one_id_on_two_labels_is_two_nodes(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "P1", "P2")
+    add_nodes(store, SEQUENCE, "P1")
+    pattern = CKG.pattern("Protein", "HAS_SEQUENCE", "Amino_acid_sequence")
+    store.add_edges(pattern, edges_table(pattern, {"head": "P1", "tail": "P1"}))
+    assert store.neighbours(Ref(label="Protein", id="P1"), pattern, "out", 5) == ["P1"]
+    assert store.neighbours(Ref(label="Amino_acid_sequence", id="P1"), pattern, "in", 5) == ["P1"]
+
+
+def test_a_name_that_is_not_in_the_schema_never_reaches_the_store(store: GraphStore) -> None:
+    with pytest.raises(UnknownName):
+        store.node(Ref(label="Protein`) DETACH DELETE n //", id="P1"))
+    with pytest.raises(UnknownName):
+        store.edges(Triple(head=Ref(label="Protein", id="a"), relation="KILLS", tail=Ref(label="Protein", id="b")))
+
+
+def test_tens_of_thousands_of_rows(store: GraphStore) -> None:
+    ids = [f"P{i:05}" for i in range(25_000)]
+    add_nodes(store, PROTEIN, *ids)
+    edges = [{"head": a, "tail": b, "score": 0.5} for a, b in zip(ids, ids[1:] + ids[:1], strict=True)]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *edges))
+    assert len(store.nodes(PROTEIN, ids[::2])) == 12_500
+    assert sorted(i for t in store.scan_nodes(PROTEIN) for i in t["id"].to_pylist()) == ids
+    assert sum(t.num_rows for t in store.scan_edges(ACTS_ON)) == 25_000
+    changed = nodes_table(PROTEIN, *({"id": i, "name": i.lower()} for i in ids))
+    store.update_nodes(PROTEIN, changed)
+    assert store.ids_named(PROTEIN, "p24999", 2) == ["P24999"]
+
+
+def test_a_scan_that_is_given_up_leaves_the_store_usable(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, *(f"P{i}" for i in range(60_000)))
+    tables = store.scan_nodes(PROTEIN)
+    first = next(tables)
+    assert first.num_rows > 0
+    tables.close()  # type: ignore[attr-defined]
+    assert store.counts().nodes["Protein"] == 60_000
+    for _ in store.scan_nodes(PROTEIN):
+        break
+    assert store.node(Ref(label="Protein", id="P59999")) == {"id": "P59999"}
+
+
+# --- whatever stands in an id or a value -----------------------------------------------------------
+
+TRICKY = st.sampled_from(
+    [
+        "'",
+        '"',
+        "`",
+        "\\",
+        "\\'",
+        "$id",
+        "{",
+        "}",
+        "//",
+        "/*",
+        "--",
+        ";",
+        "\\u0041",
+        "é",
+        "e\u0301",
+        "𝄞",
+        "\u2028",
+        "null",
+    ]
+) | st.just("') DETACH DELETE n //")
+VISIBLE = st.characters(exclude_categories=["Cs", "Cc"])
+IDS = st.lists(TRICKY | st.text(VISIBLE, max_size=8), min_size=1, max_size=6).map("".join).filter(bool)
+TEXTS = st.lists(TRICKY | st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=6).map("".join)
+PROPERTIES = st.fixed_dictionaries(
+    {"name": TEXTS},
+    optional={"description": TEXTS, "taxid": TEXTS, "synonyms": st.lists(TEXTS, min_size=1, max_size=3)},
+)
+EDGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "source": TEXTS,
+        "evidence_type": TEXTS,
+        "score": st.floats(allow_nan=False, allow_infinity=False),
+        "number_publications": st.integers(-(2**63), 2**63 - 1),
+    },
+)
+
+
+def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) -> None:
+    numbers = count()
+
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+    @given(ids=st.lists(IDS, min_size=2, max_size=2, unique=True), values=PROPERTIES, edge=EDGE, again=PROPERTIES)
+    def check(ids: list[str], values: Properties, edge: Properties, again: Properties) -> None:
+        # One store for all examples, so each must have ids of its own.
+        head, tail = (f"{next(numbers)}{i}" for i in ids)
+        store.add_nodes(PROTEIN, nodes_table(PROTEIN, {"id": head} | values))
+        add_nodes(store, DISEASE, tail)
+        store.add_edges(IN_DISEASE, edges_table(IN_DISEASE, {"head": head, "tail": tail} | edge))
+        node = Ref(label="Protein", id=head)
+        assert store.node(node) == {"id": head} | values
+        assert head in store.ids_named(PROTEIN, values["name"], 1000)
+        assert store.edges(triple(head, IN_DISEASE, tail)) == [edge]
+        assert store.neighbours(node, IN_DISEASE, "out", 5) == [tail]
+        assert store.neighbours(Ref(label="Disease", id=tail), IN_DISEASE, "in", 5) == [head]
+        assert {"id": head} | values in all_nodes(store, PROTEIN)
+        assert {"head": head, "tail": tail} | edge in all_edges(store, IN_DISEASE)
+        store.update_nodes(PROTEIN, nodes_table(PROTEIN, {"id": head} | again))
+        assert store.nodes(PROTEIN, [head]) == {head: {"id": head} | again}
+        store.set_meta(head, values["name"])
+        assert store.meta()[head] == values["name"]
+
+    check()

@@ -1,0 +1,390 @@
+"""``kgcheck audit`` over the demo: filters, samples, limits, forms, exit codes and bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgcheck.audit.graphcopy import GraphCopy
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.plan import AuditOptions, make_plan
+from kgcheck.audit.tasks import TaskSelection
+from kgcheck.errors import UsageError
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.model import CheckType, Outcome
+from tests.support.audits import Audited, Said, audited, comparable, demo, kgcheck, of_run
+
+KEYS = [
+    "run",
+    "fingerprint",
+    "type",
+    "subject",
+    "relation",
+    "object",
+    "attribute",
+    "rule",
+    "value",
+    "outcome",
+    "reason",
+    "confidence",
+    "evidence",
+    "missing",
+    "note",
+    "proposed_change",
+]
+EVIDENCE_KEYS = {
+    *("source", "release", "record", "url", "retrieved_at", "stance", "world", "tier"),
+    *("reason", "value", "quote", "score", "about", "replacements", "candidates"),
+}
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[EmbeddedStore]:
+    with EmbeddedStore(demo().store, load_schema()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the ledger of an audit of everything."""
+    folder = tmp_path_factory.mktemp("plain")
+    assert audit(folder).code == 1
+    return folder
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with a finding for every task."""
+    folder = tmp_path_factory.mktemp("everything")
+    assert audit(folder, "--keep-all").code == 1
+    return folder
+
+
+def reported(folder: Path, *arguments: object) -> list[dict[str, Any]]:
+    return rows(kgcheck("report", "--format", "jsonl", *arguments, cwd=folder))
+
+
+def audit(tmp_path: Path, *arguments: object, reference: bool = True) -> Said:
+    given_reference = ("--reference", demo().reference) if reference else ()
+    return kgcheck("audit", "--store", demo().store, *given_reference, *arguments, cwd=tmp_path)
+
+
+def rows(said: Said) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.out.splitlines()]
+
+
+def kept(tmp_path: Path) -> Audited:
+    with Ledger(tmp_path / ".kgcheck/ledger.sqlite", create=False) as ledger:
+        return of_run(ledger, ledger.run("latest"))
+
+
+def checked(tmp_path: Path) -> int:
+    return sum(t.count for t in kept(tmp_path).tallies if t.type is not CheckType.STRUCTURE)
+
+
+# --- filters
+
+
+@pytest.mark.parametrize("kind", CheckType)
+def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
+    found = rows(audit(tmp_path, "--type", kind, "--format", "jsonl"))
+
+    assert found
+    assert {f["type"] for f in found} == {kind}
+    assert {t.type for t in kept(tmp_path).tallies} == {kind}
+
+
+def test_types_add_up_to_all(plain: Path, tmp_path: Path) -> None:
+    some = ("--type", "existence", "--type", "potential", "--type", "existence")
+    rest = ("--type", "attribute", "--type", "triple", "--type", "structure")
+
+    found = rows(audit(tmp_path, *some, "--format", "jsonl"))
+    others = rows(audit(tmp_path, *rest, "--format", "jsonl"))
+
+    assert {f["type"] for f in found} == {"existence", "potential"}
+    assert sorted(f["fingerprint"] for f in found + others) == sorted(f["fingerprint"] for f in reported(plain))
+
+
+def test_label_chooses_its_nodes_and_the_edges_that_end_at_them(tmp_path: Path) -> None:
+    found = rows(audit(tmp_path, "--label", "Gene", "--format", "jsonl"))
+
+    ends = [{f["subject"]["label"], f["object"]["label"]} if f["object"] else {f["subject"]["label"]} for f in found]
+    assert ends
+    assert all("Gene" in labels for labels in ends)
+    assert {t.target for t in kept(tmp_path).tallies} == {"Gene", "Gene.name", "Gene TRANSLATED_INTO Protein"}
+
+
+def test_relation_chooses_its_edges(tmp_path: Path) -> None:
+    found = rows(audit(tmp_path, "--relation", "HAS_PARENT", "--format", "jsonl"))
+
+    assert {f["relation"] for f in found} == {"HAS_PARENT"}
+    assert len({t.target for t in kept(tmp_path).tallies}) == 6
+
+
+def test_id_chooses_the_tasks_about_it(tmp_path: Path) -> None:
+    found = rows(audit(tmp_path, "--id", "GO:0005887", "--id", "A12M1", "--format", "jsonl"))
+
+    assert {f["reason"] for f in found} == {"secondary_id", "endpoint_merged", "symbol_withdrawn", "orphan_node"}
+    assert len(found) == 6
+    assert all({"GO:0005887", "A12M1"} & {f["subject"]["id"], (f["object"] or {}).get("id")} for f in found)
+
+
+def test_filters_narrow_each_other(tmp_path: Path) -> None:
+    said = audit(tmp_path, "--type", "triple", "--label", "Gene", "--id", "O60502", "--format", "jsonl")
+
+    (finding,) = rows(said)
+    assert (finding["subject"]["id"], finding["object"]["id"]) == ("MGEA5", "O60502")
+    assert checked(tmp_path) == 1
+
+
+# --- samples
+
+
+def sampled(store: EmbeddedStore, tmp_path: Path, **options: Any) -> set[str]:
+    """Fingerprints of everything that was checked."""
+    asked = {"types": (CheckType.EXISTENCE, CheckType.TRIPLE), "keep_all": True} | options
+    made = audited(store, tmp_path / "ledger.sqlite", demo().reference, **asked)
+    return {f.fingerprint for f in made.findings}
+
+
+def test_a_sample_has_its_size_and_depends_on_its_seed(store: EmbeddedStore, tmp_path: Path) -> None:
+    one = sampled(store, tmp_path, sample=50, seed=1)
+
+    assert len(one) == 50
+    assert sampled(store, tmp_path, sample=50, seed=1) == one
+    assert sampled(store, tmp_path, sample=50, seed=2) != one
+    assert one < sampled(store, tmp_path, sample=200, seed=1)
+
+
+def test_a_sample_larger_than_the_graph_is_everything(store: EmbeddedStore, tmp_path: Path) -> None:
+    everything = sampled(store, tmp_path)
+
+    assert sampled(store, tmp_path, sample=len(everything)) == everything
+    assert sampled(store, tmp_path, sample=10**9) == everything
+    assert len(sampled(store, tmp_path, sample=len(everything) - 1)) == len(everything) - 1
+
+
+def test_a_sample_is_drawn_from_what_the_filters_leave(store: EmbeddedStore, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"labels": ("Gene",)}
+
+    assert sampled(store, tmp_path, sample=30, **asked) < sampled(store, tmp_path, **asked)
+    assert len(sampled(store, tmp_path, sample=2, ids=("O60502",))) == 2
+
+
+def test_a_sample_is_spread_over_all_kinds_of_tasks_and_structure_is_whole(tmp_path: Path) -> None:
+    audit(tmp_path, "--sample", 400)
+
+    assert {t.type for t in kept(tmp_path).tallies} >= {CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE}
+    assert checked(tmp_path) == 400
+    assert sum(t.count for t in kept(tmp_path).tallies) == 409
+
+
+# --- what is kept and shown
+
+
+def test_keep_all_keeps_a_finding_for_every_task(plain: Path, everything: Path) -> None:
+    few, made = kept(plain), kept(everything)
+
+    assert len(made.findings) == sum(t.count for t in made.tallies)
+    assert {f.verdict.outcome for f in made.findings} == set(Outcome)
+    assert made.tallies == few.tallies
+    assert set(comparable(few)[0]) < set(comparable(made)[0])
+
+
+def test_limit_shows_fewer_and_keeps_all(plain: Path, tmp_path: Path) -> None:
+    said = audit(tmp_path, "--type", "existence", "--limit", 3, "--format", "jsonl")
+
+    assert [f["outcome"] for f in rows(said)] == ["refuted"] * 3
+    assert len(kept(tmp_path).findings) == 25
+    assert reported(plain, "--limit", 0) == []
+    assert len(reported(plain, "--limit", 85)) == 85
+    assert len(reported(plain)) == 86
+
+
+def test_the_worst_come_first(everything: Path) -> None:
+    outcomes = [f["outcome"] for f in reported(everything)]
+
+    assert list(dict.fromkeys(outcomes)) == ["refuted", "insufficient", "unavailable", "supported"]
+
+
+def test_a_finding_has_exactly_the_documented_keys(everything: Path) -> None:
+    found = reported(everything)
+
+    assert {tuple(f) for f in found} == {tuple(KEYS)}
+    assert {key for f in found for e in f["evidence"] for key in e} <= EVIDENCE_KEYS
+    for f in found:
+        assert set(f["subject"]) == {"label", "id"}
+        assert f["object"] is None or set(f["object"]) == {"label", "id"}
+        assert len(f["fingerprint"]) == 16
+        assert 0 <= f["confidence"] <= 1
+
+
+def test_fingerprints_name_the_same_finding_in_every_run(plain: Path, everything: Path) -> None:
+    first, second = reported(plain), reported(everything)
+
+    assert {f["fingerprint"] for f in first} < {f["fingerprint"] for f in second}
+    assert {f["run"] for f in first}.isdisjoint({f["run"] for f in second})
+
+
+def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
+    said = audit(tmp_path, "--type", "potential", "--format", "json")
+
+    held = json.loads(said.out)
+    assert set(held) == {"run", "tallies", "findings"}
+    assert len(held["findings"]) == 4
+    assert held["run"]["id"] in said.err
+    assert Path(held["run"]["store"]) == demo().store
+    assert Path(held["run"]["reference"]) == demo().reference
+    assert len(held["run"]["releases"]) == 34
+
+
+@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "markdown", "html"])
+def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
+    said = audit(tmp_path, "--type", "existence", "--format", format_, "--output", "new/report")
+
+    assert (said.code, said.out) == (1, "")
+    text = (tmp_path / "new/report").read_text(encoding="utf-8")
+    assert "B4DFC2" in text
+    assert list((tmp_path / "new").iterdir()) == [tmp_path / "new/report"]
+    again = kgcheck("report", "--format", format_, cwd=tmp_path)
+    if format_ in ("json", "jsonl"):
+        assert again.out == text
+
+
+def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+
+    for target in ("file/report", tmp_path):
+        said = audit(tmp_path, "--type", "potential", "--output", target)
+        assert said.refuses("cannot write" if target == "file/report" else "Invalid value for '--output'")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+# --- exit codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--type", "existence"), 1),
+        (("--type", "existence", "--fail-on", "insufficient"), 1),
+        (("--type", "existence", "--fail-on", "never"), 3),
+        (("--type", "existence", "--label", "Disease", "--fail-on", "never"), 0),
+        (("--type", "existence", "--id", "A0A286YF18"), 3),
+        (("--type", "existence", "--id", "P15056"), 0),
+        (("--type", "structure", "--label", "Gene"), 0),
+        (("--type", "structure", "--label", "Gene", "--fail-on", "insufficient"), 1),
+        (("--type", "potential", "--relation", "TRANSLATED_INTO"), 0),
+    ],
+)
+def test_exit_code_tells_how_the_audit_ended(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    said = audit(tmp_path, *arguments)
+
+    assert said.code == code, said.err
+    assert not said.err.startswith("kgcheck:")
+
+
+def test_without_a_snapshot_everything_but_structure_is_unavailable(tmp_path: Path) -> None:
+    types = [a for kind in ("existence", "attribute", "triple", "potential") for a in ("--type", kind)]
+
+    said = audit(tmp_path, *types, "--keep-all", "--format", "jsonl", reference=False)
+
+    assert said.code == 3
+    assert {f["outcome"] for f in rows(said)} == {"unavailable"}
+    assert {f["reason"] for f in rows(said)} == {"reference_missing"}
+    assert all(f["missing"] for f in rows(said))
+    assert "warning: no reference snapshot" in said.err
+    assert audit(tmp_path, reference=False).code == 1
+
+
+# --- bad input
+
+
+HOSTILE = [
+    "P04637' OR 1=1 --",
+    'P04637" ; DROP TABLE task; --',
+    "`}) DETACH DELETE n //",
+    "$id",
+    "\\",
+    "P04637\nMATCH (n) DETACH DELETE n",
+    "",
+    "\ufeffP04637",
+    "P" * 5000,
+    "\udcff",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("option", ["--id", "--label", "--relation"])
+def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: str, text: str) -> None:
+    before = demo().store.read_bytes()
+
+    said = audit(tmp_path, option, text)
+
+    assert said.refuses("there is no ") or said.refuses(f"{text!r} cannot be an id")
+    assert demo().store.read_bytes() == before
+
+
+@settings(max_examples=30)
+@given(text=st.text(max_size=40))
+def test_no_text_is_taken_for_an_id(store: EmbeddedStore, text: str) -> None:
+    options = AuditOptions(types=(CheckType.EXISTENCE,), ids=(text,))
+    units = make_plan(options, store.schema, store.counts())
+    with duckdb.connect() as db:
+        copy = GraphCopy(db, store)
+
+        with pytest.raises(UsageError):
+            TaskSelection(db, copy, store.schema, options).check_ids(store, units)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("--label", "Protien"), "there is no label 'Protien'", "did you mean Protein?"),
+        (("--label", "gene"), "there is no label 'gene'", "did you mean Gene?"),
+        (("--relation", "ACTS_UPON"), "there is no relation 'ACTS_UPON'", "did you mean ACTS_ON"),
+        (("--id", "P15O56"), "there is no node 'P15O56'", "P15056"),
+        (("--id", "zzzzzzzz"), "there is no node 'zzzzzzzz'", "no id in the graph looks like it"),
+        (("--type", "existence", "--id", "P15056", "--label", "Gene"), "there is no node 'P15056'", ""),
+        (("--type", "existence", "--relation", "ACTS_ON"), "nothing to check: existence with these filters", "--label"),
+        (("--reference", "none.duckdb"), "there is no snapshot at none.duckdb", "kgcheck reference build"),
+        (("--store", "none.lbdb"), "there is no graph at none.lbdb", "kgcheck load"),
+        (("--profile", "none"), "there is no profile 'none'", ""),
+    ],
+)
+def test_bad_input_is_one_clear_message_and_no_run(
+    tmp_path: Path, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    said = audit(tmp_path, *arguments)
+
+    assert said.refuses(message)
+    assert hint in said.err
+    path = tmp_path / ".kgcheck/ledger.sqlite"
+    if path.exists():
+        with Ledger(path) as ledger:
+            assert ledger.runs() == []
+
+
+def test_a_snapshot_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+
+    said = audit(tmp_path, "--reference", "notes.txt")
+
+    assert said.refuses("notes.txt is not a reference snapshot")
+
+
+def test_a_ledger_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("notes " * 100)
+
+    said = audit(tmp_path, "--ledger", "notes.txt")
+
+    assert said.refuses("notes.txt is not a ledger")
+    assert (tmp_path / "notes.txt").read_text() == "notes " * 100

@@ -1,0 +1,391 @@
+"""The command line: what a person sees, on which stream, with which exit code, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgcheck.audit.ledger import Ledger
+from kgcheck.cli.main import _COMMANDS
+from tests.support.audits import demo, kgcheck
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = [sys.executable, "-m", "kgcheck"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+HEAVY = ("pydantic", "duckdb", "pyarrow", "neo4j", "ladybug", "sqlalchemy", "rich", "jinja2", "numpy")
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger of one audit, where the demo is the default store and snapshot."""
+    folder = tmp_path_factory.mktemp("audited")
+    said = kgcheck("audit", "--store", demo().store, "--reference", demo().reference, cwd=folder)
+    assert said.code == 1
+    return folder
+
+
+# --- starting
+
+
+@pytest.mark.parametrize(
+    "command", [(), *((name,) for name in _COMMANDS), ("reference", "build"), ("reference", "show")]
+)
+def test_help_of_every_command(command: tuple[str, ...]) -> None:
+    said = kgcheck(*command, "--help")
+
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"Usage: {' '.join(('kgcheck', *command))}")
+    assert kgcheck(*command, "-h") == said
+
+
+def test_help_lists_every_command_and_explains_the_exit_codes() -> None:
+    text = kgcheck("--help").out
+
+    for name, (_, purpose) in _COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(purpose)}$", text, re.MULTILINE)
+    assert "0 clean, 1 findings" in text
+
+
+def test_every_option_is_explained() -> None:
+    for command in (*((name,) for name in _COMMANDS), ("reference", "build"), ("reference", "show")):
+        options = kgcheck(*command, "--help").out.split("Options:\n")[-1]
+        for option in re.findall(r"^  --[\w-]+(?: [\[\]A-Za-z=|_]+)?$", options, re.MULTILINE):
+            assert f"{option}\n   " in options, (command, option)
+
+
+def test_version() -> None:
+    said = kgcheck("--version")
+
+    assert (said.code, said.err) == (0, "")
+    assert re.fullmatch(r"kgcheck, version \d+\.\d+\.\d+\S*\n", said.out)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("--version",), ("audit", "--help"), ("check", "--help"), ("audti",)]
+)
+def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "kgcheck", *arguments],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+
+    assert "click" in imported
+    assert imported.isdisjoint(HEAVY), imported & set(HEAVY)
+
+
+# --- what a person can get wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("audti",), "No such command 'audti'", "kgcheck --help tells more"),
+        (("--store", "x", "audit"), "No such option", "kgcheck --help tells more"),
+        (("audit", "--stroe", "x"), "No such option", "kgcheck audit --help tells more"),
+        (("audit", "--type", "everything"), "Invalid value for '--type'", "kgcheck audit --help tells more"),
+        (("audit", "--sample", "0"), "Invalid value for '--sample'", ""),
+        (("audit", "--sample", "many"), "Invalid value for '--sample'", ""),
+        (("audit", "--seed", "x"), "Invalid value for '--seed'", ""),
+        (("audit", "--limit", "-1"), "Invalid value for '--limit'", ""),
+        (("audit", "--fail-on", "supported"), "Invalid value for '--fail-on'", ""),
+        (("audit", "--format", "xml"), "Invalid value for '--format'", ""),
+        (("audit", "extra"), "Got unexpected extra argument", ""),
+        (("audit",), "there is no graph at .kgcheck/graph.lbdb", "kgcheck load DIR --store .kgcheck/graph.lbdb"),
+        (("audit", "--store", "."), ". is a folder", "name a file"),
+        (("audit", "--store", "junk"), "junk is not an embedded graph", ""),
+        (("audit", "--store", "mysql://x"), "no store speaks mysql://", "neo4j"),
+        (("audit", "--store", "bolt://me:secret@x"), "the address of a store must not carry credentials", "KGCHECK_"),
+        (("audit", "--profile", "../x"), "there is no profile '../x'", ""),
+        (("load",), "Missing argument 'DIRECTORY'", "kgcheck load --help tells more"),
+        (("load", "nowhere"), "", ""),
+        (("reference",), "", ""),
+        (("reference", "build", "nowhere"), "Missing option '--out'", "kgcheck reference build --help tells more"),
+        (("reference", "build", "nowhere", "--out", "x"), "", ""),
+        (("reference", "build", ".", "--out", "x", "--release", "uniprot"), "--release 'uniprot' is not SOURCE=", ""),
+        (("reference", "show", "nowhere"), "there is no snapshot at nowhere", "kgcheck reference build"),
+        (("reference", "show", "junk"), "junk is not a reference snapshot", ""),
+        (("runs",), "there is no ledger at .kgcheck/ledger.sqlite", "kgcheck audit makes one"),
+        (("runs", "--ledger", "junk"), "junk is not a ledger", "--ledger"),
+        (("runs", "--ledger", "."), ". is a folder", ""),
+        (("report",), "there is no ledger at .kgcheck/ledger.sqlite", "kgcheck audit makes one"),
+        (("report", "--format", "pdf"), "Invalid value for '--format'", ""),
+        (("explain",), "Missing argument 'FINDING'", ""),
+        (("explain", "abc"), "there is no ledger", ""),
+        (("check",), "Missing argument 'WHAT...'", ""),
+        (("check", "nonsense"), "'nonsense' is not a check", "HEAD RELATION TAIL"),
+        (("check", "existence", "Protein", "P15056"), "there is no graph at", "kgcheck load"),
+        (("check", "P15056 ACTS_ON P04049", "--turns", "0"), "Invalid value for '--turns'", ""),
+        (("check", "P15056 ACTS_ON P04049", "--seconds", "0"), "Invalid value for '--seconds'", ""),
+    ],
+)
+def test_a_mistake_is_one_message_with_a_hint(
+    tmp_path: Path, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    (tmp_path / "junk").write_bytes(b"junk" * 2000)
+
+    said = kgcheck(*arguments, cwd=tmp_path)
+
+    if arguments != ("reference",):
+        assert said.refuses(message), said
+        assert said.err.splitlines()[-1].startswith("  "), said.err
+    assert said.code == 2
+    assert hint in said.err
+    assert (tmp_path / "junk").read_bytes() == b"junk" * 2000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["junk"], "something was left behind"
+
+
+@pytest.mark.parametrize("arguments", [(), ("reference",)])
+def test_a_group_alone_shows_its_help(arguments: tuple[str, ...]) -> None:
+    said = kgcheck(*arguments)
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Usage: kgcheck")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "2020"), "there is no run '2020'"),
+        (("report", ""), None),
+        (("explain", "zz"), "there is no finding 'zz'"),
+        (("explain", ""), "several findings begin with ''"),
+        (("explain", "%"), "there is no finding '%'"),
+    ],
+)
+def test_unknown_and_ambiguous_runs_and_findings(
+    audited: Path, arguments: tuple[str, ...], message: str | None
+) -> None:
+    said = kgcheck(*arguments, cwd=audited)
+
+    if message is None:
+        assert said.code == 0
+    else:
+        assert said.refuses(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KGCHECK_QUERY_TIMEOUT_S", "soon"),
+        ("KGCHECK_CONNECT_TIMEOUT_S", "-1"),
+        ("KGCHECK_DUCKDB_THREADS", "many"),
+        ("KGCHECK_LOAD_BATCH_ROWS", "0"),
+    ],
+)
+def test_a_wrong_environment_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    said = kgcheck("audit", "--store", demo().store, cwd=tmp_path)
+
+    assert said.refuses(f"the environment is wrong: {name}: ")
+    assert value not in said.err or len(value) < 3
+
+
+def test_a_fault_of_kgcheck_leaves_a_crash_file(audited: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(self: Ledger) -> list[object]:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(Ledger, "runs", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    said = kgcheck("runs", cwd=audited)
+
+    assert (said.code, said.out) == (2, "")
+    first, second = said.err.splitlines()
+    assert first == "kgcheck: this is a fault in kgcheck: ZeroDivisionError: boom"
+    (crash,) = tmp_path.iterdir()
+    assert second == f"  please report it with {crash}"
+    assert "Traceback" in crash.read_text()
+
+
+# --- results
+
+
+def test_runs_in_both_forms(audited: Path) -> None:
+    with Ledger(audited / ".kgcheck/ledger.sqlite") as ledger:
+        (run,) = ledger.runs()
+
+    table, listed = kgcheck("runs", cwd=audited), kgcheck("runs", "--format", "json", cwd=audited)
+
+    assert (table.code, listed.code) == (0, 0)
+    assert run.id in table.out
+    assert "finished" in table.out
+    assert [r["id"] for r in json.loads(listed.out)] == [run.id]
+
+
+def test_report_of_a_run_by_any_name(audited: Path) -> None:
+    with Ledger(audited / ".kgcheck/ledger.sqlite") as ledger:
+        name = ledger.run("latest").id
+
+    by_id, by_beginning = (kgcheck("report", n, "--format", "json", cwd=audited) for n in (name, name[:9]))
+
+    assert by_id == by_beginning == kgcheck("report", "--format", "json", cwd=audited)
+    assert json.loads(by_id.out)["run"]["id"] == name
+
+
+def test_explain_in_both_forms(audited: Path) -> None:
+    finding = json.loads(kgcheck("report", "--format", "jsonl", "--limit", 1, cwd=audited).out)
+
+    table = kgcheck("explain", finding["fingerprint"][:8], cwd=audited)
+    shown = kgcheck("explain", finding["fingerprint"], "--format", "json", cwd=audited)
+
+    assert (table.code, shown.code) == (0, 0)
+    assert (table.err, shown.err) == ("", "")
+    assert json.loads(shown.out) == finding
+    for evidence in finding["evidence"]:
+        assert evidence["record"] in table.out
+        assert evidence["release"] in table.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "--type", "potential", "--format", "json"),
+        ("runs", "--format", "json"),
+        ("report", "--format", "json"),
+        ("check", "existence", "Protein", "B4DFC2", "--format", "json", "--transcript"),
+        ("reference", "show", "REFERENCE", "--format", "json"),
+    ],
+)
+def test_json_is_alone_on_stdout(audited: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    where = {"REFERENCE": str(demo().reference)}
+    writes = arguments[0] in ("audit", "check")
+    store = ("--store", demo().store, "--reference", demo().reference) if writes else ()
+
+    said = kgcheck(*(where.get(a, a) for a in arguments), *store, cwd=tmp_path if writes else audited)
+
+    assert said.code in (0, 1)
+    assert json.loads(said.out)
+
+
+def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_STORE", str(demo().store))
+    monkeypatch.setenv("KGCHECK_REFERENCE", str(demo().reference))
+    monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
+
+    said = kgcheck("audit", "--type", "potential", cwd=tmp_path)
+
+    assert said.code == 1
+    assert (tmp_path / "home/ledger.sqlite").exists()
+    assert not (tmp_path / ".kgcheck").exists()
+
+
+# --- signals and pipes, in processes of their own
+
+
+@pytest.mark.parametrize(
+    "arguments", [("report", "--format", "jsonl"), ("report", "--format", "table", "--limit", "86")]
+)
+def test_a_reader_that_leaves_is_no_error(audited: Path, arguments: tuple[str, ...]) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments], cwd=audited, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+
+    said = process.stderr.read().decode()
+    process.stderr.close()
+
+    assert process.wait(timeout=60) in (0, 141)
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+    assert "fault" not in said
+
+
+def test_a_reader_that_was_never_there_is_no_error(audited: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [*PROGRAM, "report", "--format", "jsonl"],
+        cwd=audited,
+        env=ENVIRONMENT,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+
+    assert process.returncode == 141
+    assert process.stderr == ""
+
+
+def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "audit", "--store", str(demo().store), "--reference", str(demo().reference)],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "auditing ...\n"
+    process.send_signal(signal.SIGINT)
+
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    assert out == ""
+    assert err.strip().splitlines() == [
+        "kgcheck: interrupted",
+        "  kgcheck audit --resume goes on with an audit that was cut off",
+    ]
+    with Ledger(tmp_path / ".kgcheck/ledger.sqlite") as ledger:
+        assert ledger.cut_off()
+    listed = kgcheck("runs", cwd=tmp_path)
+    assert "cut off: --resume" in listed.out
+    assert kgcheck("report", cwd=tmp_path).code == 0
+    assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
+    resumed, undisturbed = (
+        kgcheck("report", "--format", "jsonl", cwd=folder).out.splitlines() for folder in (tmp_path, audited)
+    )
+    assert len(resumed) == len(undisturbed) == 86
+
+
+def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
+    """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
+    script = (
+        "import resource, sys\n"
+        "from kgcheck.audit.ledger import Ledger, Run, now\n"
+        "from pathlib import Path\n"
+        "from kgcheck.cli.main import run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
+        "sys.exit(run(sys.argv[2:]))\n"
+    )
+    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--keep-all"]
+    ledger = tmp_path / ".kgcheck/ledger.sqlite"
+    with Ledger(ledger):
+        pass
+    limit = 600_000
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(limit), "audit", *where],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "fault in kgcheck" not in done.stderr
+    assert re.search(r"^kgcheck: cannot write to ", done.stderr, re.MULTILINE)
+    assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
+    with Ledger(ledger) as kept:
+        run = kept.run("latest")
+        assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))

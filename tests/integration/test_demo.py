@@ -1,0 +1,139 @@
+"""The demo finds exactly what docs/demo.md documents, over the command that a newcomer types."""
+
+import csv
+import json
+import re
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.audits import Said, kgcheck
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = ("type", "subject", "relation", "object", "attribute", "outcome", "reason")
+
+
+class Shown(NamedTuple):
+    """The demo's folder, what the command said, and the findings in its ledger."""
+
+    out: Path
+    said: Said
+    findings: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    out = tmp_path_factory.mktemp("demo") / "kgcheck-demo"
+    said = kgcheck("demo", "--out", out)
+    return Shown(out, said, findings(out))
+
+
+def findings(out: Path) -> list[dict[str, Any]]:
+    report = kgcheck("report", "--ledger", out / "ledger.sqlite", "--format", "jsonl")
+    return [json.loads(line) for line in report.out.splitlines()]
+
+
+def documented() -> list[tuple[str, ...]]:
+    with (ROOT / "tests/integration/demo_findings.tsv").open(newline="", encoding="utf-8") as file:
+        return sorted(tuple(row[c] for c in COLUMNS) for row in csv.DictReader(file, delimiter="\t"))
+
+
+def as_documented(found: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    return sorted(
+        (
+            f["type"],
+            f["subject"]["id"],
+            f["relation"] or "",
+            f["object"]["id"] if f["object"] else "",
+            f["attribute"] or f["rule"] or "",
+            f["outcome"],
+            f["reason"],
+        )
+        for f in found
+    )
+
+
+def test_demo_finds_exactly_what_is_documented(shown: Shown) -> None:
+    assert as_documented(shown.findings) == documented()
+
+
+def test_page_about_the_demo_counts_the_same_findings() -> None:
+    page = (ROOT / "docs/demo.md").read_text(encoding="utf-8")
+    section = page.split("## Findings by reason")[1].split("##")[0]
+    told = {reason: int(count) for reason, count in re.findall(r"^\| `(\w+)` \| (\d+) \|$", section, re.MULTILINE)}
+    facts = re.findall(r"^\| \d+ \| (\w[\w ]*\w) \|", page, re.MULTILINE)
+
+    assert told == Counter(row[-1] for row in documented())
+    assert f"{len(facts)} facts, {len(documented())} findings" in page
+    assert len([kind for kind in facts if kind != "seeded"]) >= 15
+    assert len(told) >= 8
+
+
+def test_demo_ends_well_and_names_its_reports(shown: Shown) -> None:
+    told = [line.removeprefix("report: ") for line in shown.said.out.splitlines() if line.startswith("report: ")]
+
+    assert shown.said.code == 0
+    assert told == [str(shown.out / "report.html"), str(shown.out / "report.md")]
+    for path in told:
+        assert Path(path).stat().st_size > 10_000
+
+
+def test_results_are_on_stdout_and_the_rest_on_stderr(shown: Shown) -> None:
+    for finding in shown.findings:
+        assert finding["fingerprint"][:8] in shown.said.out
+    assert "$ kgcheck load" in shown.said.err
+    assert "$ kgcheck" not in shown.said.out
+    assert "checked:" in shown.said.err
+    assert "checked:" not in shown.said.out
+    assert "Traceback" not in shown.said.err
+
+
+def test_every_finding_has_evidence_that_says_where_it_stands(shown: Shown) -> None:
+    for finding in shown.findings:
+        assert finding["evidence"], finding
+        for evidence in finding["evidence"]:
+            assert evidence["source"]
+            assert evidence["release"]
+            assert evidence["record"]
+            assert datetime.fromisoformat(evidence["retrieved_at"]).utcoffset() is not None
+
+
+def test_every_refuted_finding_proposes_a_change(shown: Shown) -> None:
+    for finding in shown.findings:
+        assert (finding["proposed_change"] is not None) == (finding["outcome"] == "refuted"), finding
+
+
+def test_demo_replaces_an_earlier_one_and_leaves_other_files(shown: Shown, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "graph.lbdb").write_bytes(b"not a graph")
+    (tmp_path / "ledger.sqlite").write_bytes(b"not a ledger")
+
+    said = kgcheck("demo", "--out", tmp_path, "--limit", 3)
+
+    assert said.code == 0
+    assert as_documented(findings(tmp_path)) == as_documented(shown.findings)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["graph.lbdb", "ledger.sqlite"])
+def test_what_cannot_be_replaced_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+
+    said = kgcheck("demo", "--out", tmp_path)
+
+    assert said.code == 2
+    assert said.err.startswith(f"kgcheck: cannot replace {tmp_path / name}: ")
+    assert said.out == ""
+
+
+def test_demo_into_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+
+    said = kgcheck("demo", "--out", tmp_path / "file")
+
+    assert said.code == 2
+    assert said.err.startswith("kgcheck: ")
+    assert (tmp_path / "file").read_text() == "mine"

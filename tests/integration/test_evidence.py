@@ -1,0 +1,395 @@
+"""What a snapshot says of nodes, attributes and edges: a row here is a row of docs/verdicts.md."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgcheck.audit.bulk import judge_tasks
+from kgcheck.checks.catalogue import State
+from kgcheck.checks.items import items_of, joined
+from kgcheck.model import CheckTask, Outcome, Reason, Verdict
+from kgcheck.sources.evidence import EvidenceJoin
+from kgcheck.sources.facts import STATUSES
+from tests.support.facts import (
+    PROTEIN_NAME,
+    SCHEMA,
+    Facts,
+    attribute,
+    existence,
+    potential,
+    triple,
+    verdict_on,
+    verdicts_on,
+    world,
+)
+
+SUPPORTED, REFUTED = Outcome.SUPPORTED, Outcome.REFUTED
+INSUFFICIENT, UNAVAILABLE = Outcome.INSUFFICIENT, Outcome.UNAVAILABLE
+Row = tuple[str, Outcome, Reason]
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return world().build(tmp_path_factory.mktemp("world"))
+
+
+NODES: list[Row] = [
+    ("Protein P04637", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P22303-2", SUPPORTED, Reason.CONFIRMED),
+    ("Protein B4DFC2", REFUTED, Reason.ACCESSION_MERGED),
+    ("Protein B4DFC2-2", REFUTED, Reason.ACCESSION_MERGED),
+    ("Protein P00001", REFUTED, Reason.ACCESSION_DEMERGED),
+    ("Protein I8FBX0", REFUTED, Reason.ACCESSION_DELETED),
+    ("Protein A0A999ZZZ9", REFUTED, Reason.UNKNOWN_ID),
+    ("Protein TP53", REFUTED, Reason.MALFORMED_ID),
+    ("Protein p04637", REFUTED, Reason.MALFORMED_ID),
+    ("Protein P04637 ", REFUTED, Reason.MALFORMED_ID),
+    ("Protein P04637' OR '1'='1", REFUTED, Reason.MALFORMED_ID),
+    ("Gene TP53", SUPPORTED, Reason.CONFIRMED),
+    ("Gene OGA", SUPPORTED, Reason.CONFIRMED),
+    ("Gene MGEA5", REFUTED, Reason.SYMBOL_PREVIOUS),
+    ("Gene A12M1", REFUTED, Reason.SYMBOL_WITHDRAWN),
+    ("Gene A1S9T", REFUTED, Reason.SYMBOL_WITHDRAWN),
+    ("Gene P53", REFUTED, Reason.SYMBOL_ALIAS),
+    ("Gene AIP1", REFUTED, Reason.SYMBOL_ALIAS),
+    ("Gene NOSUCH1", REFUTED, Reason.UNKNOWN_ID),
+    ("Disease DOID:4", SUPPORTED, Reason.CONFIRMED),
+    ("Disease DOID:9", REFUTED, Reason.TERM_OBSOLETE),
+    ("Disease DOID:8", REFUTED, Reason.TERM_OBSOLETE),
+    ("Disease DOID:6", REFUTED, Reason.TERM_OBSOLETE),
+    ("Disease DOID:40", REFUTED, Reason.SECONDARY_ID),
+    ("Disease DOID:404", REFUTED, Reason.UNKNOWN_ID),
+    ("Biological_process GO:0000010", SUPPORTED, Reason.CONFIRMED),
+    ("Molecular_function GO:0000010", REFUTED, Reason.WRONG_NAMESPACE),
+    ("Cellular_component GO:0000020", SUPPORTED, Reason.CONFIRMED),
+    ("Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
+    ("Tissue BTO:0005288", REFUTED, Reason.TERM_OBSOLETE),
+    ("Modification MOD:00046", SUPPORTED, Reason.CONFIRMED),
+    ("Modification MOD:00415", REFUTED, Reason.TERM_OBSOLETE),
+    ("Pathway R-HSA-1", SUPPORTED, Reason.CONFIRMED),
+    ("Pathway R-HSA-9", REFUTED, Reason.PATHWAY_RETIRED),
+    ("Pathway R-HSA-404", REFUTED, Reason.UNKNOWN_ID),
+    ("Pathway SMP00001", UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("Pathway hsa04110", REFUTED, Reason.MALFORMED_ID),
+    ("Protein_structure 4HHB", SUPPORTED, Reason.CONFIRMED),
+    ("Protein_structure 1HHB", REFUTED, Reason.STRUCTURE_SUPERSEDED),
+    ("Protein_structure 9ZZZ", REFUTED, Reason.UNKNOWN_ID),
+    ("Amino_acid_sequence P04637", SUPPORTED, Reason.CONFIRMED),
+    ("Amino_acid_sequence I8FBX0", REFUTED, Reason.ACCESSION_DELETED),
+    ("Modified_protein P04637_S6-p", SUPPORTED, Reason.CONFIRMED),
+    ("Modified_protein P04637_T6-p", REFUTED, Reason.RESIDUE_MISMATCH),
+    ("Modified_protein P04637_S11-p", REFUTED, Reason.POSITION_OUT_OF_RANGE),
+    ("Modified_protein P04637_S0-p", REFUTED, Reason.POSITION_OUT_OF_RANGE),
+    ("Modified_protein P04637_S99999999999999999999-p", REFUTED, Reason.POSITION_OUT_OF_RANGE),
+    ("Modified_protein P04637_S6", REFUTED, Reason.MALFORMED_ID),
+    ("Modified_protein B4DFC2_S6-p", REFUTED, Reason.ACCESSION_MERGED),
+    ("Modified_protein A0A999ZZZ9_S6-p", REFUTED, Reason.UNKNOWN_ID),
+    # An isoform has residues of its own, and the snapshot holds no sequence of the second.
+    ("Modified_protein P04637-2_S6-p", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Modified_protein P22303_S6-p", UNAVAILABLE, Reason.NOT_COVERED),
+]
+
+ATTRIBUTES: list[tuple[str, str, str | None, Outcome, Reason]] = [
+    ("Protein P04637", "accession", "P53_HUMAN", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637-2", "accession", "P53_HUMAN", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637", "accession", "  p53_Human", SUPPORTED, Reason.FORMATTING),
+    ("Protein P04637", "accession", "MDM2_HUMAN", REFUTED, Reason.VALUE_MISMATCH),
+    ("Protein P04637", "accession", None, REFUTED, Reason.VALUE_MISSING),
+    ("Protein P04637", "accession", "", REFUTED, Reason.VALUE_MISSING),
+    ("Protein P04637", "accession", " \t\u00a0", REFUTED, Reason.VALUE_MISSING),
+    ("Protein P22303", "accession", "ACES_HUMAN", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Protein P04637", "taxid", "9606", UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("Protein P04637", "name", "TP53", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637", "name", "P53", REFUTED, Reason.VALUE_OUTDATED),
+    ("Protein P10001", "name", "H4C2", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001", "name", "HIST1H4A", REFUTED, Reason.VALUE_MISMATCH),
+    ("Protein P04637", "description", PROTEIN_NAME, SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637", "description", PROTEIN_NAME.upper().replace(" ", "\u00a0 "), SUPPORTED, Reason.FORMATTING),
+    ("Protein P04637", "description", "tumor  suppressor P53", REFUTED, Reason.VALUE_OUTDATED),
+    ("Protein P04637", "description", "NULL", REFUTED, Reason.VALUE_MISMATCH),
+    ("Protein P04637", "synonyms", "P53; TP53; LFS1", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637", "synonyms", "TP53", REFUTED, Reason.VALUE_MISSING),
+    ("Protein P04637", "synonyms", None, REFUTED, Reason.VALUE_MISSING),
+    ("Protein P10002", "synonyms", joined(["a; b", "c"]), SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10002", "synonyms", joined(["a", "b"]), REFUTED, Reason.VALUE_MISSING),
+    ("Gene TP53", "name", "tumor protein p53", SUPPORTED, Reason.CONFIRMED),
+    ("Disease DOID:4", "name", "disease", SUPPORTED, Reason.CONFIRMED),
+    ("Disease DOID:4", "name", "disease term", REFUTED, Reason.VALUE_OUTDATED),
+    ("Pathway R-HSA-1", "name", "Apoptosis", SUPPORTED, Reason.CONFIRMED),
+    ("Amino_acid_sequence P04637", "sequence", "MEEPQSDPSV", SUPPORTED, Reason.CONFIRMED),
+    ("Amino_acid_sequence P04637", "sequence", "meepqsdpsv", REFUTED, Reason.VALUE_MISMATCH),
+    ("Amino_acid_sequence P04637", "size", "10", SUPPORTED, Reason.CONFIRMED),
+    ("Amino_acid_sequence P04637", "size", "11", REFUTED, Reason.VALUE_MISMATCH),
+    ("Amino_acid_sequence P04637-2", "sequence", "MEEPQSDPSV", UNAVAILABLE, Reason.NOT_COVERED),
+]
+
+EDGES: list[Row] = [
+    ("Protein P10001 ACTS_ON Protein P10002", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10002 ACTS_ON Protein P10001-2", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001 ACTS_ON Protein P10003", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10003 ACTS_ON Protein P10002", REFUTED, Reason.BELOW_THRESHOLD),
+    ("Protein P10001 ACTS_ON Protein P10004", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P10001 ACTS_ON Protein P10005", INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    # STRING states no protein with itself.
+    ("Protein P10001 ACTS_ON Protein P10001", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Protein B4DFC2 ACTS_ON Protein P10001", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Protein P10001 ACTS_ON Protein P00001", REFUTED, Reason.ENDPOINT_DELETED),
+    ("Protein P10001 ACTS_ON Protein I8FBX0", REFUTED, Reason.ENDPOINT_DELETED),
+    ("Protein P10001 CURATED_INTERACTS_WITH Protein P10002", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10002 CURATED_INTERACTS_WITH Protein P10001", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10003 CURATED_INTERACTS_WITH Protein P10001", INSUFFICIENT, Reason.NOTHING_FOUND),
+    ("Protein P10003 CURATED_INTERACTS_WITH Protein P10004", UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000011", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000010", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000012", INSUFFICIENT, Reason.CONFLICTING_EVIDENCE),
+    ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000013", INSUFFICIENT, Reason.CONFLICTING_EVIDENCE),
+    ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000011", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000015", REFUTED, Reason.EDGE_NEGATED),
+    ("Protein P10003 ASSOCIATED_WITH Biological_process GO:0000011", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Protein P10001 ASSOCIATED_WITH Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10002 ASSOCIATED_WITH Tissue BTO:0000142", INSUFFICIENT, Reason.NOTHING_FOUND),
+    ("Protein P10001 ASSOCIATED_WITH Disease DOID:140", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001 ASSOCIATED_WITH Disease DOID:4", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    # DISEASES names the term by its secondary id.
+    ("Protein P10002 ASSOCIATED_WITH Disease DOID:14", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10002 ASSOCIATED_WITH Disease DOID:4", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    ("Protein P10002 ASSOCIATED_WITH Disease DOID:40", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Protein P10002 ASSOCIATED_WITH Disease DOID:6", REFUTED, Reason.ENDPOINT_DELETED),
+    ("Protein P04637 HAS_STRUCTURE Protein_structure 1TUP", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637 HAS_STRUCTURE Protein_structure 2YDQ", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P22303 HAS_STRUCTURE Protein_structure 2YDQ", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Protein P04637 HAS_STRUCTURE Protein_structure 1HHB", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Protein P04637 HAS_SEQUENCE Amino_acid_sequence P04637", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P22303 HAS_SEQUENCE Amino_acid_sequence P04637", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P10001 HAS_SEQUENCE Amino_acid_sequence P04637", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Gene TP53 TRANSLATED_INTO Protein P04637", SUPPORTED, Reason.CONFIRMED),
+    ("Gene OGA TRANSLATED_INTO Protein P10002", SUPPORTED, Reason.CONFIRMED),
+    ("Gene UBA1 TRANSLATED_INTO Protein P10001", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Gene MGEA5 TRANSLATED_INTO Protein P10002", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Gene AIP1 TRANSLATED_INTO Protein P10002", REFUTED, Reason.ENDPOINT_DELETED),
+    ("Protein P10001 ANNOTATED_IN_PATHWAY Pathway R-HSA-2", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001 ANNOTATED_IN_PATHWAY Pathway R-HSA-1", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    ("Protein P10002 ANNOTATED_IN_PATHWAY Pathway R-HSA-2", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10001 ANNOTATED_IN_PATHWAY Pathway R-HSA-3", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P04637 HAS_MODIFIED_SITE Modified_protein P04637_S6-p", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P04637 HAS_MODIFIED_SITE Modified_protein P04637_S9-p", INSUFFICIENT, Reason.NOTHING_FOUND),
+    ("Protein P10001 HAS_MODIFIED_SITE Modified_protein P10001_S9-p", UNAVAILABLE, Reason.NOT_COVERED),
+    # The site names its protein in its own id.
+    ("Protein P10001 HAS_MODIFIED_SITE Modified_protein P04637_S6-p", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Protein P21802 HAS_MODIFIED_SITE Modified_protein B4DFC2_S6-p", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Modified_protein P04637_S6-p HAS_MODIFICATION Modification MOD:00046", SUPPORTED, Reason.CONFIRMED),
+    ("Modified_protein P04637_S6-p HAS_MODIFICATION Modification MOD:00696", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    ("Modified_protein P04637_S6-p HAS_MODIFICATION Modification MOD:00047", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Modified_protein P04637_S9-p HAS_MODIFICATION Modification MOD:00046", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Modified_protein P04637_S6-p HAS_MODIFICATION Modification MOD:00415", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Modified_protein P04637_S6-p IS_SUBSTRATE_OF Protein P10001", SUPPORTED, Reason.CONFIRMED),
+    ("Modified_protein P04637_S6-p IS_SUBSTRATE_OF Protein P10002", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Disease DOID:14 HAS_PARENT Disease DOID:4", SUPPORTED, Reason.CONFIRMED),
+    ("Disease DOID:140 HAS_PARENT Disease DOID:4", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Disease DOID:4 HAS_PARENT Disease DOID:14", REFUTED, Reason.EDGE_UNSUPPORTED),
+    ("Disease DOID:40 HAS_PARENT Disease DOID:4", REFUTED, Reason.ENDPOINT_MERGED),
+    ("Disease DOID:9 HAS_PARENT Disease DOID:4", REFUTED, Reason.ENDPOINT_DELETED),
+]
+
+
+def edge(text: str) -> tuple[str, str, str]:
+    """``Protein P1 ACTS_ON Protein P2`` as head, relation and tail."""
+    head, head_id, relation, tail, tail_id = text.split()
+    return f"{head} {head_id}", relation, f"{tail} {tail_id}"
+
+
+TASKS: list[CheckTask] = [
+    *(existence(row[0]) for row in NODES),
+    *(attribute(*row[:3]) for row in ATTRIBUTES),
+    *(triple(*edge(row[0])) for row in EDGES),
+    *(potential(*edge(row[0])) for row in EDGES),
+]
+EXPECTED = [(*row[-2:],) for row in (*NODES, *ATTRIBUTES, *EDGES)]
+
+
+@pytest.fixture(scope="module")
+def judged(snapshot: Path) -> dict[CheckTask, Verdict]:
+    """The verdict on every task of the tables, each looked up by itself."""
+    return dict(zip(TASKS, verdicts_on(snapshot, TASKS), strict=True))
+
+
+@pytest.mark.parametrize(("task", "expected"), list(zip(TASKS, EXPECTED, strict=False)))
+def test_row(judged: dict[CheckTask, Verdict], task: CheckTask, expected: tuple[Outcome, Reason]) -> None:
+    assert (judged[task].outcome, judged[task].reason) == expected
+
+
+@pytest.mark.parametrize(("text", "outcome", "reason"), EDGES)
+def test_edge_that_the_graph_lacks(
+    judged: dict[CheckTask, Verdict], text: str, outcome: Outcome, reason: Reason
+) -> None:
+    there, absent = judged[triple(*edge(text))], judged[potential(*edge(text))]
+
+    if reason in (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_DELETED):
+        held = there.note == "with the replacement the edge is supported"
+        assert (absent.outcome is REFUTED) == held
+    elif outcome is SUPPORTED:
+        assert (absent.outcome, absent.reason) == (REFUTED, Reason.EDGE_MISSING)
+    elif outcome is REFUTED:
+        assert (absent.outcome, absent.reason) == (SUPPORTED, Reason.NOT_FOUND_ELSEWHERE)
+    else:
+        assert (absent.outcome, absent.reason) == (outcome, reason)
+
+
+def test_every_reason_has_a_row() -> None:
+    reasons = list(Reason)
+    structural = reasons[reasons.index(Reason.ID_ON_TWO_LABELS) :]
+    of_absent_edges = [Reason.EDGE_MISSING, Reason.NOT_FOUND_ELSEWHERE]
+
+    assert {reason for _, reason in EXPECTED} == {*reasons} - {*structural} - {*of_absent_edges}
+
+
+def test_evidence_says_where_it_was_found(snapshot: Path) -> None:
+    [merged] = verdict_on(snapshot, existence("Protein B4DFC2")).evidence
+    [demerged] = verdict_on(snapshot, existence("Protein P00001")).evidence
+    [deleted] = verdict_on(snapshot, existence("Protein I8FBX0")).evidence
+    [site] = verdict_on(snapshot, existence("Modified_protein P04637_T6-p")).evidence
+    [gene] = verdict_on(snapshot, existence("Gene TP53")).evidence
+
+    assert (merged.source, merged.release, merged.record, merged.replacements) == (
+        "uniprot",
+        "ids",
+        "B4DFC2",
+        ("P21802",),
+    )
+    assert merged.url == "https://example.org/B4DFC2/entry"
+    assert demerged.candidates == ("Q1", "Q2")
+    assert deleted.value == "deleted; Not part of a reference proteome"
+    assert site.value == "residue 6 is S"
+    assert gene.url == "https://example.org/#!/HGNC:11998"
+
+
+def test_acts_on_says_what_string_cannot_confirm(snapshot: Path) -> None:
+    [found] = verdict_on(snapshot, triple("Protein P10001", "ACTS_ON", "Protein P10002")).evidence
+
+    assert found.value
+    assert "action and direction cannot be re-checked" in found.value
+    assert found.score == 0.7
+
+
+def test_values_that_cannot_all_be_meant_are_candidates(snapshot: Path) -> None:
+    [found] = verdict_on(snapshot, attribute("Protein P10001", "name", "HIST1H4A")).evidence
+
+    assert (found.value, found.candidates) == ("H4C1; H4C2", ("H4C1", "H4C2"))
+
+
+def test_list_says_which_names_it_lacks(snapshot: Path) -> None:
+    [found] = verdict_on(snapshot, attribute("Protein P04637", "synonyms", "TP53; LFS1")).evidence
+
+    assert found.value == "P53"
+
+
+def test_without_a_snapshot_only_the_form_of_an_id_can_be_judged() -> None:
+    for found in verdicts_on(None, TASKS):
+        if found.evidence:
+            assert {e.source for e in found.evidence} == {"profile"}
+        else:
+            assert (found.outcome, found.reason) == (UNAVAILABLE, Reason.REFERENCE_MISSING)
+            assert found.missing
+
+
+# the bulk path
+
+
+def judged_in_bulk(snapshot: Path, tasks: list[CheckTask]) -> list[tuple[Outcome, Reason, float]]:
+    """What an audit concludes of tasks of one type, label, attribute and pattern."""
+    first = tasks[0]
+    with duckdb.connect() as db:
+        join = EvidenceJoin(db, snapshot)
+        for number, task in enumerate(tasks):
+            listed = task.attribute == "synonyms"
+            values = [None, items_of(task.value)] if listed else [task.value, None]
+            row = [number, task.subject.id, task.object.id if task.object else None, *values]
+            db.execute("INSERT INTO task VALUES (?, ?, ?, ?, ?)", row).fetchall()
+        label = SCHEMA.label(first.subject.label)
+        if first.object and first.relation:
+            tail = SCHEMA.label(first.object.label)
+            join.edges(SCHEMA.pattern(label.name, first.relation, tail.name), label, tail)
+        elif first.attribute:
+            join.attribute(label, SCHEMA.attribute(label.name, first.attribute))
+        else:
+            join.existence(label)
+        judge_tasks(db, first.type)
+        rows = db.execute("SELECT outcome, reason, confidence FROM judged ORDER BY task").fetchall()
+    return [(Outcome(outcome), Reason(reason), confidence) for outcome, reason, confidence in rows]
+
+
+def assert_both_ways_agree(snapshot: Path, tasks: list[CheckTask]) -> None:
+    groups: dict[tuple[object, ...], list[CheckTask]] = {}
+    for task in tasks:
+        key = (task.type, task.subject.label, task.attribute, task.relation, task.object and task.object.label)
+        groups.setdefault(key, []).append(task)
+    for group in groups.values():
+        single = [(v.outcome, v.reason, v.confidence) for v in verdicts_on(snapshot, group)]
+        assert judged_in_bulk(snapshot, group) == single
+
+
+def test_whole_tables_and_single_tasks_end_alike(snapshot: Path) -> None:
+    assert_both_ways_agree(snapshot, TASKS)
+
+
+PROTEINS, TERMS, GENES = ("P10001", "P10002"), ("GO:0000011", "GO:0000012", "GO:0000013"), ("AA1", "BB1")
+DATES = st.sampled_from(["", "2015", "2015-05-14", "2026-01-01"])
+PAIRS = {
+    ("string", "ACTS_ON"): (PROTEINS, PROTEINS),
+    ("uniprot", "CURATED_INTERACTS_WITH"): (PROTEINS, PROTEINS),
+    ("uniprot", "ASSOCIATED_WITH"): (PROTEINS, TERMS),
+    ("goa", "ASSOCIATED_WITH"): (PROTEINS, TERMS),
+    ("go", "HAS_PARENT"): (TERMS, TERMS),
+    ("hgnc", "TRANSLATED_INTO"): (GENES, PROTEINS),
+    ("uniprot", "TRANSLATED_INTO"): (GENES, PROTEINS),
+}
+LABELS = {"uniprot": ("Protein", PROTEINS), "go": ("Biological_process", TERMS), "hgnc": ("Gene", GENES)}
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Facts:
+    """Releases that repeat, contradict and leave out each other's ids, values and links."""
+    facts = Facts()
+    for source in ("uniprot", "goa", "go", "hgnc", "string"):
+        for number in range(draw(st.integers(0, 2))):
+            release = facts.release(source, f"r{number}", draw(DATES), complete=draw(st.booleans()))
+            label, ids = LABELS.get(source, ("", ()))
+            for identifier in draw(st.sets(st.sampled_from(ids))) if ids else ():
+                now = draw(st.lists(st.sampled_from(ids), max_size=2))
+                release.entity(identifier, label, draw(st.sampled_from(list(State))), now=now)
+                if source == "uniprot":
+                    release.value(
+                        identifier, "gene_name", draw(st.sampled_from(GENES)), draw(st.sampled_from(STATUSES))
+                    )
+            for (owner, relation), (heads, tails) in PAIRS.items():
+                if owner == source:
+                    for head, tail in draw(st.sets(st.tuples(st.sampled_from(heads), st.sampled_from(tails)))):
+                        score = draw(st.sampled_from([None, 0.1, 0.399, 0.4, 0.95]))
+                        record = draw(st.sampled_from(["", "r1", "r2"]))
+                        release.link(relation, head, tail, score, negated=draw(st.booleans()), record=record)
+                    release.covers(relation, *draw(st.sets(st.sampled_from((*heads, *tails)))))
+    return facts
+
+
+def every_task() -> list[CheckTask]:
+    tasks = [existence(f"{label} {i}") for label, ids in LABELS.values() for i in ids]
+    tasks += [attribute(f"Protein {p}", a, "AA1") for p in PROTEINS for a in ("name", "synonyms")]
+    ends = {"Protein": PROTEINS, "Biological_process": TERMS, "Gene": GENES}
+    for pattern in SCHEMA.relations:
+        pairs = [(h, t) for h in ends.get(pattern.head, ()) for t in ends.get(pattern.tail, ())]
+        for make in (triple, potential):
+            tasks += [make(f"{pattern.head} {h}", pattern.type, f"{pattern.tail} {t}") for h, t in pairs]
+    return tasks
+
+
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@given(snapshots())
+def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
+    folder = tmp_path_factory.mktemp("generated")
+    facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
+
+    assert_both_ways_agree(facts.build(folder), every_task())

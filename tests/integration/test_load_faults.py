@@ -1,0 +1,167 @@
+"""Loads that are killed, or whose disk is full, or that may not write where they were told to."""
+
+import hashlib
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgcheck.errors import InputError, StoreError
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.load import LoadSummary, load_directory
+from kgcheck.graph.open import open_store
+from kgcheck.resources import resource_dir
+from kgcheck.settings import Settings
+from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
+from tests.support import ROOT
+from tests.support.neo4j_fixtures import Neo4jTarget
+
+DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
+CHILD = [sys.executable, "-m", "tests.integration.load_child"]
+CROWD = 20_000
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The demo graph, loaded without a fault."""
+    folder = tmp_path_factory.mktemp("whole")
+    with EmbeddedStore(folder / "graph.lbdb", CKG, create=True) as store:
+        load_directory(DEMO, store, Settings(), quarantine=folder / "q.jsonl")
+        return content(store)
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an empty store; small batches, so that a kill falls between two of them."""
+    monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "7")
+    if request.param == "embedded":
+        return str(tmp_path / "graph.lbdb")
+    target: Neo4jTarget = request.getfixturevalue("clean_neo4j")
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", target.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", target.password)
+    return target.uri
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> ImportDirectory:
+    """Many proteins, and as many edges that end nowhere."""
+    made = ImportDirectory(tmp_path / "import")
+    made.write(PROTEINS, *(made.row(PROTEINS, ID=f"P{i}", description=f"{i:x}" * 20) for i in range(CROWD)))
+    made.write(ACTS_ON, *(made.row(ACTS_ON, start=f"P{i}", end="nowhere", source=f"{i}" * 9) for i in range(CROWD)))
+    return made
+
+
+def load_again(store: str, quarantine: Path) -> LoadSummary:
+    with open_store(store, CKG, Settings(), create=True) as opened:
+        return load_directory(DEMO, opened, Settings(), quarantine=quarantine)
+
+
+@pytest.mark.parametrize(("writes", "delay_s"), [(1, 0.0), (1, 0.03), (6, 0.0), (12, 0.01), (25, 0.0)])
+def test_a_killed_load_is_finished_by_the_same_command(
+    store: str, tmp_path: Path, whole: dict[str, list[str]], writes: int, delay_s: float
+) -> None:
+    command = [*CHILD, store, str(DEMO), str(tmp_path / "q.jsonl")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        for _ in range(writes):
+            assert child.stdout.readline()
+        time.sleep(delay_s)
+        child.kill()
+    assert child.returncode == -9
+    with pytest.raises(StoreError, match="the last load into .* is not finished"):
+        open_store(store, CKG, Settings()).close()
+    again = load_again(store, tmp_path / "q.jsonl")
+    with open_store(store, CKG, Settings()) as opened:
+        assert content(opened) == whole
+    for file in again.files:
+        assert file.changed == 0
+    once_more = load_again(store, tmp_path / "q.jsonl")
+    assert (once_more.total("loaded"), once_more.total("changed")) == (0, 0)
+
+
+def test_the_server_takes_in_the_same_graph(store: str, tmp_path: Path, whole: dict[str, list[str]]) -> None:
+    first = load_again(store, tmp_path / "q.jsonl")
+    with open_store(store, CKG, Settings()) as opened:
+        assert content(opened) == whole
+        assert set(opened.meta()) == {"profile", "profile_version", "load", "loaded"}
+    second = load_again(store, tmp_path / "q.jsonl")
+    assert (second.nodes, second.edges) == (first.nodes, first.edges)
+    assert second.total("unchanged") == first.total("loaded") == first.nodes + first.edges
+
+
+# --- places that cannot be written to --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["file/q.jsonl", "folder", "locked/q.jsonl"])
+def test_a_quarantine_that_cannot_be_written_leaves_the_store_untouched(
+    crowd: ImportDirectory, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "locked").mkdir(mode=0o500)
+    if place.startswith("locked") and os.access(tmp_path / "locked", os.W_OK):
+        pytest.skip("no folder is locked to this user")
+    path = tmp_path / "graph.lbdb"
+    with EmbeddedStore(path, CKG, create=True) as store:
+        with pytest.raises(InputError, match="cannot write the quarantine file") as caught:
+            load_directory(crowd.folder, store, Settings(), quarantine=tmp_path / place)
+        assert "--quarantine" in caught.value.hint
+    assert not path.exists()
+    assert list(tmp_path.rglob("*.partial")) == []
+
+
+def test_an_older_quarantine_file_is_replaced_as_a_whole(crowd: ImportDirectory, tmp_path: Path) -> None:
+    quarantine = tmp_path / "q.jsonl"
+    quarantine.write_text("old\n")
+    with EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store:
+        load_directory(crowd.folder, store, Settings(), quarantine=quarantine)
+    assert len(quarantine.read_text().splitlines()) == CROWD
+
+
+def run_child(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """A child in which no file may grow past `limit` bytes: what a full disk looks like from inside."""
+
+    def set_limit() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+    return subprocess.run(
+        [*CHILD, *map(str, arguments)], cwd=ROOT, preexec_fn=set_limit, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 12, 1 << 16, 1 << 19, 1 << 20, 3 << 20])
+def test_a_full_disk_before_the_writing_is_one_clear_error(crowd: ImportDirectory, tmp_path: Path, limit: int) -> None:
+    store, quarantine = tmp_path / "graph.lbdb", tmp_path / "q.jsonl"
+    assert run_child(store, DEMO, quarantine).returncode == 0
+    with EmbeddedStore(store, CKG) as opened:
+        before = content(opened)
+    done = run_child(store, crowd.folder, quarantine, limit=limit)
+    assert_one_error(done)
+    with EmbeddedStore(store, CKG) as opened:
+        assert content(opened) == before
+    assert list(tmp_path.rglob("*.partial")) == []
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 12, 1 << 16, 1 << 18])
+def test_a_full_disk_during_the_writing_is_one_clear_error_and_can_be_made_good(
+    crowd: ImportDirectory, tmp_path: Path, limit: int
+) -> None:
+    store, quarantine = tmp_path / "graph.lbdb", tmp_path / "q.jsonl"
+    done = run_child(store, crowd.folder, quarantine, limit)
+    assert_one_error(done)
+    assert run_child(store, crowd.folder, quarantine).returncode == 0
+    with EmbeddedStore(store, CKG) as opened:
+        assert (opened.counts().total_nodes, opened.counts().total_edges) == (CROWD, 0)
+
+
+def assert_one_error(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode in (2, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) >= 1
+    assert "Error" in done.stderr.split(":")[0] or "Store" in done.stderr.split(":")[0]

@@ -1,0 +1,331 @@
+"""A run that was cut off goes on and ends exactly as if nothing had happened."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.errors import LedgerError, UsageError
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.model import CheckType, Finding, Tally
+from kgcheck.settings import Settings
+from tests.support.audits import Audited, MemoryStore, audited, comparable, demo, kgcheck, of_run
+
+ROOT = Path(__file__).resolve().parents[2]
+PIECE = 40
+
+
+class CutOff(Exception):
+    """Stands for whatever ends a process."""
+
+
+class BrittleLedger(Ledger):
+    """Fails before or after the n-th piece.
+
+    Args:
+        where: A SQLite file.
+        pieces: How many pieces are written.
+    """
+
+    def __init__(self, where: Path, pieces: int) -> None:
+        super().__init__(where)
+        self._left = pieces
+
+    def record(
+        self, run: Run, piece: str, findings: Iterable[Finding], tallies: Sequence[Tally], tasks: str = ""
+    ) -> None:
+        if self._left == 0:
+            raise CutOff
+        self._left -= 1
+        super().record(run, piece, findings, tallies, tasks)
+
+
+def embedded() -> EmbeddedStore:
+    return EmbeddedStore(demo().store, load_schema())
+
+
+def cut_off(store: Any, path: Path, pieces: int, reference: Path | None = None, **options: Any) -> None:
+    """Start an audit that ends after so many pieces."""
+    with BrittleLedger(path, pieces) as ledger, pytest.raises(CutOff):
+        Audit(store, reference, ledger, Settings()).start(AuditOptions(**options))
+
+
+def resumed(store: Any, path: Path, reference: Path | None = None) -> Audited:
+    with Ledger(path) as ledger:
+        return of_run(ledger, Audit(store, reference, ledger, Settings()).resume(ledger.cut_off()))
+
+
+def proteins(*names: str) -> MemoryStore:
+    return MemoryStore({"Protein": [{"id": name} for name in names], "Gene": [{"id": "TP53"}]}, {})
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    with embedded() as store:
+        return audited(store, tmp_path_factory.mktemp("undisturbed") / "ledger.sqlite", demo().reference)
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 77])
+def test_a_run_cut_off_after_any_piece_ends_the_same(undisturbed: Audited, tmp_path: Path, pieces: int) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with embedded() as store:
+        cut_off(store, path, pieces, demo().reference, piece_tasks=PIECE)
+
+        assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
+
+
+def test_a_run_in_pieces_is_the_same_as_in_one(undisturbed: Audited, tmp_path: Path) -> None:
+    with embedded() as store:
+        small = audited(store, tmp_path / "ledger.sqlite", demo().reference, piece_tasks=PIECE)
+
+    assert comparable(small) == comparable(undisturbed)
+
+
+def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"sample": 90, "seed": 3, "keep_all": True, "piece_tasks": 5}
+    with embedded() as store:
+        whole = audited(store, tmp_path / "whole.sqlite", demo().reference, **asked)
+        cut_off(store, tmp_path / "cut.sqlite", 20, demo().reference, **asked)
+
+        assert comparable(resumed(store, tmp_path / "cut.sqlite", demo().reference)) == comparable(whole)
+
+
+CHILD = """
+import os, random, signal, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from sqlalchemy import Engine, event
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.settings import Settings
+
+store, reference, path, statements = Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]), int(sys.argv[5])
+left = [statements]
+
+def count(*_):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph:
+    event.listen(Engine, "after_cursor_execute", count)
+    audit = Audit(graph, reference, ledger, Settings())
+    if ledger.runs():
+        audit.resume(ledger.runs()[0])
+    else:
+        audit.start(AuditOptions(piece_tasks=PIECE))
+"""
+
+
+def child(path: Path, statements: int) -> int:
+    """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger.
+
+    Returns:
+        How the process ended.
+    """
+    program = textwrap.dedent(CHILD).replace("PIECE", str(PIECE))
+    where = (ROOT, demo().store, demo().reference, path, statements)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, where)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_killed_again_and_again_ends_the_same(undisturbed: Audited, tmp_path: Path, seed: int) -> None:
+    path, kills = tmp_path / "ledger.sqlite", 0
+
+    while child(path, 20 + seed * 7919 * (kills + 1) % 200) != 0:
+        kills += 1
+
+    assert kills >= 2
+    with Ledger(path) as ledger:
+        (run,) = ledger.runs()
+        assert comparable(of_run(ledger, run)) == comparable(undisturbed)
+
+
+def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path) -> None:
+    graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
+    shutil.copy(demo().store, graph)
+    shutil.copy(demo().reference, reference)
+    command = [sys.executable, "-m", "kgcheck", "audit", "--store", "graph.lbdb", "--reference", "reference.duckdb"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "auditing" not in process.stderr.readline():
+        assert process.poll() is None
+    ledger = tmp_path / ".kgcheck/ledger.sqlite"
+    while not pieces_in(ledger):
+        assert process.poll() is None, "it ended before it could be killed"
+    process.kill()
+    process.communicate()
+
+    # From another folder, and after a check: the run knows its store and its snapshot, and it is the one meant.
+    check = ("check", "existence", "Protein", "P00001", "--store", graph, "--reference", reference)
+    assert kgcheck(*check, "--ledger", ledger, cwd=tmp_path).code == 1
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    said = kgcheck("audit", "--resume", "--ledger", ledger, cwd=elsewhere)
+
+    assert said.code == 1, said.err
+    with Ledger(ledger) as kept:
+        run = next(r for r in kept.runs() if r.nodes)
+        assert comparable(of_run(kept, run)) == comparable(undisturbed)
+    assert kgcheck("audit", "--resume", "--ledger", ledger).code == 2
+
+
+def environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def pieces_in(path: Path) -> int:
+    try:
+        with Ledger(path, create=False) as ledger:
+            return len(ledger.done(ledger.runs()[0]))
+    except (LedgerError, IndexError):
+        return 0
+
+
+def test_two_processes_on_one_run_double_nothing(undisturbed: Audited, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with embedded() as store:
+        cut_off(store, path, 10, demo().reference)
+    where = ("--ledger", path, "--store", demo().store, "--reference", demo().reference)
+    command = [sys.executable, "-m", "kgcheck", "audit", "--resume", *map(str, where)]
+    both = [
+        subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+
+    said = [process.communicate(timeout=300) for process in both]
+
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([1, 1], [1, 2]), said
+    for out, err in said:
+        assert "Traceback" not in err
+        assert "fault in kgcheck" not in err
+        if not out:
+            assert "is finished" in err or "another process is working on the same run" in err
+    with Ledger(path) as ledger:
+        assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(undisturbed)
+
+
+# --- what cannot go on
+
+
+def test_a_finished_run_does_not_go_on(undisturbed: Audited, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    store = proteins("P04637")
+    run = audited(store, path, types=(CheckType.STRUCTURE,)).run
+
+    with Ledger(path) as ledger, pytest.raises(UsageError, match=f"run {run.id} is finished"):
+        Audit(store, None, ledger, Settings()).resume(run)
+    for name in (run.id, run.id[:15]):
+        said = kgcheck("audit", "--resume", name, "--ledger", path, "--store", demo().store)
+        assert (said.code, said.out) == (2, "")
+        assert said.err == f"kgcheck: run {run.id} is finished\n  start a new one without --resume\n"
+    said = kgcheck("audit", "--ledger", path, "--resume")
+    assert said.err.startswith("kgcheck: there is no run 'that was cut off'\n  every run is finished")
+
+
+def test_a_graph_with_other_counts_does_not_go_on(tmp_path: Path) -> None:
+    cut_off(proteins("P04637"), tmp_path / "ledger.sqlite", 1)
+
+    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+        resumed(proteins("P04637", "Q00987"), tmp_path / "ledger.sqlite")
+
+
+def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
+    """The counts are the same, and the pieces that are done were of other tasks."""
+    cut_off(proteins("P04637", "Q00987", "P38398"), tmp_path / "ledger.sqlite", 1, piece_tasks=1)
+
+    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+        resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
+
+
+def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:
+    path, other = tmp_path / "ledger.sqlite", tmp_path / "other.duckdb"
+    shutil.copy(demo().reference, other)
+    with duckdb.connect(str(other)) as db:
+        db.execute("UPDATE release SET sha256 = 'another' WHERE source = 'uniprot'").fetchall()
+    with embedded() as store:
+        cut_off(store, path, 1, demo().reference)
+        for reference in (other, None):
+            with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+                resumed(store, path, reference)
+
+
+def test_a_snapshot_that_was_only_moved_goes_on(undisturbed: Audited, tmp_path: Path) -> None:
+    path, moved = tmp_path / "ledger.sqlite", tmp_path / "moved.duckdb"
+    shutil.copy(demo().reference, moved)
+    with embedded() as store:
+        cut_off(store, path, 1, demo().reference)
+
+        assert comparable(resumed(store, path, moved)) == comparable(undisturbed)
+
+
+def test_another_store_does_not_go_on(tmp_path: Path) -> None:
+    cut_off(proteins("P04637"), tmp_path / "ledger.sqlite", 1)
+    other = MemoryStore({"Protein": [{"id": "P04637"}], "Gene": [{"id": "TP53"}]}, {}, name="another")
+
+    with pytest.raises(UsageError, match="is of the store memory, not of another") as caught:
+        resumed(other, tmp_path / "ledger.sqlite")
+
+    assert caught.value.hint == "add --store memory"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--type", "all"),
+        ("--label", "Gene"),
+        ("--id", "TP53"),
+        ("--sample", "5"),
+        ("--seed", "1"),
+        ("--keep-all", None),
+    ],
+)
+def test_what_was_asked_cannot_change(tmp_path: Path, option: str, value: str | None) -> None:
+    path = tmp_path / "ledger.sqlite"
+    cut_off(proteins("P04637"), path, 1)
+
+    said = kgcheck("audit", "--resume", "--ledger", path, *[x for x in (option, value) if x])
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"kgcheck: a run goes on as it began: {option} cannot be given with --resume")
+
+
+def test_an_unknown_run_does_not_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    cut_off(proteins("P04637"), path, 1)
+
+    said = kgcheck("audit", "--resume", "2020", "--ledger", path)
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("kgcheck: there is no run '2020'")
+
+
+def test_resuming_makes_no_ledger(tmp_path: Path) -> None:
+    said = kgcheck("audit", "--resume", "--ledger", tmp_path / "ledger.sqlite")
+
+    assert said.code == 2
+    assert "there is no ledger" in said.err
+    assert list(tmp_path.iterdir()) == []

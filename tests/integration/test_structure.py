@@ -1,0 +1,429 @@
+"""Every structure rule finds its fault and nothing else, in small graphs that have exactly one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from hashlib import md5
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.audit.cycles import cycles
+from kgcheck.audit.ledger import Ledger, Run, now
+from kgcheck.audit.structure import ALL, moved_counts
+from kgcheck.checks.catalogue import STRUCTURE_RULES
+from kgcheck.graph.store import StrayEdge
+from kgcheck.model import CheckType, Finding, Reason
+from tests.support.audits import Audited, MemoryStore, audited, comparable
+
+Nodes = dict[str, list[dict[str, Any]]]
+
+ACTS_ON = "Protein ACTS_ON Protein"
+PARENT = "Disease HAS_PARENT Disease"
+OF_DISEASE = "Protein ASSOCIATED_WITH Disease"
+IN_PATHWAY = "Protein ANNOTATED_IN_PATHWAY Pathway"
+TRANSLATED = "Gene TRANSLATED_INTO Protein"
+
+
+class Graph(NamedTuple):
+    """A graph that a test may spoil."""
+
+    nodes: Nodes
+    edges: Nodes
+    stray: list[StrayEdge]
+
+    def store(self) -> MemoryStore:
+        return MemoryStore(self.nodes, self.edges, self.stray)
+
+
+def acts_on(head: str, tail: str, **more: Any) -> dict[str, Any]:
+    return {"head": head, "tail": tail, "action": "binding", "score": 0.9, "source": "STRING"} | more
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Two proteins, their genes, a pathway and a chain of three diseases, without a fault."""
+    nodes: Nodes = {
+        "Protein": [
+            {"id": "P04637", "accession": "P53_HUMAN", "name": "TP53", "taxid": "9606"},
+            {"id": "Q00987", "accession": "MDM2_HUMAN", "name": "MDM2", "taxid": "9606"},
+        ],
+        "Gene": [{"id": "TP53", "name": "tumor protein p53"}, {"id": "MDM2", "name": "MDM2 proto-oncogene"}],
+        "Disease": [
+            {"id": "DOID:4", "name": "disease"},
+            {"id": "DOID:162", "name": "cancer"},
+            {"id": "DOID:305", "name": "carcinoma"},
+        ],
+        "Pathway": [{"id": "R-HSA-109581", "name": "Apoptosis"}],
+        "Amino_acid_sequence": [{"id": "P04637", "sequence": "MEEPQSDPSV", "size": 10, "source": "UniProt"}],
+    }
+    edges: Nodes = {
+        ACTS_ON: [acts_on("P04637", "Q00987")],
+        TRANSLATED: [
+            {"head": "TP53", "tail": "P04637", "source": "HGNC"},
+            {"head": "MDM2", "tail": "Q00987", "source": "HGNC"},
+        ],
+        PARENT: [{"head": "DOID:162", "tail": "DOID:4"}, {"head": "DOID:305", "tail": "DOID:162"}],
+        OF_DISEASE: [{"head": "P04637", "tail": "DOID:305", "source": "DISEASES", "score": 5.0}],
+        IN_PATHWAY: [{"head": "P04637", "tail": "R-HSA-109581", "source": "Reactome", "evidence": "TAS"}],
+        "Protein HAS_SEQUENCE Amino_acid_sequence": [{"head": "P04637", "tail": "P04637", "source": "UniProt"}],
+    }
+    return Graph(nodes, edges, [])
+
+
+def structure(graph: Graph, tmp_path: Path, **options: Any) -> Audited:
+    return audited(graph.store(), tmp_path / "ledger.sqlite", types=(CheckType.STRUCTURE,), **options)
+
+
+def told(finding: Finding) -> tuple[str | None, ...]:
+    task = finding.task
+    return task.rule, task.subject.id, task.relation, task.object.id if task.object else None
+
+
+def test_clean_graph_has_no_finding(graph: Graph, tmp_path: Path) -> None:
+    audit = structure(graph, tmp_path)
+
+    assert audit.findings == []
+    assert audit.tallies == []
+
+
+def malformed_id(g: Graph) -> None:
+    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID-305"
+
+
+def no_id(g: Graph) -> None:
+    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = ""
+
+
+def unprintable_id(g: Graph) -> None:
+    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID:305\n"
+
+
+def endless_id(g: Graph) -> None:
+    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID:" + "3" * 600
+
+
+def id_on_two_labels(g: Graph) -> None:
+    g.nodes["Molecular_function"] = [{"id": "GO:0005524", "name": "ATP binding"}]
+    g.nodes["Biological_process"] = [{"id": "GO:0005524", "name": "binding of ATP"}]
+    for label in ("Molecular_function", "Biological_process"):
+        g.edges[f"Protein ASSOCIATED_WITH {label}"] = [{"head": "P04637", "tail": "GO:0005524", "source": "UniProt"}]
+
+
+def shared_name(g: Graph) -> None:
+    g.nodes["Disease"][2]["name"] = "cancer"
+
+
+def orphan_node(g: Graph) -> None:
+    g.nodes["Gene"].append({"id": "BRCA1", "name": "BRCA1 DNA repair associated"})
+
+
+def parallel_duplicate(g: Graph) -> None:
+    g.edges[ACTS_ON].append(acts_on("P04637", "Q00987"))
+
+
+def reversed_duplicate(g: Graph) -> None:
+    g.edges[ACTS_ON].append(acts_on("Q00987", "P04637"))
+
+
+def self_loop(g: Graph) -> None:
+    g.edges[ACTS_ON].append(acts_on("P04637", "P04637"))
+
+
+def wrong_end_label(g: Graph) -> None:
+    edge = StrayEdge(head_label="Gene", head_id="TP53", relation="ACTS_ON", tail_label="Protein", tail_id="Q00987")
+    g.stray.extend([edge, edge])
+
+
+def parent_cycle(g: Graph) -> None:
+    g.edges[PARENT].append({"head": "DOID:4", "tail": "DOID:305"})
+
+
+def missing_provenance(g: Graph) -> None:
+    g.edges[OF_DISEASE][0]["source"] = None
+
+
+def empty_provenance(g: Graph) -> None:
+    g.edges[OF_DISEASE][0]["source"] = "  "
+
+
+def score_out_of_range(g: Graph) -> None:
+    g.edges[ACTS_ON][0]["score"] = 900.0
+
+
+def node_number_as_text(g: Graph) -> None:
+    g.nodes["Amino_acid_sequence"][0]["as_text"] = ["size"]
+
+
+def edge_number_as_text(g: Graph) -> None:
+    g.edges[ACTS_ON][0]["as_text"] = ["score"]
+
+
+def placeholder_text(g: Graph) -> None:
+    g.edges[IN_PATHWAY][0]["evidence"] = " Unspecified "
+
+
+def placeholder_number(g: Graph) -> None:
+    g.edges[ACTS_ON][0]["score"] = -1.0
+
+
+def placeholder_of_node(g: Graph) -> None:
+    g.nodes["Gene"][0]["name"] = "n/a"
+
+
+def digest(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+UNPRINTABLE = "DOID:305\ufffd… " + digest("DOID:305\n")
+ENDLESS = f"DOID:{'3' * 467}… " + digest("DOID:" + "3" * 600)
+
+FAULTS: dict[Callable[[Graph], None], tuple[tuple[str | None, ...], str]] = {
+    malformed_id: (("malformed_id", "DOID-305", None, None), "an id looks like DOID:4467"),
+    no_id: (("malformed_id", "(no id)", None, None), "an id looks like DOID:4467"),
+    unprintable_id: (("malformed_id", UNPRINTABLE, None, None), "an id looks like DOID:4467"),
+    endless_id: (("malformed_id", ENDLESS, None, None), "an id looks like DOID:4467"),
+    id_on_two_labels: (("id_on_two_labels", "GO:0005524", None, "GO:0005524"), "also a Molecular_function"),
+    shared_name: (("shared_name", "DOID:162", None, "DOID:305"), "cancer"),
+    orphan_node: (("orphan_node", "BRCA1", None, None), "no edge"),
+    parallel_duplicate: (("parallel_duplicate", "P04637", "ACTS_ON", "Q00987"), "the same edge 2 times"),
+    reversed_duplicate: (("reversed_duplicate", "P04637", "ACTS_ON", "Q00987"), "stated in both directions"),
+    self_loop: (("self_loop", "P04637", "ACTS_ON", "P04637"), ""),
+    wrong_end_label: (
+        ("wrong_end_label", "TP53", "ACTS_ON", "Q00987"),
+        "Gene ACTS_ON Protein is no pattern of the schema",
+    ),
+    parent_cycle: (
+        ("parent_cycle", "DOID:162", "HAS_PARENT", "DOID:4"),
+        "DOID:162 > DOID:4 > DOID:305 > DOID:162; 3 terms are ancestors of each other",
+    ),
+    missing_provenance: (("missing_provenance", "P04637", "ASSOCIATED_WITH", "DOID:305"), "no source"),
+    empty_provenance: (("missing_provenance", "P04637", "ASSOCIATED_WITH", "DOID:305"), "no source"),
+    score_out_of_range: (("score_out_of_range", "P04637", "ACTS_ON", "Q00987"), "score is 900.0"),
+    node_number_as_text: (("number_as_text", "P04637", None, None), "size"),
+    edge_number_as_text: (("number_as_text", "P04637", "ACTS_ON", "Q00987"), "score"),
+    placeholder_text: (
+        ("placeholder_value", "P04637", "ANNOTATED_IN_PATHWAY", "R-HSA-109581"),
+        "evidence= Unspecified ",
+    ),
+    placeholder_number: (("placeholder_value", "P04637", "ACTS_ON", "Q00987"), "score=-1.0"),
+    placeholder_of_node: (("placeholder_value", "TP53", None, None), "name=n/a"),
+}
+
+
+@pytest.mark.parametrize("spoil", FAULTS, ids=lambda spoil: spoil.__name__)
+def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Callable[[Graph], None]) -> None:
+    spoil(graph)
+    expected, detail = FAULTS[spoil]
+
+    audit = structure(graph, tmp_path)
+
+    assert [told(f) for f in audit.findings] == [expected]
+    finding = audit.findings[0]
+    rule = Reason(str(expected[0]))
+    assert finding.verdict.reason is rule
+    assert finding.verdict.outcome.value == ("refuted" if STRUCTURE_RULES[rule] else "insufficient")
+    assert (finding.change is not None) == STRUCTURE_RULES[rule]
+    assert (finding.task.value or "") == detail
+    (evidence,) = finding.verdict.evidence
+    assert (evidence.source, evidence.release, evidence.value or "") == ("graph", "as audited", detail)
+    assert [(t.reason, t.count) for t in audit.tallies] == [(rule, 1)]
+
+
+def test_every_rule_is_tested() -> None:
+    assert {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED} == set(STRUCTURE_RULES)
+
+
+def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path) -> None:
+    for spoil in (shared_name, orphan_node, self_loop, reversed_duplicate, placeholder_text, wrong_end_label):
+        spoil(graph)
+    graph.nodes["Gene"] += [{"id": f"GENE{n}", "name": "unspecified"} for n in range(20)]
+
+    whole = structure(graph, tmp_path / "1")
+    small = structure(graph, tmp_path / "2", piece_tasks=3)
+
+    assert len(whole.findings) == 6 + 20 + 20 + 19
+    assert comparable(small) == comparable(whole)
+
+
+def test_edges_of_one_pair_are_one_finding(graph: Graph, tmp_path: Path) -> None:
+    """Parallel edges that differ are separate facts; their faults are one finding about the pair."""
+    graph.edges[ACTS_ON] = [
+        acts_on("P04637", "Q00987", score=2.0, as_text=["score"]),
+        acts_on("P04637", "Q00987", score=3.0, as_text=[]),
+        acts_on("P04637", "Q00987", action="-", source=""),
+        acts_on("P04637", "Q00987", action="none", source=None),
+    ]
+
+    audit = structure(graph, tmp_path)
+
+    assert {(f.task.rule, f.task.value) for f in audit.findings} == {
+        ("score_out_of_range", "score is 2.0; score is 3.0"),
+        ("number_as_text", "score"),
+        ("placeholder_value", "action=-; action=none"),
+        ("missing_provenance", "no source"),
+    }
+
+
+def test_nodes_that_share_a_name_are_paired_with_the_first(graph: Graph, tmp_path: Path) -> None:
+    graph.nodes["Gene"] += [{"id": name, "name": "tumor protein p53"} for name in ("A1", "B1")]
+    graph.edges[TRANSLATED] += [{"head": name, "tail": "P04637", "source": "HGNC"} for name in ("A1", "B1")]
+
+    audit = structure(graph, tmp_path)
+
+    assert sorted(told(f)[1:] for f in audit.findings) == [("A1", None, "B1"), ("A1", None, "TP53")]
+
+
+def test_empty_names_are_not_shared(graph: Graph, tmp_path: Path) -> None:
+    for node, name in zip(graph.nodes["Disease"], ("", " ", None), strict=True):
+        node["name"] = name
+
+    assert structure(graph, tmp_path).findings == []
+
+
+def test_edges_that_say_something_else_are_no_reversed_duplicate(graph: Graph, tmp_path: Path) -> None:
+    graph.edges[ACTS_ON].append(acts_on("Q00987", "P04637", action="inhibition"))
+
+    assert structure(graph, tmp_path).findings == []
+
+
+def test_filters_apply_to_faults(graph: Graph, tmp_path: Path) -> None:
+    for spoil in (self_loop, orphan_node, placeholder_text, wrong_end_label):
+        spoil(graph)
+
+    def rules(**options: Any) -> set[str | None]:
+        return {f.task.rule for f in structure(graph, tmp_path, **options).findings}
+
+    assert rules() == {"self_loop", "orphan_node", "placeholder_value", "wrong_end_label"}
+    assert rules(labels=("Gene",)) == {"orphan_node", "wrong_end_label"}
+    assert rules(relations=("ACTS_ON",)) == {"self_loop", "wrong_end_label"}
+    assert rules(labels=("Pathway",)) == {"placeholder_value"}
+    assert rules(ids=("BRCA1",)) == {"orphan_node"}
+    assert rules(ids=("R-HSA-109581",)) == {"placeholder_value"}
+    assert rules(ids=("TP53",)) == {"wrong_end_label"}
+
+
+def test_stray_edges_may_have_any_ends(graph: Graph, tmp_path: Path) -> None:
+    graph.stray.append(StrayEdge(head_label="", head_id="", relation="ACTS_ON", tail_label="Drug", tail_id="a\nb"))
+
+    (finding,) = structure(graph, tmp_path).findings
+
+    assert finding.task.subject.id == "(no id)"
+    assert "\n" not in str(finding.task)
+
+
+def test_counts_that_moved_are_told(graph: Graph, tmp_path: Path) -> None:
+    before = deepcopy(graph)
+    before.nodes["Tissue"] = [{"id": "BTO:0000142", "name": "brain"}]
+    tissue = "Protein ASSOCIATED_WITH Tissue"
+    before.edges[tissue] = [{"head": "P04637", "tail": "BTO:0000142", "source": "TISSUES"}]
+    structure(before, tmp_path)
+    graph.nodes["Pathway"].append({"id": "R-HSA-5357801", "name": "Programmed Cell Death"})
+    graph.edges[IN_PATHWAY].append({"head": "P04637", "tail": "R-HSA-5357801", "source": "Reactome", "evidence": "TAS"})
+
+    audit = structure(graph, tmp_path)
+
+    assert {(f.task.rule, str(f.task.subject), f.task.relation, f.task.value) for f in audit.findings} == {
+        ("count_moved", f"Pathway {ALL}", None, "1 before, 2 now"),
+        ("count_moved", f"Tissue {ALL}", None, "1 before, 0 now"),
+        ("count_moved", f"Protein {ALL}", "ANNOTATED_IN_PATHWAY", "1 before, 2 now"),
+        ("count_moved", f"Protein {ALL}", "ASSOCIATED_WITH", "1 before, 0 now"),
+    }
+    assert structure(graph, tmp_path).findings == []
+
+
+def test_counts_are_compared_with_audits_of_the_same_store_only(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        other = Run(id="1", started=now(), store="another", profile="ckg", nodes={"Gene": 1})
+        check = Run(id="2", started=now(), store="memory", profile="ckg")
+        cut_off = Run(id="3", started=now(), store="memory", profile="ckg", nodes={"Gene": 1})
+        for run in (other, check):
+            ledger.start(run)
+            ledger.finish(run)
+        ledger.start(cut_off)
+
+    assert structure(graph, tmp_path).findings == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [(100, 110, False), (100, 111, True), (100, 90, False), (100, 89, True), (0, 1, True), (0, 0, False), (1, 0, True)],
+)
+def test_a_count_moves_by_more_than_a_tenth(before: int, after: int, *, moved: bool) -> None:
+    assert bool(list(moved_counts({"Gene": before}, {"Gene": after}))) == moved
+
+
+# --- cycles
+
+
+Edges = list[tuple[str, str]]
+
+
+def ways_up(edges: Edges) -> dict[str, set[str]]:
+    """Ancestors by term, the slow way."""
+    found: dict[str, set[str]] = {}
+    for child, parent in edges:
+        if child != parent:
+            found.setdefault(child, set()).add(parent)
+    for _ in found:
+        for ancestors in found.values():
+            ancestors |= {a for b in list(ancestors) for a in found.get(b, ())}
+    return found
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=24))
+def test_cycles_are_the_groups_of_mutual_ancestors(edges: Edges) -> None:
+    up = ways_up(edges)
+    groups = {frozenset({t} | {a for a in up[t] if t in up.get(a, ())}) for t in up if t in up[t]}
+
+    found = list(cycles(edges))
+
+    assert [min(g) for g in sorted(groups, key=min)] == [c.way[0] for c in found]
+    assert sorted(len(g) for g in groups) == sorted(c.terms for c in found)
+    for cycle in found:
+        assert cycle.way[0] == cycle.way[-1]
+        assert len(set(cycle.way)) == len(cycle.way) - 1
+        assert all(step in set(edges) for step in zip(cycle.way, cycle.way[1:], strict=False))
+
+
+def ladder() -> Edges:
+    """A hierarchy with 10 ** 499 ways from bottom to top."""
+    return [(f"{layer}.{i}", f"{layer + 1}.{j}") for layer in range(500) for i in range(10) for j in range(10)]
+
+
+def chain() -> Edges:
+    return [(f"{n:05}", f"{n + 1:05}") for n in range(50_000)]
+
+
+def ring() -> Edges:
+    return [*chain()[:-1], ("49999", "00000")]
+
+
+@pytest.mark.parametrize(("edges", "groups"), [(ladder, 0), (chain, 0), (ring, 1)])
+def test_cycles_in_50000_edges_take_less_than_two_seconds(edges: Callable[[], Edges], groups: int) -> None:
+    made = edges()
+    started = time.process_time()
+
+    found = list(cycles(made))
+
+    assert time.process_time() - started < 2
+    assert len(found) == groups
+
+
+def test_a_long_cycle_is_told_in_short(graph: Graph, tmp_path: Path) -> None:
+    terms = [f"DOID:{1000 + n}" for n in range(30)]
+    graph.nodes["Disease"] = [{"id": t, "name": t} for t in terms] + graph.nodes["Disease"]
+    graph.edges[PARENT] += [{"head": a, "tail": b} for a, b in zip(terms, terms[1:] + terms[:1], strict=True)]
+
+    (finding,) = structure(graph, tmp_path).findings
+
+    assert finding.task.value == (
+        "DOID:1000 > DOID:1001 > DOID:1002 > DOID:1003 > DOID:1004 > DOID:1005 > DOID:1006 > DOID:1007 > ...; "
+        "30 terms are ancestors of each other"
+    )

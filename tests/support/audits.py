@@ -1,0 +1,222 @@
+"""Graphs, snapshots and command lines for tests of audits."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import pyarrow as pa
+
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.cli.main import run as run_command
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.load import load_directory
+from kgcheck.graph.schema import Label, Pattern, Schema, load_schema, profile_dir
+from kgcheck.graph.store import (
+    Counts,
+    Direction,
+    Properties,
+    StrayEdge,
+    edge_schema,
+    node_schema,
+    with_as_text,
+)
+from kgcheck.model import Finding, Ref, Tally, Triple
+from kgcheck.settings import Settings
+from kgcheck.sources.build import build_snapshot
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class MemoryStore:
+    """A graph in memory, with whatever faults a test wants; read only.
+
+    Args:
+        nodes: Rows by label: id, properties, and as_text where the store holds numbers as text.
+        edges: Rows by pattern: head, tail, properties, as_text.
+        stray: Edges that fit no pattern.
+        name: Of the store.
+    """
+
+    backend = "memory"
+
+    def __init__(
+        self,
+        nodes: Mapping[str, Rows],
+        edges: Mapping[str, Rows],
+        stray: Sequence[StrayEdge] = (),
+        name: str = "memory",
+    ) -> None:
+        self.schema: Schema = load_schema()
+        self.name = name
+        self._nodes = nodes
+        self._edges = edges
+        self._stray = stray
+
+    def node(self, ref: Ref) -> Properties | None:
+        return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        return {row["id"]: dict(row) for row in self._nodes.get(label.name, ()) if row["id"] in ids}
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        return sorted(row["id"] for row in self._nodes.get(label.name, ()) if row.get("name") == name)[:limit]
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        ends = (triple.head.id, triple.tail.id)
+        return [
+            {k: v for k, v in row.items() if k in pattern.properties}
+            for row in self._edges.get(str(pattern), ())
+            if (row["head"], row["tail"]) == ends
+        ]
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        here, there = ("head", "tail") if direction == "out" else ("tail", "head")
+        return sorted(row[there] for row in self._edges.get(str(pattern), ()) if row[here] == ref.id)[:limit]
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        yield pa.Table.from_pylist(list(self._nodes.get(label.name, ())), schema=with_as_text(node_schema(label)))
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        rows = list(self._edges.get(str(pattern), ()))
+        yield pa.Table.from_pylist(rows, schema=with_as_text(edge_schema(pattern)))
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        return list(self._stray)[:limit]
+
+    def counts(self) -> Counts:
+        return Counts(
+            nodes={name: len(rows) for name, rows in self._nodes.items()},
+            edges={name: len(rows) for name, rows in self._edges.items()},
+        )
+
+    def meta(self) -> dict[str, str]:
+        return {}
+
+    def set_meta(self, key: str, value: str) -> None:
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        raise NotImplementedError
+
+    def add_nodes(self, label: Label, rows: pa.Table) -> None:
+        raise NotImplementedError
+
+    def update_nodes(self, label: Label, rows: pa.Table) -> None:
+        raise NotImplementedError
+
+    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return
+
+
+class Demo(NamedTuple):
+    """The demo, loaded once for all tests of a process; to be read only."""
+
+    store: Path
+    reference: Path
+
+
+@cache
+def demo() -> Demo:
+    """The demo graph in an embedded store, and its snapshot."""
+    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-demo-")
+    atexit.register(folder.cleanup)
+    made = Demo(Path(folder.name) / "graph.lbdb", Path(folder.name) / "reference.duckdb")
+    settings, schema = Settings(), load_schema()
+    source = profile_dir(schema.profile.name) / "demo"
+    with EmbeddedStore(made.store, schema, create=True) as store:
+        load_directory(source / "import", store, settings, quarantine=Path(folder.name) / "quarantine.jsonl")
+    build_snapshot(source / "reference", made.reference, schema, settings)
+    return made
+
+
+class Audited(NamedTuple):
+    """What an audit came to."""
+
+    run: Run
+    findings: list[Finding]
+    tallies: list[Tally]
+
+
+def audited(store: Any, ledger: Path, reference: Path | None = None, **options: Any) -> Audited:
+    """Audit a store.
+
+    Args:
+        store: A GraphStore.
+        ledger: Where the run is kept.
+        reference: The snapshot.
+        options: Fields of AuditOptions.
+
+    Returns:
+        The finished run, its findings and tallies.
+    """
+    with Ledger(ledger) as kept:
+        run = Audit(store, reference, kept, Settings()).start(AuditOptions(**options))
+        return of_run(kept, run)
+
+
+def of_run(ledger: Ledger, run: Run) -> Audited:
+    """What the ledger holds of a run."""
+    return Audited(run, list(ledger.findings(run)), ledger.tallies(run))
+
+
+def comparable(audit: Audited) -> tuple[list[str], list[str]]:
+    """Findings and tallies of an audit, without what must differ from run to run: its id and the time of looking."""
+    found = []
+    for finding in audit.findings:
+        row = finding.as_row()
+        del row["run"]
+        for evidence in row["evidence"]:
+            if evidence["source"] in ("graph", "profile"):
+                del evidence["retrieved_at"]
+        row["evidence"].sort(key=repr)
+        found.append(repr(row))
+    return sorted(found), sorted(tally.model_dump_json() for tally in audit.tallies)
+
+
+class Said(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    def refuses(self, message: str = "", code: int = 2) -> bool:
+        """Whether the command ended with one clear message that begins so, and with nothing on stdout."""
+        last = [line for line in self.err.splitlines() if line.startswith("kgcheck: ")]
+        clear = "Traceback" not in self.err and "fault in kgcheck" not in self.err and not self.out
+        return clear and self.code == code and len(last) == 1 and last[0].startswith(f"kgcheck: {message}")
+
+
+def kgcheck(*arguments: object, cwd: Path | None = None) -> Said:
+    """Run a command line in this process.
+
+    Args:
+        arguments: Without the program's name.
+        cwd: Where to run it.
+
+    Returns:
+        Exit code and what was written.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(cwd or Path.cwd()), redirect_stdout(out), redirect_stderr(err):
+        code = run_command([str(a) for a in arguments])
+    return Said(code, out.getvalue(), err.getvalue())

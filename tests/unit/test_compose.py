@@ -1,0 +1,166 @@
+"""docker-compose.yml keeps the rules of the Compose specification that it uses, and those of the house."""
+
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.support import ROOT
+from tests.support.neo4j_jars import neo4j_version
+
+DURATION = {"type": "string", "pattern": r"^([0-9]+(us|ms|s|m|h))+$"}
+COMMAND = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+# YAML reads yes, on and 5.26 as something else than text, and Compose then passes on what YAML made of it.
+VARIABLES = {
+    "type": "object",
+    "additionalProperties": False,
+    "patternProperties": {"^[A-Za-z_][A-Za-z0-9_]*$": {"type": "string"}},
+}
+PORT = {"type": "string", "pattern": r"^127\.0\.0\.1:[0-9]+:[0-9]+$"}
+SHORT_VOLUME = {"type": "string", "pattern": r"^[a-z][a-z0-9_]*:/[^:]+(:ro)?$"}
+BIND = {
+    "type": "object",
+    "required": ["type", "source", "target"],
+    "additionalProperties": False,
+    "properties": {
+        "type": {"const": "bind"},
+        "source": {"type": "string"},
+        "target": {"type": "string", "pattern": "^/"},
+        "read_only": {"type": "boolean"},
+        "bind": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"create_host_path": {"type": "boolean"}},
+        },
+    },
+}
+HEALTHCHECK = {
+    "type": "object",
+    "required": ["test", "interval", "timeout", "retries"],
+    "additionalProperties": False,
+    "properties": {
+        "test": {
+            "type": "array",
+            "prefixItems": [{"enum": ["CMD", "CMD-SHELL"]}],
+            "minItems": 2,
+            "items": {"type": "string"},
+        },
+        "interval": DURATION,
+        "timeout": DURATION,
+        "start_period": DURATION,
+        "retries": {"type": "integer", "minimum": 1},
+    },
+}
+DEPENDENCIES = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "required": ["condition"],
+        "additionalProperties": False,
+        "properties": {"condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]}},
+    },
+}
+SERVICE = {
+    "type": "object",
+    "additionalProperties": False,
+    "oneOf": [{"required": ["image"]}, {"required": ["build"]}],
+    "properties": {
+        "image": {"type": "string"},
+        "build": {"type": "string"},
+        "profiles": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "depends_on": DEPENDENCIES,
+        "environment": VARIABLES,
+        "ports": {"type": "array", "items": PORT, "uniqueItems": True},
+        "volumes": {"type": "array", "items": {"oneOf": [SHORT_VOLUME, BIND]}},
+        "healthcheck": HEALTHCHECK,
+        "command": COMMAND,
+        "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
+    },
+}
+NAMED = {"type": "object", "additionalProperties": False}
+COMPOSE = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["services"],
+    "additionalProperties": False,
+    "properties": {
+        "services": {**NAMED, "patternProperties": {"^[a-zA-Z0-9._-]+$": SERVICE}},
+        "volumes": {**NAMED, "patternProperties": {"^[a-z][a-z0-9_]*$": {"type": "null"}}},
+    },
+}
+SECRET_NAME = re.compile("PASSWORD|AUTH|SECRET|TOKEN|KEY", re.IGNORECASE)
+FROM_ENVIRONMENT = re.compile(r"([a-z0-9]+/)?\$\{[A-Z0-9_]+:\?[^}]+\}")
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    """The parsed file."""
+    parsed = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+def test_schema_is_one_and_tells_a_mistake(compose: dict[str, Any]) -> None:
+    jsonschema.Draft202012Validator.check_schema(COMPOSE)
+    compose = {**compose, "services": {**compose["services"], "other": {"image": "x:1", "enviroment": {}}}}
+
+    with pytest.raises(jsonschema.ValidationError, match="enviroment"):
+        jsonschema.validate(compose, COMPOSE)
+
+
+def test_file_keeps_the_compose_specification(compose: dict[str, Any]) -> None:
+    jsonschema.validate(compose, COMPOSE)
+
+
+def test_server_is_pinned_to_the_version_of_the_tests(compose: dict[str, Any]) -> None:
+    assert compose["services"]["neo4j"]["image"] == f"neo4j:{neo4j_version()}-community"
+
+
+def test_every_image_is_pinned(compose: dict[str, Any]) -> None:
+    images = [service["image"] for service in compose["services"].values() if "image" in service]
+
+    assert [image for image in images if not re.search(r":\d+\.\d+\.\d+(-\w+)?$", image)] == []
+
+
+def test_what_is_built_here_has_a_dockerfile(compose: dict[str, Any]) -> None:
+    contexts = [service["build"] for service in compose["services"].values() if "build" in service]
+
+    assert contexts
+    assert all((ROOT / context / "Dockerfile").is_file() for context in contexts)
+
+
+def test_a_service_waits_only_for_services_that_can_tell(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    waits = [
+        (name, wait["condition"])
+        for service in services.values()
+        for name, wait in service.get("depends_on", {}).items()
+    ]
+
+    assert waits == [("neo4j", "service_healthy")]
+    assert "healthcheck" in services["neo4j"]
+
+
+def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> None:
+    mounts = [mount for service in compose["services"].values() for mount in service.get("volumes", [])]
+    used = {mount.split(":")[0] for mount in mounts if isinstance(mount, str)}
+
+    assert used == set(compose["volumes"])
+
+
+def test_job_does_not_start_by_itself(compose: dict[str, Any]) -> None:
+    assert compose["services"]["kgcheck"]["profiles"] == ["job"]
+
+
+def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
+    secrets = {
+        f"{service}.{name}": value
+        for service, content in compose["services"].items()
+        for name, value in content.get("environment", {}).items()
+        if SECRET_NAME.search(name)
+    }
+
+    assert set(secrets) == {"neo4j.NEO4J_AUTH", "kgcheck.KGCHECK_NEO4J_PASSWORD"}
+    assert {name: value for name, value in secrets.items() if not FROM_ENVIRONMENT.fullmatch(value)} == {}

@@ -1,0 +1,121 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+MAX_LINES = 400
+# In two halves, so that this file does not break its own rule.
+REGISTRIES = [
+    first + second
+    for first, second in (
+        ("pypi", ".org"),
+        ("python", "hosted.org"),
+        ("npm", "js.org"),
+        ("npm", "js.com"),
+        ("yarn", "pkg.com"),
+        ("crates", ".io"),
+        ("maven", ".org"),
+        ("maven.apache", ".org"),
+        ("proxy.golang", ".org"),
+        ("deb.debian", ".org"),
+        ("security.debian", ".org"),
+        ("ana", "conda.org"),
+        ("ruby", "gems.org"),
+    )
+]
+PURPOSE = re.compile(r"// (?!Parameters:|Places:|Returns:)[A-Z].+\.")
+
+
+def _sources() -> list[Path]:
+    return sorted(path for folder in ("kgcheck", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+
+
+def _statements() -> list[Path]:
+    return sorted((ROOT / "cypher").rglob("*.cypher"))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(scope="module")
+def files_in_git() -> list[Path]:
+    """What git tracks or would track; skips outside a checkout."""
+    if not (ROOT / ".git").exists():
+        pytest.skip(f"{ROOT} is no git checkout")
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return [path for name in listing.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_names_a_package_registry(files_in_git: list[Path]) -> None:
+    address = re.compile("|".join(re.escape(host) for host in REGISTRIES), re.IGNORECASE)
+
+    found = [
+        f"{_name(path)}:{number}: {match[0]}"
+        for path in files_in_git
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if (match := address.search(line))
+    ]
+
+    assert found == []
+
+
+def test_no_lock_file_records_download_addresses(files_in_git: list[Path]) -> None:
+    assert [_name(path) for path in files_in_git if path.name == "uv.lock"] == []
+
+
+def test_modules_can_be_read_in_one_go() -> None:
+    lines = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in _sources()}
+
+    assert len(lines) > 40
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_package_does_not_print() -> None:
+    found = [
+        f"{_name(path)}:{node.lineno}"
+        for path in (ROOT / "kgcheck").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+
+    assert found == []
+
+
+def test_statements_say_what_they_are_for() -> None:
+    first = {_name(path): path.read_text(encoding="utf-8").split("\n", 1)[0] for path in _statements()}
+
+    assert len(first) > 20
+    assert {name: line for name, line in first.items() if not PURPOSE.fullmatch(line)} == {}
+
+
+def test_statements_declare_their_parameters_and_places() -> None:
+    wrong = {}
+    for path in _statements():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        header = " ".join(line for line in lines if line.startswith("//"))
+        body = " ".join(line for line in lines if not line.startswith("//"))
+        used = set(re.findall(r"\$(\w+)", body)), set(re.findall(r"<([a-z_]+)>", body))
+        declared = _declared(header, "Parameters"), _declared(header, "Places")
+        if used != declared:
+            wrong[_name(path)] = used, declared
+
+    assert wrong == {}
+
+
+def _declared(header: str, heading: str) -> set[str]:
+    """Names after a heading up to the full stop: `id, rows (list of maps: id).` gives id and rows."""
+    found = re.search(rf"{heading}: (.*?)\.(?: |$)", re.sub(r"\([^)]*\)", "", header))
+    return set(re.findall(r"\w+", found[1])) - {"none"} if found else set()

@@ -1,0 +1,470 @@
+"""The ledger keeps runs, and keeps them whole: pieces are all or nothing, whatever happens to the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kgcheck.audit import database
+from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
+from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
+from kgcheck.model import (
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Tier,
+    Verdict,
+    World,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(name: str = "20260101-000000-aaaa", store: str = "graph.lbdb") -> Run:
+    return Run(id=name, started=now(), store=store, profile="ckg", nodes={"Protein": 1})
+
+
+def finding(of: Run, identifier: str, outcome: Outcome = Outcome.REFUTED, value: str | None = None) -> Finding:
+    task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id=identifier), value=value)
+    evidence = Evidence(
+        source="uniprot",
+        release="2026_03",
+        record=identifier,
+        retrieved_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stance=Stance.CONTRADICTS,
+        world=World.CLOSED,
+        tier=Tier.OWNER,
+    )
+    verdict = Verdict(outcome=outcome, reason=Reason.ACCESSION_DELETED, confidence=0.99, evidence=(evidence,))
+    return Finding(run=of.id, fingerprint=task.fingerprint, task=task, verdict=verdict)
+
+
+def tally(count: int = 1) -> Tally:
+    return Tally(
+        type=CheckType.EXISTENCE,
+        target="Protein",
+        outcome=Outcome.REFUTED,
+        reason=Reason.ACCESSION_DELETED,
+        sources="uniprot",
+        count=count,
+    )
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "ledger?a=b#c%20.sqlite"
+
+
+@pytest.fixture
+def ledger(where: Path) -> Iterator[Ledger]:
+    with Ledger(where) as opened:
+        yield opened
+
+
+# --- what it keeps
+
+
+def test_what_was_written_is_read_by_the_next_process(where: Path) -> None:
+    with Ledger(where) as ledger:
+        ledger.start(run())
+        ledger.record(run(), "one", [finding(run(), "P1")], [tally(3)], "digest")
+        ended = ledger.finish(run())
+
+    with Ledger(where, create=False) as ledger:
+        assert ledger.runs() == [ended]
+        assert ended.finished is not None
+        assert list(ledger.findings(ended)) == [finding(run(), "P1")]
+        assert ledger.tallies(ended) == [tally(3)]
+        assert ledger.done(ended) == {"one": "digest"}
+
+
+def test_tallies_are_summed_over_pieces(ledger: Ledger) -> None:
+    ledger.start(run())
+    ledger.record(run(), "one", [], [tally(3)])
+    ledger.record(run(), "two", [], [tally(4)])
+
+    assert ledger.tallies(run()) == [tally(7)]
+
+
+def test_findings_come_worst_first(ledger: Ledger) -> None:
+    ledger.start(run())
+    found = [finding(run(), f"P{n}", o) for n, o in enumerate([*Outcome, *Outcome])]
+    ledger.record(run(), "one", found, [])
+
+    outcomes = [f.verdict.outcome.value for f in ledger.findings(run())]
+    assert outcomes == ["refuted"] * 2 + ["insufficient"] * 2 + ["unavailable"] * 2 + ["supported"] * 2
+    assert [f.task.subject.id for f in ledger.findings(run(), limit=2)] == ["P1", "P5"]
+    assert [f.task.subject.id for f in ledger.findings(run(), [Outcome.SUPPORTED])] == ["P0", "P4"]
+    assert list(ledger.findings(run(), limit=0)) == []
+
+
+def test_findings_of_other_runs_are_not_mixed_in(ledger: Ledger) -> None:
+    for name in ("a", "b"):
+        ledger.start(run(name))
+        ledger.record(run(name), "one", [finding(run(name), f"P{name}")], [tally()])
+
+    assert [f.run for f in ledger.findings(run("a"))] == ["a"]
+    assert ledger.tallies(run("b")) == [tally()]
+
+
+def test_single_check_is_kept_whole(ledger: Ledger) -> None:
+    ledger.keep(run(), finding(run(), "P1"), tally())
+
+    (kept,) = ledger.runs()
+    assert kept.finished
+    assert list(ledger.findings(kept)) == [finding(run(), "P1")]
+    assert ledger.tallies(kept) == [tally()]
+
+
+def test_run_ids_sort_by_time() -> None:
+    assert new_run_id()[:15] <= new_run_id()[:15]
+    assert len({new_run_id() for _ in range(50)}) > 40
+
+
+# --- names
+
+
+def test_runs_are_named_by_the_beginning_of_their_id(ledger: Ledger) -> None:
+    for name in ("20260101-000000-aaaa", "20260101-000000-bbbb", "20260102-000000-cccc", "20260102"):
+        ledger.start(run(name))
+
+    assert ledger.run("20260101-000000-b").id == "20260101-000000-bbbb"
+    assert ledger.run("20260102").id == "20260102"
+    assert ledger.run("latest").id == "20260102"
+    with pytest.raises(AmbiguousName, match="several runs begin with '20260101'") as ambiguous:
+        ledger.run("20260101")
+    assert "20260101-000000-aaaa" in ambiguous.value.hint
+    with pytest.raises(UnknownName, match="there is no run '20260101-000000-aaab'") as unknown:
+        ledger.run("20260101-000000-aaab")
+    assert "did you mean 20260101-000000-aaaa" in unknown.value.hint
+
+
+@pytest.mark.parametrize("name", ["latest", "x", ""])
+def test_ledger_without_runs_says_so(ledger: Ledger, name: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        ledger.run(name)
+
+    assert caught.value.hint == "no run yet: kgcheck audit"
+
+
+def test_the_run_that_was_cut_off_is_the_newest_of_those(ledger: Ledger) -> None:
+    with pytest.raises(UnknownName, match="cut off"):
+        ledger.cut_off()
+    for name in ("a", "b", "c"):
+        ledger.start(run(name))
+    ledger.finish(run("c"))
+
+    assert ledger.cut_off().id == "b"
+
+
+def test_findings_are_named_by_the_beginning_of_their_fingerprint(ledger: Ledger) -> None:
+    ledger.start(run())
+    ledger.record(run(), "one", [finding(run(), f"P{n}") for n in range(40)], [])
+    wanted = finding(run(), "P7")
+
+    assert ledger.finding(wanted.fingerprint) == wanted
+    assert ledger.finding(wanted.fingerprint[:8]) == wanted
+    with pytest.raises(AmbiguousName, match="several findings begin with ''"):
+        ledger.finding("")
+    for name in ("zzzz", "%", "_", "' OR 1=1 --"):
+        with pytest.raises(UnknownName, match="there is no finding"):
+            ledger.finding(name)
+
+
+def test_a_finding_is_that_of_the_newest_run(ledger: Ledger) -> None:
+    for name, value in (("b", "old"), ("a", "new")):
+        ledger.start(run(name))
+        ledger.record(run(name), "one", [finding(run(name), "P1", value=value)], [])
+
+    assert ledger.finding(finding(run(), "P1").fingerprint).task.value == "new"
+
+
+def test_the_audit_before_is_a_finished_one_of_the_same_store(ledger: Ledger) -> None:
+    assert ledger.audit_before("graph.lbdb") is None
+    for name, store in (("a", "graph.lbdb"), ("b", "graph.lbdb"), ("c", "another")):
+        ledger.start(run(name, store))
+        ledger.finish(run(name, store))
+    ledger.start(run("d"))
+    ledger.keep(run("e").model_copy(update={"nodes": {}}), finding(run("e"), "P1"), tally())
+
+    before = ledger.audit_before("graph.lbdb")
+    assert before is not None
+    assert before.id == "b"
+
+
+# --- all or nothing
+
+
+def test_a_piece_is_written_whole_or_not_at_all(ledger: Ledger) -> None:
+    ledger.start(run())
+
+    with pytest.raises(LedgerError, match="already has this part"):
+        ledger.record(run(), "one", [finding(run(), "P1"), finding(run(), "P1")], [tally()])
+
+    assert ledger.done(run()) == {}
+    assert list(ledger.findings(run())) == []
+    assert ledger.tallies(run()) == []
+
+
+def test_a_piece_is_written_once(ledger: Ledger) -> None:
+    ledger.start(run())
+    ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
+
+    with pytest.raises(LedgerError, match="already has this part") as caught:
+        ledger.record(run(), "one", [finding(run(), "P2")], [tally()])
+
+    assert "another process is working on the same run" in caught.value.hint
+    assert [f.task.subject.id for f in ledger.findings(run())] == ["P1"]
+
+
+def test_a_piece_whose_findings_fail_is_not_written(ledger: Ledger) -> None:
+    def failing() -> Iterator[Finding]:
+        yield finding(run(), "P1")
+        raise RuntimeError("boom")
+
+    ledger.start(run())
+    with pytest.raises(RuntimeError, match="boom"):
+        ledger.record(run(), "one", failing(), [tally()])
+
+    assert ledger.done(run()) == {}
+
+
+def test_a_piece_of_no_run_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError):
+        ledger.record(run("unknown"), "one", [], [])
+
+
+def child(script: str, *arguments: object) -> subprocess.Popen[str]:
+    program = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom tests.unit.test_ledger import *\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", program + textwrap.dedent(script), str(ROOT), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+FULL_DISK = """
+import os, resource
+with Ledger(Path(sys.argv[2])) as ledger:
+    ledger.start(run())
+    ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
+    size = os.path.getsize(sys.argv[2] + "-wal")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + int(sys.argv[3]), resource.RLIM_INFINITY))
+    try:
+        ledger.record(run(), "two", [finding(run(), f"Q{n}") for n in range(1000)], [tally()])
+    except LedgerError as error:
+        print(error.message, "|", error.hint)
+    print(*ledger.done(run()))
+"""
+
+
+@pytest.mark.parametrize("room", [0, 1, 5_000, 60_000])
+def test_a_full_disk_loses_nothing_and_leaves_nothing_half_written(where: Path, room: int) -> None:
+    out, err = child(FULL_DISK, where, room).communicate(timeout=60)
+
+    assert err == ""
+    assert out.splitlines()[0].startswith(f"cannot write to the ledger {where}: the disk is full or failing")
+    assert "kgcheck audit --resume" in out
+    assert out.splitlines()[-1] == "one"
+    with Ledger(where, create=False) as ledger:
+        assert list(ledger.findings(run())) == [finding(run(), "P1")]
+        assert ledger.tallies(run()) == [tally()]
+        ledger.record(run(), "two", [finding(run(), "P2")], [tally()])
+        assert set(ledger.done(run())) == {"one", "two"}
+
+
+def test_a_full_disk_at_the_start_is_told(tmp_path: Path) -> None:
+    script = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+    try:
+        Ledger(Path(sys.argv[2]))
+    except LedgerError as error:
+        print(error.message)
+    """
+    out, err = child(script, tmp_path / "ledger.sqlite").communicate(timeout=60)
+
+    assert err == ""
+    assert "the disk is full or failing" in out
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.runs() == []
+
+
+KILLED = """
+import os, random, signal, threading, time
+ledger = Ledger(Path(sys.argv[2]))
+ledger.start(run())
+found = [[finding(run(), f"P{piece}.{n}") for n in range(200)] for piece in range(40)]
+delay = random.Random(int(sys.argv[3])).uniform(0, 0.4)
+threading.Thread(target=lambda: (time.sleep(delay), os.kill(os.getpid(), signal.SIGKILL))).start()
+for piece in range(40):
+    ledger.record(run(), str(piece), found[piece], [tally(200)])
+time.sleep(10)
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_killed_writer_leaves_whole_pieces(where: Path, seed: int) -> None:
+    killed = child(KILLED, where, seed)
+    killed.communicate(timeout=60)
+
+    assert killed.returncode == -9
+    with Ledger(where, create=False) as ledger:
+        done = ledger.done(run())
+        found = [f.task.subject.id for f in ledger.findings(run())]
+        assert sorted(found) == sorted(f"P{piece}.{n}" for piece in done for n in range(200))
+        assert sum(t.count for t in ledger.tallies(run())) == len(found)
+
+
+WRITER = """
+with Ledger(Path(sys.argv[2])) as ledger:
+    mine = run(sys.argv[3])
+    ledger.start(mine)
+    for piece in range(30):
+        ledger.record(mine, str(piece), [finding(mine, f"P{piece}.{n}") for n in range(20)], [tally(20)])
+    ledger.finish(mine)
+"""
+
+
+def test_several_processes_make_and_write_one_ledger(where: Path) -> None:
+    names = ["a", "b", "c", "d"]
+    writers = [child(WRITER, where, name) for name in names]
+
+    for writer in writers:
+        assert writer.communicate(timeout=120) == ("", "")
+        assert writer.returncode == 0
+    with Ledger(where, create=False) as ledger:
+        assert sorted(r.id for r in ledger.runs()) == names
+        for name in names:
+            assert len(list(ledger.findings(run(name)))) == 600
+            assert sum(t.count for t in ledger.tallies(run(name))) == 600
+
+
+def test_a_writer_waits_and_then_says_for_whom(ledger: Ledger, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = sqlite3.connect(where, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(database, "_WAIT_S", 0.05)
+    with Ledger(where) as waiting:
+        assert waiting.runs() == []
+        with pytest.raises(LedgerError, match="another process has been writing"):
+            waiting.start(run())
+        other.execute("ROLLBACK")
+        waiting.start(run())
+    other.close()
+
+    assert [r.id for r in ledger.runs()] == [run().id]
+
+
+# --- what is no ledger
+
+
+def test_a_text_file_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("notes " * 1000)
+
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        Ledger(path)
+
+    assert path.read_text() == "notes " * 1000
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "places.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE bookmarks (url TEXT)")
+    db.close()
+    before = path.read_bytes()
+
+    with pytest.raises(LedgerError, match="a database of another program"):
+        Ledger(path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_another_format_is_refused(where: Path, ledger: Ledger) -> None:
+    with sqlite3.connect(where) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+
+    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 1"):
+        Ledger(where)
+
+
+def test_a_damaged_ledger_is_told(where: Path) -> None:
+    with Ledger(where) as ledger:
+        ledger.start(run())
+    data = where.read_bytes()
+    where.write_bytes(data[:200] + b"\xff" * 3000 + data[3200:])
+
+    with pytest.raises(LedgerError):
+        Ledger(where).runs()
+
+
+def test_a_truncated_ledger_is_told(where: Path) -> None:
+    with Ledger(where) as ledger:
+        ledger.start(run())
+    where.write_bytes(where.read_bytes()[:5000])
+
+    with pytest.raises(LedgerError):
+        Ledger(where).runs()
+
+
+@pytest.mark.parametrize("table", ["run", "finding"])
+def test_a_body_that_cannot_be_read_is_told(ledger: Ledger, where: Path, table: str) -> None:
+    ledger.start(run())
+    ledger.record(run(), "one", [finding(run(), "P1")], [])
+    with sqlite3.connect(where) as db:
+        db.execute(f"UPDATE {table} SET body = '{{}}'")
+    db.close()
+
+    with pytest.raises(LedgerError, match=f"holds a {table} that cannot be read"):
+        ledger.finding(finding(run(), "P1").fingerprint)
+
+
+def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="is a folder") as caught:
+        Ledger(tmp_path)
+
+    assert "ledger.sqlite" in caught.value.hint
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LedgerError, match=r"cannot make .*file"):
+        Ledger(tmp_path / "file" / "ledger.sqlite")
+
+
+def test_reading_makes_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger") as caught:
+        Ledger(tmp_path / "ledger.sqlite", create=False)
+
+    assert "kgcheck audit makes one" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_ledger_only_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.touch()
+    with pytest.raises(LedgerError, match="it is empty"):
+        Ledger(path, create=False)
+
+    with Ledger(path) as ledger:
+        assert ledger.runs() == []

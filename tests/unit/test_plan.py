@@ -1,0 +1,142 @@
+"""The plan of an audit: which units the options ask for."""
+
+import pytest
+from pydantic import ValidationError
+
+from kgcheck.audit.plan import AuditOptions, Unit, make_plan
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.schema import Schema, load_schema
+from kgcheck.graph.store import Counts
+from kgcheck.model import CheckType
+
+ACTS_ON = "Protein ACTS_ON Protein"
+TRANSLATED = "Gene TRANSLATED_INTO Protein"
+COUNTS = Counts(nodes={"Protein": 3, "Gene": 2, "Tissue": 0}, edges={ACTS_ON: 5, TRANSLATED: 2})
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return load_schema()
+
+
+def plan(schema: Schema, *types: CheckType, counts: Counts = COUNTS, **options: object) -> list[str]:
+    asked = AuditOptions.model_validate({"types": types or tuple(CheckType), **options})
+    return [f"{u.type.value} {u.target}" for u in make_plan(asked, schema, counts)]
+
+
+def test_existence_is_of_every_label_that_the_store_holds(schema: Schema) -> None:
+    assert plan(schema, CheckType.EXISTENCE) == ["existence Protein", "existence Gene"]
+
+
+def test_attributes_are_those_that_have_a_check(schema: Schema) -> None:
+    assert plan(schema, CheckType.ATTRIBUTE, labels=("Gene",)) == ["attribute Gene.name"]
+    assert {t for t in plan(schema, CheckType.ATTRIBUTE)} == {
+        "attribute Gene.name",
+        *(f"attribute Protein.{a}" for a in ("accession", "name", "taxid", "description", "synonyms")),
+    }
+
+
+def test_triples_are_of_every_pattern_that_has_edges(schema: Schema) -> None:
+    assert plan(schema, CheckType.TRIPLE) == [f"triple {ACTS_ON}", f"triple {TRANSLATED}"]
+
+
+def test_potential_edges_need_both_ends_and_no_edge(schema: Schema) -> None:
+    counts = Counts(nodes=COUNTS.nodes)
+
+    assert plan(schema, CheckType.POTENTIAL, counts=counts) == [
+        f"potential {ACTS_ON}",
+        "potential Protein CURATED_INTERACTS_WITH Protein",
+        f"potential {TRANSLATED}",
+    ]
+
+
+def test_structure_is_of_nodes_edges_and_the_whole(schema: Schema) -> None:
+    assert plan(schema, CheckType.STRUCTURE) == [
+        "structure Protein",
+        "structure Gene",
+        f"structure {ACTS_ON}",
+        f"structure {TRANSLATED}",
+        "structure whole graph",
+    ]
+
+
+def test_types_come_in_the_order_asked_for(schema: Schema) -> None:
+    found = plan(schema, CheckType.TRIPLE, CheckType.EXISTENCE)
+
+    assert [unit.split()[0] for unit in found] == ["triple", "triple", "existence", "existence"]
+
+
+def test_label_chooses_nodes_and_the_edges_that_end_at_them(schema: Schema) -> None:
+    assert plan(schema, CheckType.EXISTENCE, CheckType.TRIPLE, labels=("Gene",)) == [
+        "existence Gene",
+        f"triple {TRANSLATED}",
+    ]
+    assert len(plan(schema, CheckType.TRIPLE, labels=("Protein",))) == 2
+
+
+def test_relation_chooses_edges_only(schema: Schema) -> None:
+    assert plan(schema, relations=("ACTS_ON",)) == [
+        f"triple {ACTS_ON}",
+        f"potential {ACTS_ON}",
+        f"structure {ACTS_ON}",
+        "structure whole graph",
+    ]
+
+
+def test_label_and_relation_both_apply(schema: Schema) -> None:
+    assert plan(schema, CheckType.TRIPLE, labels=("Gene",), relations=("ACTS_ON", "TRANSLATED_INTO")) == [
+        f"triple {TRANSLATED}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"types": ("existence",), "relations": ("ACTS_ON",)},
+        {"types": ("triple",), "labels": ("Tissue",)},
+        {"types": ("structure",), "labels": ("Tissue",)},
+        {"types": ("triple",), "labels": ("Gene",), "relations": ("ACTS_ON",)},
+    ],
+)
+def test_filters_that_leave_nothing_are_refused(schema: Schema, options: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="nothing to check") as caught:
+        make_plan(AuditOptions.model_validate(options), schema, COUNTS)
+
+    assert "--relation applies to edges" in caught.value.hint
+
+
+def test_empty_store_is_told(schema: Schema) -> None:
+    with pytest.raises(UsageError, match="the store is empty") as caught:
+        make_plan(AuditOptions(), schema, Counts())
+
+    assert "kgcheck load" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"labels": ("Protien",)}, "there is no label 'Protien'", "did you mean Protein"),
+        ({"relations": ("acts_on",)}, "there is no relation 'acts_on'", "did you mean ACTS_ON"),
+        ({"labels": ("Protein` DETACH DELETE n //",)}, "there is no label", ""),
+        ({"relations": ("ACTS_ON]->() DELETE r //",)}, "there is no relation", ""),
+    ],
+)
+def test_unknown_names_are_refused(schema: Schema, options: dict[str, object], message: str, hint: str) -> None:
+    with pytest.raises(UnknownName, match=message.split("(")[0]) as caught:
+        make_plan(AuditOptions.model_validate(options), schema, COUNTS)
+
+    assert hint in caught.value.hint
+
+
+def test_pieces_of_all_units_have_their_own_names(schema: Schema) -> None:
+    units = make_plan(AuditOptions(), schema, COUNTS)
+    names = [u.piece(n, last=last) for u in units for n, last in ((0, False), (1, False), (2, True))]
+
+    assert len(set(names)) == len(names)
+    assert Unit(type=CheckType.STRUCTURE).piece(0, last=True) == "structure whole graph #last"
+
+
+@pytest.mark.parametrize("wrong", [{"sample": 0}, {"sample": -1}, {"piece_tasks": 0}, {"unknown": 1}])
+def test_options_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValidationError):
+        AuditOptions.model_validate(wrong)

@@ -1,0 +1,159 @@
+"""What change a refuted finding proposes."""
+
+import pytest
+
+from kgcheck.checks.repair import propose
+from kgcheck.checks.verdicts import verdict
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Tier, World
+from tests.support.facts import attribute, existence, potential, ref, triple
+from tests.unit.test_verdicts import told
+
+NODE = existence("Protein P00001")
+EDGE = triple("Protein P00001", "ACTS_ON", "Protein P00002")
+
+
+def against(
+    reason: Reason,
+    *,
+    about: str = "fact",
+    value: str | None = None,
+    now: tuple[str, ...] = (),
+    candidates: tuple[str, ...] = (),
+) -> Evidence:
+    said = {"value": value, "replacements": now, "candidates": candidates}
+    return told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=reason, about=about).model_copy(update=said)
+
+
+def proposed(task: CheckTask, *evidence: Evidence) -> Change | None:
+    return propose(task, verdict(task.type, evidence))
+
+
+@pytest.mark.parametrize(
+    ("stance", "outcome"), [(Stance.SUPPORTS, Outcome.SUPPORTED), (Stance.SILENT, Outcome.INSUFFICIENT)]
+)
+def test_only_what_is_refuted_is_changed(stance: Stance, outcome: Outcome) -> None:
+    judged = verdict(NODE.type, [told(stance)])
+
+    assert judged.outcome is outcome
+    assert propose(NODE, judged) is None
+    assert propose(NODE, verdict(NODE.type, [])) is None
+
+
+@pytest.mark.parametrize(
+    ("evidence", "kind", "to", "candidates"),
+    [
+        (against(Reason.ACCESSION_MERGED, now=("P1",)), ChangeKind.REPOINT, "P1", ()),
+        (against(Reason.SYMBOL_PREVIOUS, now=("OGA",)), ChangeKind.REPOINT, "OGA", ()),
+        (against(Reason.TERM_OBSOLETE, now=("A", "B")), ChangeKind.REVIEW, None, ("A", "B")),
+        (against(Reason.ACCESSION_DEMERGED, candidates=("P1", "P2")), ChangeKind.REVIEW, None, ("P1", "P2")),
+        (against(Reason.ACCESSION_DELETED), ChangeKind.RETIRE, None, ()),
+        (against(Reason.TERM_OBSOLETE), ChangeKind.RETIRE, None, ()),
+        (against(Reason.RESIDUE_MISMATCH), ChangeKind.RETIRE, None, ()),
+        (against(Reason.WRONG_NAMESPACE), ChangeKind.REVIEW, None, ()),
+        (against(Reason.MALFORMED_ID), ChangeKind.REVIEW, None, ()),
+        (told(Stance.SILENT, Tier.OWNER, World.CLOSED), ChangeKind.REVIEW, None, ()),
+    ],
+)
+def test_node(evidence: Evidence, kind: ChangeKind, to: str | None, candidates: tuple[str, ...]) -> None:
+    change = proposed(NODE, evidence)
+
+    assert change
+    assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
+
+
+@pytest.mark.parametrize(
+    ("value", "evidence", "kind", "to", "candidates"),
+    [
+        ("old", against(Reason.VALUE_OUTDATED, value="new"), ChangeKind.SET_VALUE, "new", ()),
+        (None, against(Reason.VALUE_MISSING, value="new"), ChangeKind.SET_VALUE, "new", ()),
+        ("", against(Reason.VALUE_MISSING, value="a; b"), ChangeKind.SET_VALUE, "a; b", ()),
+        # A list keeps what it has.
+        (r"x; y\;", against(Reason.VALUE_MISSING, value="a; b"), ChangeKind.SET_VALUE, r"x; y\;; a; b", ()),
+        # Several values are current: which one was meant, nobody can tell.
+        (
+            "old",
+            against(Reason.VALUE_MISMATCH, value="H4C1; H4C2", candidates=("H4C1", "H4C2")),
+            ChangeKind.REVIEW,
+            None,
+            ("H4C1", "H4C2"),
+        ),
+    ],
+)
+def test_value(
+    value: str | None, evidence: Evidence, kind: ChangeKind, to: str | None, candidates: tuple[str, ...]
+) -> None:
+    change = proposed(attribute("Protein P00001", "name", value), evidence)
+
+    assert change
+    assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
+
+
+def test_missing_edge_is_added() -> None:
+    task = potential("Protein P00001", "ACTS_ON", "Protein P00002")
+    change = proposed(task, told(Stance.SUPPORTS))
+
+    assert change == Change(kind=ChangeKind.ADD_EDGE, because="edge missing")
+
+
+MERGED = against(Reason.ENDPOINT_MERGED, about="head", now=("P9",))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "kind", "to", "candidates"),
+    [
+        ([told(Stance.SILENT, world=World.CLOSED)], ChangeKind.RETIRE, None, ()),
+        ([against(Reason.EDGE_NEGATED)], ChangeKind.RETIRE, None, ()),
+        ([MERGED, told(Stance.SUPPORTS)], ChangeKind.REPOINT, "P9", ()),
+        # With the replacement the edge is refuted, undecided, or denied by one as good as the one that supports it.
+        ([MERGED, told(Stance.SILENT, world=World.CLOSED)], ChangeKind.REVIEW, None, ("P9",)),
+        ([MERGED], ChangeKind.REVIEW, None, ("P9",)),
+        (
+            [MERGED, told(Stance.SUPPORTS), told(Stance.CONTRADICTS, reason=Reason.EDGE_NEGATED)],
+            ChangeKind.REVIEW,
+            None,
+            ("P9",),
+        ),
+        (
+            [MERGED, against(Reason.ENDPOINT_MERGED, about="tail", now=("P8",)), told(Stance.SUPPORTS)],
+            ChangeKind.REVIEW,
+            None,
+            ("P9", "P8"),
+        ),
+        (
+            [against(Reason.ENDPOINT_DELETED, about="head", candidates=("P7", "P6"))],
+            ChangeKind.REVIEW,
+            None,
+            ("P7", "P6"),
+        ),
+        ([against(Reason.ENDPOINT_DELETED, about="tail")], ChangeKind.RETIRE, None, ()),
+    ],
+)
+def test_edge(evidence: list[Evidence], kind: ChangeKind, to: str | None, candidates: tuple[str, ...]) -> None:
+    change = proposed(EDGE, *evidence)
+
+    assert change
+    assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        (Reason.PARALLEL_DUPLICATE, ChangeKind.RETIRE),
+        (Reason.SELF_LOOP, ChangeKind.RETIRE),
+        (Reason.PARENT_CYCLE, ChangeKind.REVIEW),
+        (Reason.SCORE_OUT_OF_RANGE, ChangeKind.REVIEW),
+    ],
+)
+def test_structure(reason: Reason, kind: ChangeKind) -> None:
+    task = CheckTask(type=CheckType.STRUCTURE, subject=ref("Protein P00001"), rule=reason.value)
+    change = proposed(task, against(reason))
+
+    assert change
+    assert (change.kind, change.because) == (kind, reason.value.replace("_", " "))
+
+
+def test_change_says_how_the_edge_is_judged_with_the_replacement() -> None:
+    change = proposed(EDGE, MERGED, told(Stance.SUPPORTS))
+
+    assert change
+    assert change.because == "endpoint merged; with the replacement the edge is supported"

@@ -1,0 +1,266 @@
+"""A run as an HTML page and as Markdown: nothing hostile gets through, and nothing is pushed out or left unsaid."""
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref
+from kgcheck.report import documents
+from kgcheck.report.choice import WORST_FIRST
+from kgcheck.report.documents import MAX_CHARACTERS, REASONS, cut, document, is_web, unasked, visible
+from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</style></script><img src=x onerror=alert(1)>",
+    "\"' onmouseover=alert(1) x='",
+    "a | b\nc\r\nd | e",
+    "[link](javascript:alert(1)) ![x](https://example.org/x.png)",
+    "`code` **bold** __bold__ ~~gone~~ \\| \\` &lt; &#60;",
+    "<https://example.org> https://example.org www.example.org @somebody #1 GH-1",
+    "--> <!-- ]]> {{ run.id }} {% raw %}",
+    "\u202eesrever \x00\x1b[31m \x85",
+]
+
+
+def test_every_reason_type_and_outcome_has_plain_words() -> None:
+    assert set(REASONS) == set(Reason)
+    assert set(documents.TYPES) == set(CheckType)
+    assert tuple(documents.OUTCOMES) == WORST_FIRST
+    assert set(WORST_FIRST) == set(Outcome)
+    assert len(set(REASONS.values())) == len(REASONS)
+    assert not [words for words in REASONS.values() if "_" in words or not words[0].isupper()]
+
+
+def test_page_tells_what_why_and_what_to_do() -> None:
+    page = Page(written("html", [finding()], [tally(1, Outcome.REFUTED), tally(9, Outcome.SUPPORTED)]))
+
+    for told in (
+        "bolt://localhost:7687",
+        "10 checked, 1 refuted",
+        "Protein Q00007",
+        "there is such a node",
+        "Accession merged into another",
+        "re-point to P04637",
+        "2026_03",
+        "merged; now P04637",
+        f"kgcheck explain {finding().fingerprint}",
+    ):
+        assert told in " ".join(page.text.split())
+    assert "https://www.uniprot.org/uniprotkb/Q00007" in page.values("href")
+    assert page.values("rel") == ["noopener noreferrer"]
+
+
+def test_page_allows_only_its_own_style_and_script_and_loads_nothing() -> None:
+    html = written("html", [finding(said=text, value=text) for text in HOSTILE], [tally(9, Outcome.REFUTED)])
+    page = Page(html)
+    (policy,) = [value for tag, name, value in page.attributes if tag == "meta" and "default-src" in value]
+
+    for tag, directive in (("style", "style-src"), ("script", "script-src")):
+        digest = base64.b64encode(hashlib.sha256(page.inline[tag].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+        assert page.tags[tag] == 1
+    assert policy.startswith("default-src 'none'; ")
+    assert not page.tags.keys() & {"link", "img", "iframe", "object", "embed", "base", "audio", "video", "source"}
+    assert not {"src", "srcset", "style", "action", "data", "poster"} & {name for _, name, _ in page.attributes}
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "url(" not in page.inline["style"]
+    assert "@import" not in page.inline["style"]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_page_shows_hostile_text_as_text(hostile: str) -> None:
+    plain = Page(written("html", [finding()]))
+    clean = "".join(c for c in hostile if ord(c) >= 32)
+    page = Page(written("html", [finding(clean, said=hostile, value=hostile, label=hostile)], run=_named(hostile)))
+
+    assert not page.tags - plain.tags - Counter(span=9, div=9, dt=9, dd=9)
+    assert page.text.count(visible(hostile)) >= 4
+    assert not {name for _, name, _ in page.attributes} - {name for _, name, _ in plain.attributes}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_markdown_shows_hostile_text_as_text(hostile: str) -> None:
+    clean = "".join(c for c in hostile if ord(c) >= 32)
+    text = written("markdown", [finding(clean, said=hostile, value=hostile, url="")], run=_named(hostile))
+    tokens, plain = parsed(text), parsed(written("markdown", [finding(url="", value="v")]))
+
+    assert Counter(t.type for t in tokens) == Counter(t.type for t in plain)
+    assert [t.content for t in tokens if t.type == "html_block"] == [t.content for t in plain if t.type == "html_block"]
+    row = cells(text)[-1]
+    assert len(row) == 6
+    assert " ".join(visible(hostile).split()) in row[4].replace("\u2060", "")
+
+
+def test_markdown_mentions_nobody_and_links_nothing_of_itself() -> None:
+    text = written("markdown", [finding(said="@somebody #12 GH-12 https://example.org www.example.org :x:")])
+
+    assert not re.search(r"@somebody|#12|GH-12|://example|www\.example|:x:", text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        " javascript:alert(1)",
+        "java\nscript:alert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "file:///etc/passwd",
+        "//example.org/x",
+        "https://uniprot.org@example.org/",
+        'https://example.org/"onmouseover="alert(1)',
+        "https://example.org/\u202ex",
+        "https://",
+        "",
+    ],
+)
+def test_only_plain_web_addresses_become_links(url: str) -> None:
+    page = Page(written("html", [finding(url=url)]))
+
+    assert not is_web(url)
+    assert [href for href in page.values("href") if not href.startswith("#")] == []
+    assert "](" not in written("markdown", [finding(url=url)])
+
+
+def test_links_of_the_sources_are_links() -> None:
+    for url in (
+        "https://www.genenames.org/data/gene-symbol-report/#!/hgnc_id/HGNC:2205",
+        "http://localhost:8080/x?obo_id=MOD:00415&y=1",
+    ):
+        assert is_web(url)
+        assert url in Page(written("html", [finding(url=url)])).values("href")
+        assert [t.attrs["href"] for t in parsed(written("markdown", [finding(url=url)])) if t.type == "link_open"] == [
+            url
+        ]
+
+
+TEXTS = st.text(min_size=1, max_size=80)
+
+
+@given(name=TEXTS.filter(lambda t: all(ord(c) >= 32 for c in t)), said=TEXTS, url=TEXTS, store=TEXTS)
+def test_any_text_appears_escaped(name: str, said: str, url: str, store: str) -> None:
+    shown = finding(name, said=said, url=url, value=said, kind=CheckType.ATTRIBUTE)
+    html = written("html", [shown], run=_named(store))
+    page = Page(html)
+
+    assert page.tags == Page(written("html", [finding("Q", value="v", url="", kind=CheckType.ATTRIBUTE)])).tags
+    assert visible(name) in page.text
+    assert page.text.count(visible(said)) >= 3
+    assert visible(store) in page.text
+    html.encode()
+
+
+@given(name=TEXTS.filter(lambda t: all(ord(c) >= 32 for c in t)), said=TEXTS, url=TEXTS)
+def test_any_text_stays_in_its_cell(name: str, said: str, url: str) -> None:
+    text = written("markdown", [finding(name, said=said, url=url, value=said, kind=CheckType.ATTRIBUTE)])
+    row = cells(text)[-1]
+
+    assert len(row) == 6
+    assert {t.type for t in parsed(text)} & {"html_inline", "link_open", "image", "em_open", "strong_open"} <= {
+        "strong_open"
+    }
+    assert " ".join(visible(name).split()) in row[1].replace("\u2060", "")
+    assert " ".join(visible(said).split()) in row[2].replace("\u2060", "")
+    text.encode()
+
+
+def test_an_empty_run_says_so() -> None:
+    empty = RUN.model_copy(update={"releases": (), "reference": None})
+
+    for form in ("html", "markdown"):
+        text = written(form, run=empty)
+        assert "Nothing was checked." in text
+        assert "No finding." in text
+        assert "No reference snapshot was given" in text
+
+
+def test_a_run_that_was_cut_off_says_so() -> None:
+    cut_off = RUN.model_copy(update={"finished": None, "warnings": ("the snapshot is old",)})
+
+    for form in ("html", "markdown"):
+        text = written(form, [finding()], [tally(1, Outcome.REFUTED)], run=cut_off)
+        assert "This run is not finished." in text
+        assert f"kgcheck audit --resume {RUN.id}" in text
+        assert "the snapshot is old" in text
+        assert "This run is not finished." not in written(form, [finding()])
+
+
+def test_what_could_not_be_asked_is_counted_apart() -> None:
+    tallies = [
+        tally(5, Outcome.UNAVAILABLE, "no uniprot (not covered)"),
+        tally(7, Outcome.SUPPORTED, "hgnc, no uniprot (not covered)", "Gene TRANSLATED_INTO Protein"),
+        tally(2, Outcome.UNAVAILABLE, ""),
+    ]
+
+    first, second = unasked(tallies)
+
+    assert first[:4] == ("uniprot", REASONS[Reason.NOT_COVERED], 5, 7)
+    assert first.targets == ["Gene TRANSLATED_INTO Protein", "Protein"]
+    assert (second.undecided, second.decided) == (2, 0)
+    for form in ("html", "markdown"):
+        assert REASONS[Reason.NOT_COVERED] in written(form, tallies=tallies)
+        assert "every source that decides was asked" in written(form, tallies=[tally(1, Outcome.SUPPORTED)])
+        alone = RUN.model_copy(update={"reference": None})
+        assert "the graph was checked by itself" in written(form, tallies=[tally(1, Outcome.SUPPORTED)], run=alone)
+
+
+def test_narrowed_runs_say_to_what() -> None:
+    options = {"labels": ["Gene"], "relations": [], "ids": ["TP53"], "sample": 1000, "seed": 7}
+
+    for form in ("html", "markdown"):
+        text = written(form, run=RUN.model_copy(update={"options": options}))
+        assert "label Gene; id TP53; a sample of 1,000 (seed 7)" in text
+
+
+def test_kinds_of_task_are_named_in_words() -> None:
+    pair = CheckTask(
+        type=CheckType.STRUCTURE,
+        subject=Ref(label="Gene", id="A"),
+        object=Ref(label="Gene", id="B"),
+        rule="shared_name",
+        value="one name",
+    )
+    missing = finding("P1", kind=CheckType.POTENTIAL, reason=Reason.EDGE_MISSING).task
+
+    assert documents.what(pair) == "Gene A and Gene B"
+    assert documents.what(missing) == "P1 ACTS_ON P05067"
+    assert documents.graph_says(pair) == "one name"
+    assert documents.graph_says(missing) == "there is no such edge"
+    assert documents.graph_says(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
+    assert documents.what(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
+    assert documents.graph_says(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
+
+
+def test_a_value_to_set_that_nobody_knows_is_not_called_none() -> None:
+    unknown = finding().model_copy(update={"change": Change(kind=ChangeKind.SET_VALUE)})
+
+    assert documents.proposed(unknown) == "find the right value"
+
+
+def test_long_values_are_cut_and_say_how_long_they_are() -> None:
+    long = "M" * 34_350
+
+    assert cut(long).endswith("… (34,350 characters)")
+    for form in ("html", "markdown"):
+        assert len(written(form, [finding(said=long, value=long)])) < MAX_CHARACTERS
+
+
+def test_a_run_in_a_ledger_is_read_from_it(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.start(RUN)
+        ledger.record(RUN, "all", [finding()], [tally(1, Outcome.REFUTED)])
+
+        assert "Protein Q00007" in document(ledger, RUN, "html")
+        assert "Protein Q00007" in document(ledger, RUN, "markdown")
+
+
+def _named(store: str) -> Run:
+    return RUN.model_copy(update={"store": store})
