@@ -73,11 +73,9 @@ def _with_names(tokens: list[str], schema: Schema) -> list[str]:
 
 def _check_identifier(text: str) -> None:
     try:
-        _IDENTIFIER.validate_python(text)
+        _IDENTIFIER.validate_python(text.strip())
     except ValidationError:
         raise UsageError(f"{text!r} cannot be an id or a name", FORMS) from None
-    if not text.strip():
-        raise UsageError("an id or a name is empty", FORMS)
 
 
 def _patterns(schema: Schema, head: str, relation: str, tail: str) -> tuple[Pattern, ...]:

@@ -156,10 +156,9 @@ class TaskSelection:
             JOIN ref.ancestor a ON a.ontology = {literal(check.ontology or "")} AND a.id = e.tail"""
         return held
 
-    def _similar(self, wanted: str, labels: Sequence[Label]) -> list[str]:
-        """The ids that look most like one, among those of the labels whose ids have its form."""
-        likely = set(self._schema.labels_for(wanted)) & {s.name for s in labels} or {s.name for s in labels}
-        listed = " UNION ALL ".join(f"SELECT id FROM {self._copy.nodes(s)}" for s in labels if s.name in likely)
+    def _similar(self, wanted: str, labels: Iterable[Label]) -> list[str]:
+        """The ids that look most like one."""
+        listed = " UNION ALL ".join(f"SELECT id FROM {self._copy.nodes(label)}" for label in labels)
         rows = self._db.execute(
             f"""
             SELECT DISTINCT id, jaro_winkler_similarity(lower(id), lower($wanted)) AS similarity FROM ({listed})

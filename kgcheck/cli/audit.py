@@ -66,17 +66,16 @@ def command(**asked: Any) -> None:
     from kgcheck.audit.ledger import Ledger
     from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
-    from kgcheck.graph.schema import load_schema
 
     context = click.get_current_context()
     settings = read_settings()
     ledger = asked["ledger"] or settings.ledger
     old = _to_resume(context, ledger, asked) if asked["resume"] else None
     with (
-        open_store(asked["store"], load_schema(asked["profile"]), settings) as opened,
+        open_store(asked["store"], read_schema(asked["profile"]), settings) as opened,
         Ledger(ledger) as kept,
     ):
         audit = Audit(opened, asked["reference"], kept, settings, RichProgress())

@@ -53,14 +53,13 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.console import results
-    from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
-    from kgcheck.graph.schema import load_schema
     from kgcheck.report.tables import explain_finding
     from kgcheck.sources.observe import SnapshotSource
 
-    settings, schema = read_settings(), load_schema(asked["profile"])
+    settings, schema = read_settings(), read_schema(asked["profile"])
     request = parse_request(what, schema)
     reference: Path | None = asked["reference"]
     started, name, transcript = now(), new_run_id(), Transcript()

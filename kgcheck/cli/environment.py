@@ -1,10 +1,12 @@
-"""Settings for the commands: what the environment says, and one clear message where it says nonsense."""
+"""What the commands start from: the environment and the profile, with one clear message where they say nonsense."""
 
 from typing import Any
 
 from pydantic import ValidationError
 
-from kgcheck.errors import ConfigurationError
+from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.graph.schema import Schema, load_schema
+from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 
 
@@ -25,3 +27,21 @@ def read_settings(**given: Any) -> Settings:
     except ValidationError as error:
         wrong = [f"KGCHECK_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
         raise ConfigurationError(f"the environment is wrong: {'; '.join(wrong)}", "correct it, or unset it") from None
+
+
+def read_schema(profile: str) -> Schema:
+    """The schema of a profile that kgcheck knows.
+
+    Args:
+        profile: Folder name under ``loaders/``.
+
+    Returns:
+        The schema.
+
+    Raises:
+        UnknownName: There is no such profile.
+    """
+    known = [path.parent.name for path in resource_dir("loaders").glob("*/graph.toml")]
+    if profile not in known:
+        raise UnknownName("profile", profile, known)
+    return load_schema(profile)

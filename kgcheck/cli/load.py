@@ -24,18 +24,15 @@ def command(directory: Path, store: str, profile: str, quarantine: Path | None, 
     Every file is read and checked before anything is written. Loading the same directory again changes nothing.
     """
     from kgcheck.cli.console import RichProgress, errors, results
-    from kgcheck.cli.environment import read_settings
-    from kgcheck.errors import InputMissing
+    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.graph.load import load_directory
     from kgcheck.graph.open import open_store
-    from kgcheck.graph.schema import load_schema
     from kgcheck.report.tables import load_table
 
-    if not directory.is_dir():
-        raise InputMissing(f"there is no folder {directory}", "name an import directory: databases/ and ontologies/")
+    _check_folder(directory)
     settings = read_settings()
     target = quarantine or settings.home / f"quarantine-{directory.resolve().name}.jsonl"
-    with open_store(store, load_schema(profile), settings, create=True) as opened:
+    with open_store(store, read_schema(profile), settings, create=True) as opened:
         summary = load_directory(directory, opened, settings, quarantine=target, progress=RichProgress())
     if format_ == "json":
         click.echo(summary.model_dump_json(indent=2))
@@ -48,3 +45,11 @@ def command(directory: Path, store: str, profile: str, quarantine: Path | None, 
         console.print(f"column {column!r} of {files} files is not in the profile and was left out", soft_wrap=True)
     if summary.quarantine:
         console.print(f"{summary.quarantined:,} rows were not loaded: see {summary.quarantine}", soft_wrap=True)
+
+
+def _check_folder(directory: Path) -> None:
+    """Refuse a folder that is not there, before a store is made for it."""
+    from kgcheck.errors import InputMissing
+
+    if not directory.is_dir():
+        raise InputMissing(f"there is no folder {directory}", "name an import directory: databases/ and ontologies/")

@@ -26,9 +26,8 @@ def command() -> None:
 def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -> None:
     """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows."""
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import UsageError
-    from kgcheck.graph.schema import load_schema
     from kgcheck.sources.build import build_snapshot
 
     stated: dict[str, str] = {}
@@ -37,7 +36,7 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
         if not (source and separator and release):
             raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
         stated[source] = release
-    schema = load_schema(profile)
+    schema = read_schema(profile)
     build_snapshot(directory, out, schema, read_settings(), releases=stated, progress=RichProgress())
     _show(out, profile, "table")
 
@@ -55,11 +54,11 @@ def _show(path: Path, profile: str, format_: str) -> None:
     import json
 
     from kgcheck.cli.console import results
-    from kgcheck.graph.schema import load_schema
+    from kgcheck.cli.environment import read_schema
     from kgcheck.report.tables import release_table
     from kgcheck.sources.snapshot import Snapshot
 
-    with Snapshot(path, load_schema(profile)) as snapshot:
+    with Snapshot(path, read_schema(profile)) as snapshot:
         releases = snapshot.releases()
     if format_ == "json":
         click.echo(json.dumps([r.model_dump(mode="json") for r in releases], indent=2))

@@ -20,6 +20,7 @@ from kgcheck.graph.store import (
     check_meta,
     check_names,
     plain,
+    unfinished,
     with_as_text,
 )
 from kgcheck.graph.store import edge_schema as edge_columns
@@ -187,10 +188,13 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """See GraphStore."""
-        if self._connection:
-            self._connection.close()
-            self._connection = None
-        self._database.close()
+        try:
+            if self._connection:
+                self._connection.close()
+                self._connection = None
+            self._database.close()
+        except RuntimeError as error:
+            raise self._mapped(error) from error
         if self._unused:
             for path in (self._unused, self._unused.with_name(self._unused.name + ".wal")):
                 path.unlink(missing_ok=True)
@@ -235,6 +239,10 @@ class EmbeddedStore:
         said = str(error)
         if "Interrupted" in said:
             return StoreUnavailable(f"a query on {self.name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
+        if "Cannot write to file" in said:
+            return StoreError(
+                f"the store {self.name} cannot be written: {said}", "free disk space, then run the same command again"
+            )
         if "Cannot find property" in said or "does not exist" in said:
             return StoreSchema(
                 f"the store {self.name} has other columns than profile {self.schema.profile.name!r}: {said}",
@@ -267,6 +275,9 @@ def _open(path: Path, create: bool) -> ladybug.Database:
 def _open_error(path: Path, said: str) -> StoreError:
     if "lock" in said.lower():
         return StoreLocked(f"the store {path} is in use by another process", "wait until it ends, or stop it")
+    if "recovery is pending" in said:
+        # Only an opening for writing may finish a checkpoint that was cut short.
+        return StoreError(*unfinished(str(path)))
     if "not a valid" in said:
         return StoreError(f"{path} is not an embedded graph", "an embedded store is a file made by kgcheck load")
     if "version" in said.lower():

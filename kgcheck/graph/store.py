@@ -208,10 +208,15 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
             "name the profile with --profile, or load the graph into a new store",
         )
     if meta.get(LOAD) == UNDER_WAY and not to_write:
-        raise StoreError(
-            f"the last load into {name} is not finished",
-            "wait for it; if it was cut short, run the same kgcheck load again",
-        )
+        raise StoreError(*unfinished(name))
+
+
+def unfinished(name: str) -> tuple[str, str]:
+    """Message and hint for a store whose last load did not come to its end."""
+    return (
+        f"the last load into {name} is not finished",
+        "wait for it; if it was cut short, run the same kgcheck load again",
+    )
 
 
 def check_names(name: str, labels: list[str], schema: Schema) -> None:

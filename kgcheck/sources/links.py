@@ -103,7 +103,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
         CREATE OR REPLACE TEMP TABLE hit AS
         WITH stated AS (
             SELECT * FROM ({" UNION ALL ".join(ways)}) QUALIFY row_number() OVER (
-                PARTITION BY task, negated, record, recency ORDER BY  {best}) = 1
+                PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1
         ), ranked AS (
             SELECT *, row_number() OVER (PARTITION BY task, negated, turned ORDER BY {best}) AS place FROM stated
         )

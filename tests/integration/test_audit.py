@@ -357,7 +357,7 @@ def test_no_text_is_taken_for_an_id(store: EmbeddedStore, text: str) -> None:
         (("--type", "existence", "--relation", "ACTS_ON"), "nothing to check: existence with these filters", "--label"),
         (("--reference", "none.duckdb"), "there is no snapshot at none.duckdb", "kgcheck reference build"),
         (("--store", "none.lbdb"), "there is no graph at none.lbdb", "kgcheck load"),
-        (("--profile", "none"), "there is no profile 'none'", ""),
+        (("--profile", "none"), "there is no profile 'none'", "known: ckg"),
     ],
 )
 def test_bad_input_is_one_clear_message_and_no_run(

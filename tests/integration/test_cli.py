@@ -106,7 +106,7 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("audit", "--store", "junk"), "junk is not an embedded graph", ""),
         (("audit", "--store", "mysql://x"), "no store speaks mysql://", "neo4j"),
         (("audit", "--store", "bolt://me:secret@x"), "the address of a store must not carry credentials", "KGCHECK_"),
-        (("audit", "--profile", "../x"), "there is no profile '../x'", ""),
+        (("audit", "--profile", "../x"), "there is no profile '../x'", "known: ckg"),
         (("load",), "Missing argument 'DIRECTORY'", "kgcheck load --help tells more"),
         (("load", "nowhere"), "", ""),
         (("reference",), "", ""),

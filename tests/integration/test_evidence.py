@@ -149,6 +149,8 @@ EDGES: list[Row] = [
     ("Protein P10001 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000011", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000015", REFUTED, Reason.EDGE_NEGATED),
+    # That it has not to do with a part does not deny the whole.
+    ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10003 ASSOCIATED_WITH Biological_process GO:0000011", UNAVAILABLE, Reason.NOT_COVERED),
     ("Protein P10001 ASSOCIATED_WITH Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
     ("Protein P10002 ASSOCIATED_WITH Tissue BTO:0000142", INSUFFICIENT, Reason.NOTHING_FOUND),

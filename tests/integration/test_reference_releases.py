@@ -225,6 +225,16 @@ def test_coverage_may_name_either_end_where_ends_cannot_be_confused(
     assert found.outcome is outcome
 
 
+@pytest.mark.parametrize(("covered", "outcome"), [("DOID:1", Outcome.REFUTED), ("DOID:2", Outcome.UNAVAILABLE)])
+def test_coverage_names_the_head_where_both_ends_are_of_one_kind(
+    facts: Facts, tmp_path: Path, covered: str, outcome: Outcome
+) -> None:
+    facts.release("do").covers("HAS_PARENT", covered)
+
+    found = verdict_on(facts.build(tmp_path), triple("Disease DOID:1", "HAS_PARENT", "Disease DOID:2"))
+    assert found.outcome is outcome
+
+
 # independent records
 
 
@@ -248,15 +258,16 @@ def test_link_in_both_orders_and_twice_in_a_record_is_one(
     assert verdict_on(facts.build(tmp_path), ACTS).confidence == confidence
 
 
-def test_newest_export_speaks_for_a_record(facts: Facts, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("head", "tail", "record"), [(P1, P2, "r"), (P2, P1, "r"), (P2, P1, "other")])
+def test_newest_export_speaks_for_a_record(facts: Facts, tmp_path: Path, head: str, tail: str, record: str) -> None:
     facts.release("string", date=OLD).link("ACTS_ON", P1, P2, 0.9, record="r")
-    facts.release("string", date=NEW).link("ACTS_ON", P2, P1, 0.3, record="r").covers("ACTS_ON", P1, P2)
+    facts.release("string", date=NEW).link("ACTS_ON", head, tail, 0.3, record=record)
 
     assert ended(verdict_on(facts.build(tmp_path), ACTS)) == (Outcome.REFUTED, Reason.BELOW_THRESHOLD)
 
 
 def test_plain_annotation_is_heard_among_many_with_not(facts: Facts, tmp_path: Path) -> None:
-    release = facts.release("goa").link("ASSOCIATED_WITH", P1, "GO:0000001", record="PMID:0")
+    release = facts.release("goa").link("ASSOCIATED_WITH", P1, "GO:0000001", record="PMID:9")
     for number in range(5):
         release.link("ASSOCIATED_WITH", P1, "GO:0000001", negated=True, record=f"PMID:{number}")
 

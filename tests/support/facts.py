@@ -229,6 +229,7 @@ def world() -> Facts:
     )
     go = facts.release("go", complete=True).entities("Biological_process", *(f"GO:000001{n}" for n in range(6)))
     go.entities("Cellular_component", "GO:0000020").link("HAS_PARENT", "GO:0000011", "GO:0000010")
+    go.link("HAS_PARENT", "GO:0000015", "GO:0000014")
     facts.release("bto", complete=True).entities("Tissue", "BTO:0000142").entity("BTO:0005288", "Tissue", "obsolete")
     mod = facts.release("psimod", complete=True).entities("Modification", "MOD:00046", "MOD:00047", "MOD:00696")
     mod.entity("MOD:00415", "Modification", "obsolete", now=["MOD:00696"]).link("HAS_PARENT", "MOD:00046", "MOD:00696")

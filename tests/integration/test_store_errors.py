@@ -1,0 +1,359 @@
+"""What is said when a store cannot be used: one error of the tree, with what to do next."""
+
+import os
+import socket
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import ladybug
+import pytest
+from pydantic import SecretStr
+
+from kgcheck.errors import (
+    EXIT_INCOMPLETE,
+    StoreAccess,
+    StoreError,
+    StoreLocked,
+    StoreMissing,
+    StoreSchema,
+    StoreUnavailable,
+    UsageError,
+)
+from kgcheck.graph.cypher_server import SCAN_ROWS
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.neo4j import Neo4jStore, server_error
+from kgcheck.graph.open import open_store
+from kgcheck.graph.schema import load_schema
+from kgcheck.graph.store import GraphStore
+from kgcheck.model import Ref
+from kgcheck.settings import Settings
+from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_table
+from tests.support import ROOT
+from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_server import Neo4jServer
+
+CKG = load_schema()
+P1 = Ref(label="Protein", id="P1")
+
+
+def settings_for(target: Neo4jTarget, **changes: object) -> Settings:
+    values: dict[str, object] = {"neo4j_user": target.user, "neo4j_password": SecretStr(target.password)}
+    return Settings.model_validate(values | changes)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """An embedded store with one protein."""
+    made = tmp_path / "graph.lbdb"
+    with EmbeddedStore(made, CKG, create=True) as store:
+        fill(store)
+    return made
+
+
+def fill(store: GraphStore) -> None:
+    store.prepare()
+    store.set_meta("profile_version", "1")
+    store.set_meta("profile", "ckg")
+    add_nodes(store, PROTEIN, "P1")
+
+
+# --- addresses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["http://localhost:7474", "bolt+tls://x", "postgres://x", "file:///tmp/x", "://x"])
+def test_an_address_of_another_scheme(name: str) -> None:
+    with pytest.raises(UsageError, match="no store speaks") as caught:
+        open_store(name, CKG, Settings())
+    assert "bolt+ssc, neo4j" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["bolt://neo4j:geheim@localhost:7687", "neo4j://geheim@localhost", "bolt://:geheim@x"])
+def test_credentials_in_the_address_are_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(UsageError, match="must not carry credentials") as caught:
+        open_store(name, CKG, Settings())
+    assert "geheim" not in caught.value.message + caught.value.hint
+    assert "KGCHECK_NEO4J_PASSWORD" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bolt://[::1", "bolt://localhost:port", "bolt://localhost:99999", "bolt://", "bolt://localhost:7687/graph?x=1"],
+)
+def test_an_address_that_is_none(name: str) -> None:
+    with pytest.raises((UsageError, StoreError)) as caught:
+        open_store(name, CKG, Settings(connect_timeout_s=1))
+    assert name in caught.value.message
+
+
+# --- a server --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nowhere.invalid:7687"])
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j", "bolt+s"])
+def test_no_server(scheme: str, address: str) -> None:
+    name = f"{scheme}://{address.format(port=free_port())}"
+    with pytest.raises(StoreUnavailable, match="no Neo4j server answers") as caught:
+        open_store(name, CKG, Settings(neo4j_password=SecretStr("x"), connect_timeout_s=2))
+    assert caught.value.exit_code == EXIT_INCOMPLETE
+    assert "start it" in caught.value.hint
+
+
+def test_something_else_answers(clean_neo4j: Neo4jTarget) -> None:
+    if clean_neo4j.http is None:
+        pytest.skip("the server was not started here")
+    name = clean_neo4j.http.replace("http://", "bolt://")
+    with pytest.raises(StoreUnavailable, match="no Neo4j server answers"):
+        open_store(name, CKG, settings_for(clean_neo4j))
+
+
+def test_encryption_that_the_server_does_not_speak(clean_neo4j: Neo4jTarget) -> None:
+    with pytest.raises(StoreUnavailable):
+        open_store(clean_neo4j.uri.replace("bolt://", "bolt+s://"), CKG, settings_for(clean_neo4j))
+
+
+@pytest.mark.parametrize("password", [None, "", "wrong-password"])
+def test_wrong_or_missing_credentials(clean_neo4j: Neo4jTarget, password: str | None) -> None:
+    secret = None if password is None else SecretStr(password)
+    with pytest.raises(StoreAccess, match="refused the credentials") as caught:
+        open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j, neo4j_password=secret))
+    assert "wrong-password" not in caught.value.message
+    assert caught.value.hint == "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
+
+
+def test_a_database_that_is_not_there(clean_neo4j: Neo4jTarget) -> None:
+    with pytest.raises(StoreMissing, match="no such database") as caught:
+        open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j, neo4j_database="nowhere"))
+    assert caught.value.hint == "set KGCHECK_NEO4J_DATABASE"
+
+
+def test_an_empty_server_is_for_loading_only(clean_neo4j: Neo4jTarget) -> None:
+    with pytest.raises(StoreMissing, match="there is no graph at bolt://"):
+        open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j))
+    with open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=True) as store:
+        fill(store)
+    with open_store(clean_neo4j.uri.replace("bolt://", "neo4j://"), CKG, settings_for(clean_neo4j)) as store:
+        assert store.node(P1) == {"id": "P1"}
+
+
+def test_a_server_with_other_labels(clean_neo4j: Neo4jTarget) -> None:
+    with clean_neo4j.driver() as driver:
+        driver.execute_query("CREATE (:Movie)-[:BY]->(:Person)")
+    for create in (False, True):
+        with pytest.raises(StoreSchema, match="its labels are Movie, Person"):
+            open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=create)
+
+
+def test_a_query_that_takes_too_long(clean_neo4j: Neo4jTarget) -> None:
+    with open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=True) as store:
+        fill(store)
+        add_nodes(store, DISEASE, *(f"DOID:{i}" for i in range(3000)))
+    slow = "MATCH (a:`Disease`), (b:`Disease`), (c:`Disease`) WHERE a.id + b.id + c.id = 'x' RETURN count(*) AS n"
+    with Neo4jStore(clean_neo4j.uri, CKG, settings_for(clean_neo4j, query_timeout_s=1)) as opened:
+        with pytest.raises(StoreUnavailable, match="took too long") as caught:
+            list(opened._read(slow, {}))
+        assert opened.node(P1) == {"id": "P1"}
+    assert "KGCHECK_QUERY_TIMEOUT_S" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("code", "retryable", "kind"),
+    [
+        ("Neo.ClientError.Security.AuthenticationRateLimit", False, StoreAccess),
+        ("Neo.ClientError.Security.Forbidden", False, StoreAccess),
+        ("Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration", False, StoreUnavailable),
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", True, StoreUnavailable),
+        ("Neo.DatabaseError.General.UnknownError", False, StoreUnavailable),
+        ("Neo.ClientError.Statement.SyntaxError", False, StoreError),
+        ("", False, StoreError),
+    ],
+)
+def test_what_a_server_says_becomes_one_error(code: str, retryable: bool, kind: type[StoreError]) -> None:
+    error = server_error("bolt://x", code, "because", retryable)
+    assert type(error) is kind
+    assert "bolt://x" in error.message
+
+
+@pytest.fixture
+def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
+    """A server that a test may stop."""
+    with Neo4jServer(tmp_path / "neo4j", "for-this-test-only") as server:
+        yield server
+
+
+def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer) -> None:
+    settings = Settings(neo4j_password=SecretStr("for-this-test-only"), connect_timeout_s=2)
+    with Neo4jStore(own_server.uri, CKG, settings, create=True) as store:
+        fill(store)
+        add_nodes(store, PROTEIN, *(f"Q{i}" for i in range(2 * SCAN_ROWS)))
+        store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": "P1", "tail": f"Q{i}"} for i in range(9))))
+        tables = store.scan_nodes(PROTEIN)
+        assert next(tables).num_rows == SCAN_ROWS
+        own_server.stop()
+        with pytest.raises(StoreUnavailable) as caught:
+            list(tables)
+        assert caught.value.exit_code == EXIT_INCOMPLETE
+        with pytest.raises(StoreUnavailable):
+            store.counts()
+        with pytest.raises(StoreUnavailable):
+            add_nodes(store, PROTEIN, "Z1")
+        with pytest.raises(StoreUnavailable):
+            next(store.scan_edges(ACTS_ON))
+
+
+def test_a_py2neo_graph_whose_server_stops(own_server: Neo4jServer) -> None:
+    from py2neo import Graph
+
+    from kgcheck.graph.py2neo import Py2neoStore
+
+    graph = Graph(own_server.uri, auth=own_server.auth)
+    with Py2neoStore(graph, CKG, create=True) as store:
+        fill(store)
+        own_server.stop()
+        # What py2neo leaves open of a broken connection is not ours to close.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            with pytest.raises(StoreUnavailable, match="stopped answering"):
+                store.node(P1)
+            with pytest.raises(StoreUnavailable, match="stopped answering"):
+                add_nodes(store, PROTEIN, "P2")
+    graph.service.connector.close()
+
+
+# --- a file ----------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing, match="there is no graph at") as caught:
+        open_store(str(tmp_path / "nothing.lbdb"), CKG, Settings())
+    assert caught.value.hint.startswith("load one: kgcheck load DIR --store ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_folder(tmp_path: Path, create: bool) -> None:
+    with pytest.raises(StoreError, match="is a folder"):
+        open_store(str(tmp_path), CKG, Settings(), create=create)
+
+
+@pytest.mark.parametrize("content", [b"ID\tname\n", b"\x00" * 8192, os.urandom(20_000), b"SQLite format 3\x00" * 999])
+@pytest.mark.parametrize("create", [False, True])
+def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path, content: bytes, create: bool) -> None:
+    path = tmp_path / "notes.tsv"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"notes\.tsv") as caught:
+        open_store(str(path), CKG, Settings(), create=create)
+    assert caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "empty.lbdb"
+    path.touch()
+    with pytest.raises(StoreError):
+        open_store(str(path), CKG, Settings())
+
+
+def test_a_truncated_store(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(StoreError, match=r"graph\.lbdb"), open_store(str(path), CKG, Settings()) as store:
+        store.node(P1)
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_file_with_other_labels(tmp_path: Path, create: bool) -> None:
+    path = tmp_path / "movies.lbdb"
+    database = ladybug.Database(str(path))
+    connection = ladybug.Connection(database)
+    connection.execute("CREATE NODE TABLE Movie(title STRING, PRIMARY KEY(title))")
+    connection.close()
+    database.close()
+    with pytest.raises(StoreSchema, match="its labels are Movie"):
+        open_store(str(path), CKG, Settings(), create=create)
+
+
+def test_a_file_with_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "other.lbdb"
+    database = ladybug.Database(str(path))
+    connection = ladybug.Connection(database)
+    connection.execute("CREATE NODE TABLE Protein(id STRING, PRIMARY KEY(id))")
+    connection.close()
+    database.close()
+    with open_store(str(path), CKG, Settings()) as store, pytest.raises(StoreSchema, match="other columns"):
+        list(store.scan_nodes(PROTEIN))
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+with EmbeddedStore(Path(sys.argv[1]), load_schema(), create=True):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_file_that_another_process_is_writing_to(path: Path, create: bool) -> None:
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        assert child.stdout.readline() == b"held\n"
+        with pytest.raises(StoreLocked, match="in use by another process") as caught:
+            open_store(str(path), CKG, Settings(), create=create)
+        assert "wait until it ends" in caught.value.hint
+        child.communicate(b"\n")
+    with open_store(str(path), CKG, Settings(), create=create) as store:
+        assert store.node(P1) == {"id": "P1"}
+
+
+def test_two_may_read_a_file(path: Path) -> None:
+    with open_store(str(path), CKG, Settings()) as one, open_store(str(path), CKG, Settings()) as two:
+        assert one.node(P1) == two.node(P1) == {"id": "P1"}
+
+
+def test_a_file_opened_for_reading_takes_no_writes(path: Path) -> None:
+    before = path.read_bytes()
+    with open_store(str(path), CKG, Settings()) as store:
+        with pytest.raises(StoreError, match="read"):
+            add_nodes(store, PROTEIN, "P2")
+        with pytest.raises(StoreError, match="read"):
+            store.set_meta("a", "b")
+        with pytest.raises(StoreError, match="read"):
+            store.prepare()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["/proc/kgcheck/graph.lbdb", "/dev/null/graph.lbdb"])
+def test_a_place_that_cannot_be_written_to(place: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store(place, CKG, Settings(), create=True)
+    assert place.rsplit("/", 1)[0] in caught.value.message
+
+
+def test_a_query_on_a_file_that_takes_too_long(path: Path) -> None:
+    with EmbeddedStore(path, CKG, create=True) as store:
+        add_nodes(store, DISEASE, *(f"DOID:{i}" for i in range(3000)))
+    slow = "MATCH (a:`Disease`), (b:`Disease`), (c:`Disease`) WHERE a.id + b.id + c.id = 'x' RETURN count(*) AS n"
+    with EmbeddedStore(path, CKG, timeout_s=0.5) as store:
+        with pytest.raises(StoreUnavailable, match="took too long"):
+            store._rows(slow)
+        assert store.node(P1) == {"id": "P1"}
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = open_store(str(path), CKG, Settings())
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        store.node(P1)

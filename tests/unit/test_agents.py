@@ -1,0 +1,607 @@
+"""The trio: requests are understood, the machine keeps the agents to their parts, and the evidence decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.agents.brains.rules import RulesBrain
+from kgcheck.agents.grounding import Seen, call_key, check_grounded
+from kgcheck.agents.request import Request, parse_request
+from kgcheck.agents.team import Action, Brain, Budget, Checked, HandOver, Team, UseTool
+from kgcheck.agents.toolbox import Tool, Toolbox
+from kgcheck.agents.transcript import Event, Role, Stage, Transcript
+from kgcheck.audit.ledger import Ledger
+from kgcheck.checks.signature import Gap
+from kgcheck.checks.verdicts import verdict
+from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.graph.store import Properties
+from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref, Stance, Tier, World
+from kgcheck.settings import Settings
+from kgcheck.sources.observe import SnapshotSource
+from tests.support.audits import MemoryStore, audited, demo, kgcheck
+
+SCHEMA = load_schema()
+ACTS_ON = "Protein ACTS_ON Protein"
+
+
+# --- requests
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "parts"),
+    [
+        (["P04637 ACTS_ON Q00987"], None, ("P04637", "ACTS_ON", "Q00987")),
+        (["P04637", "ACTS_ON", "Q00987"], None, ("P04637", "ACTS_ON", "Q00987")),
+        (["  P04637   ACTS_ON  Q00987 "], None, ("P04637", "ACTS_ON", "Q00987")),
+        (["TP53 ACTS_ON MDM2"], None, ("TP53", "ACTS_ON", "MDM2")),
+        (["renal carcinoma HAS_PARENT kidney cancer"], None, ("renal carcinoma", "HAS_PARENT", "kidney cancer")),
+        (["renal carcinoma", "HAS_PARENT", "kidney cancer"], None, ("renal carcinoma", "HAS_PARENT", "kidney cancer")),
+        (["existence Protein Q00015"], CheckType.EXISTENCE, ("Q00015", None, None)),
+        (["existence", "Protein", "Q00015"], CheckType.EXISTENCE, ("Q00015", None, None)),
+        (["attribute Gene TP53 name"], CheckType.ATTRIBUTE, ("TP53", None, None)),
+        (["attribute", "Gene", "TP53", "name"], CheckType.ATTRIBUTE, ("TP53", None, None)),
+    ],
+)
+def test_requests_are_understood(words: list[str], kind: CheckType | None, parts: tuple[str | None, ...]) -> None:
+    request = parse_request(words, SCHEMA)
+
+    assert (request.type, (request.subject, request.relation, request.object)) == (kind, parts)
+
+
+def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
+    def patterns(text: str) -> list[str]:
+        return [str(p) for p in parse_request([text], SCHEMA).patterns]
+
+    assert patterns("P04637 ASSOCIATED_WITH DOID:162") == ["Protein ASSOCIATED_WITH Disease"]
+    assert len(patterns("P04637 ASSOCIATED_WITH GO:0005524")) == 3
+    assert len(patterns("P04637 ASSOCIATED_WITH brain")) == 5
+    assert patterns("TP53 TRANSLATED_INTO P04637") == ["Gene TRANSLATED_INTO Protein"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message", "hint"),
+    [
+        ([""], UsageError, "'' is not a check", "for example: P04637 ACTS_ON Q00987"),
+        (["P04637"], UsageError, "'P04637' is not a check", "HEAD RELATION TAIL"),
+        (["P04637 ACTS_ON"], UsageError, "'' cannot be an id or a name", "HEAD RELATION TAIL"),
+        (["P04637 binds to Q00987"], UsageError, "is not a check", "HEAD RELATION TAIL"),
+        (["existence Protein"], UsageError, "is not a check", "existence LABEL ID"),
+        (["existence"], UsageError, "is not a check", "existence LABEL ID"),
+        (["attribute Gene TP53"], UsageError, "is not a check", "attribute LABEL ID NAME"),
+        (["attribute Gene TP53 name now"], UsageError, "is not a check", "attribute LABEL ID NAME"),
+        (["P04637", "ACTS_ON", ""], UsageError, "'' cannot be an id or a name", "for example"),
+        (["P04637", "ACTS_ON", "  "], UsageError, "cannot be an id or a name", "for example"),
+        (["P04637", "ACTS_ON", "Q\x00"], UsageError, "cannot be an id or a name", "for example"),
+        (["P04637", "ACTS_ON", "Q" * 600], UsageError, "cannot be an id or a name", "for example"),
+        (["existence", "Protein", "\udcff"], UsageError, "cannot be an id or a name", "for example"),
+        (["existence Protien P04637"], UnknownName, "there is no label 'Protien'", "did you mean Protein"),
+        (["attribute Gene TP53 nmae"], UnknownName, "there is no attribute 'nmae'", "did you mean name"),
+        (["attribute Gene TP53 family"], UnknownName, "there is no check of 'Gene.family'", "with a check: name"),
+        (["attribute Gen TP53 name"], UnknownName, "there is no label 'Gen'", "did you mean Gene"),
+        (["P04637 ACTS_UPON Q00987"], UnknownName, "there is no relation 'ACTS_UPON'", "did you mean ACTS_ON"),
+        (
+            ["P04637 HAS_STRUCTURE Q00987"],
+            UnknownName,
+            "there is no edge of the form",
+            "e.g. P04637 HAS_STRUCTURE 2YDQ",
+        ),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(
+    words: list[str], error: type[UsageError], message: str, hint: str
+) -> None:
+    with pytest.raises(error) as caught:
+        parse_request(words, SCHEMA)
+
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+@given(st.lists(st.text(max_size=12), max_size=5))
+def test_no_words_break_the_parser(words: list[str]) -> None:
+    try:
+        assert parse_request(words, SCHEMA).subject
+    except UsageError:
+        pass
+
+
+# --- a small graph and a source for the machine
+
+
+class OneSource:
+    """Says the same of every task.
+
+    Args:
+        evidence: What it says.
+        gaps: What it could not look at.
+    """
+
+    def __init__(self, *evidence: Evidence, gaps: tuple[Gap, ...] = ()) -> None:
+        self._said = (evidence, gaps)
+        self.asked: list[CheckTask] = []
+
+    def observe(self, task: CheckTask) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
+        self.asked.append(task)
+        return self._said
+
+
+def evidence(stance: Stance = Stance.SUPPORTS, record: str = "r") -> Evidence:
+    return Evidence(
+        source="string",
+        release="12.0",
+        record=record,
+        retrieved_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stance=stance,
+        world=World.CLOSED,
+        tier=Tier.CURATED,
+    )
+
+
+def graph(**more: Any) -> MemoryStore:
+    proteins = [{"id": "P04637", "name": "TP53"}, {"id": "Q00987", "name": "MDM2", "synonyms": ["HDM2", "a; b"]}]
+    return MemoryStore({"Protein": proteins, **more}, {ACTS_ON: [{"head": "P04637", "tail": "Q00987", "score": 0.9}]})
+
+
+TP53, MDM2 = Ref(label="Protein", id="P04637"), Ref(label="Protein", id="Q00987")
+TRIPLE = CheckTask(type=CheckType.TRIPLE, subject=TP53, relation="ACTS_ON", object=MDM2)
+REQUEST = parse_request(["P04637 ACTS_ON Q00987"], SCHEMA)
+
+NODES = [UseTool(tool="kg_node", arguments=end.model_dump()) for end in (TP53, MDM2)]
+EDGES = UseTool(
+    tool="kg_edges", arguments={"head": TP53.model_dump(), "relation": "ACTS_ON", "tail": MDM2.model_dump()}
+)
+LOOK_UP = UseTool(tool="reference_look_up", arguments={"task": TRIPLE.model_dump(mode="json")})
+GOOD: dict[Stage, list[Action]] = {
+    Stage.PLAN: [HandOver(message="go")],
+    Stage.KG_QUERY: [*NODES, EDGES, HandOver(message="found it", task=TRIPLE)],
+    Stage.VALIDATION: [LOOK_UP, HandOver(message="asked")],
+    Stage.CONCLUSION: [HandOver(message="done")],
+}
+
+
+class Script:
+    """A brain that says its lines, and repeats the last one of a stage for ever.
+
+    Args:
+        lines: What it does in each stage; as it should be where nothing is given.
+    """
+
+    def __init__(self, lines: dict[Stage, list[Action]] | None = None) -> None:
+        self._lines = {stage: list(actions) for stage, actions in (GOOD | (lines or {})).items()}
+        self.refused: list[str] = []
+        self.tools: dict[Role, set[str]] = {}
+
+    def act(
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+    ) -> Action:
+        self.refused += [seen.refused] if seen.refused else []
+        self.tools[role] = {tool.name for tool in tools}
+        lines = self._lines[stage]
+        return lines.pop(0) if len(lines) > 1 else lines[0]
+
+
+def checked(brain: Brain, source: OneSource | None = None, **budget: Any) -> tuple[Checked, Transcript]:
+    transcript = Transcript()
+    team = Team(Toolbox(graph(), source or OneSource(evidence())), brain, Budget(**budget))
+    return team.check(REQUEST, transcript), transcript
+
+
+# --- the machine
+
+
+def test_every_agent_has_its_turn_in_order() -> None:
+    made, transcript = checked(Script())
+
+    assert [(e.stage, e.role) for e in transcript.events] == [
+        (Stage.PLAN, Role.LEADER),
+        *[(Stage.KG_QUERY, Role.KG)] * 4,
+        *[(Stage.VALIDATION, Role.VALIDATION)] * 2,
+        (Stage.CONCLUSION, Role.LEADER),
+    ]
+    assert made.task == TRIPLE
+    assert made.conclusion == "done"
+    assert made.verdict.outcome is Outcome.SUPPORTED
+
+
+def test_agents_are_offered_their_own_tools_only() -> None:
+    brain = Script()
+    checked(brain)
+
+    assert brain.tools[Role.LEADER] == set()
+    assert brain.tools[Role.VALIDATION] == {"reference_look_up"}
+    assert "kg_edges" in brain.tools[Role.KG]
+    assert "reference_look_up" not in brain.tools[Role.KG]
+
+
+@pytest.mark.parametrize("stage", [Stage.KG_QUERY, Stage.VALIDATION])
+def test_an_agent_that_never_ends_runs_out_of_turns(stage: Stage) -> None:
+    tool = EDGES if stage is Stage.KG_QUERY else LOOK_UP
+
+    with pytest.raises(BudgetExceeded, match=rf"stopped in stage '{stage}' after 12 turns") as caught:
+        checked(Script({stage: [tool]}), turns=12)
+
+    assert caught.value.exit_code == 3
+    assert "--turns" in caught.value.hint
+
+
+def test_an_agent_that_takes_too_long_runs_out_of_seconds() -> None:
+    with pytest.raises(BudgetExceeded):
+        checked(Script({Stage.KG_QUERY: [EDGES]}), turns=10**9, seconds=0.05)
+
+
+def test_the_transcript_of_a_check_that_fails_is_whole_so_far() -> None:
+    transcript = Transcript()
+    team = Team(Toolbox(graph(), OneSource()), Script({Stage.KG_QUERY: [EDGES]}), Budget(turns=5))
+
+    with pytest.raises(BudgetExceeded):
+        team.check(REQUEST, transcript)
+
+    assert [e.tool for e in transcript.events] == [None, *["kg_edges"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("stage", "action", "why"),
+    [
+        (Stage.PLAN, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
+        (Stage.PLAN, EDGES, "there is no tool of the leader 'kg_edges'"),
+        (Stage.KG_QUERY, LOOK_UP, "there is no tool of the kg agent 'reference_look_up'"),
+        (Stage.VALIDATION, EDGES, "there is no tool of the validation agent 'kg_edges'"),
+        (Stage.CONCLUSION, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
+        (Stage.KG_QUERY, UseTool(tool="rm -rf", arguments={}), "there is no tool of the kg agent 'rm -rf'"),
+        (
+            Stage.KG_QUERY,
+            UseTool(tool="kg_node", arguments={}),
+            "arguments of kg_node do not fit: label: Field required",
+        ),
+        (
+            Stage.KG_QUERY,
+            UseTool(tool="kg_node", arguments={"label": "Protein", "id": "P04637", "cypher": "MATCH (n)"}),
+            "arguments of kg_node do not fit: cypher: Extra inputs are not permitted",
+        ),
+        (
+            Stage.KG_QUERY,
+            UseTool(tool="kg_node", arguments={"label": "Protein`) DETACH DELETE (n", "id": "P04637"}),
+            "there is no label",
+        ),
+        (
+            Stage.KG_QUERY,
+            UseTool(tool="kg_edges", arguments=EDGES.arguments | {"relation": "HAS_STRUCTURE"}),
+            "there is no relation 'Protein HAS_STRUCTURE Protein'",
+        ),
+        (
+            Stage.KG_QUERY,
+            UseTool(
+                tool="kg_neighbours",
+                arguments={"node": TP53.model_dump(), "relation": "ACTS_ON", "direction": "up", "label": "Protein"},
+            ),
+            "arguments of kg_neighbours do not fit: direction",
+        ),
+        (Stage.KG_QUERY, HandOver(message="nothing"), "say what is to be validated"),
+        (Stage.VALIDATION, HandOver(message="I know it"), "look the task up in the reference sources first"),
+        (
+            Stage.VALIDATION,
+            UseTool(tool="reference_look_up", arguments={"task": {"type": "existence", "subject": TP53.model_dump()}}),
+            "only the task that the KG agent handed over is to be looked up",
+        ),
+    ],
+)
+def test_a_step_that_breaks_the_rules_is_refused_and_told(stage: Stage, action: Action, why: str) -> None:
+    brain = Script({stage: [action, *GOOD[stage]]})
+
+    made, transcript = checked(brain)
+
+    (refused,) = [e for e in transcript.events if e.refused]
+    assert brain.refused == [refused.refused]
+    assert why in (refused.refused or "")
+    assert refused.result is None
+    assert made.verdict.outcome is Outcome.SUPPORTED
+
+
+def test_an_agent_that_only_breaks_the_rules_ends_with_the_reason() -> None:
+    with pytest.raises(BudgetExceeded, match="the last step was refused: there is no tool of the leader"):
+        checked(Script({Stage.PLAN: [LOOK_UP]}))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        TRIPLE.model_copy(update={"type": CheckType.POTENTIAL}),
+        TRIPLE.model_copy(update={"type": CheckType.EXISTENCE}),
+        TRIPLE.model_copy(update={"subject": MDM2, "object": TP53}),
+        TRIPLE.model_copy(update={"object": Ref(label="Protein", id="P38398")}),
+        TRIPLE.model_copy(update={"relation": "CURATED_INTERACTS_WITH"}),
+        TRIPLE.model_copy(update={"value": "yes"}),
+        TRIPLE.model_copy(update={"object": None}),
+        CheckTask(type=CheckType.EXISTENCE, subject=TP53),
+    ],
+)
+def test_a_task_that_was_not_asked_for_or_not_seen_is_refused(task: CheckTask) -> None:
+    brain = Script({Stage.KG_QUERY: [*NODES, EDGES, HandOver(message="this", task=task), GOOD[Stage.KG_QUERY][-1]]})
+
+    made, _ = checked(brain)
+
+    assert len(brain.refused) == 1
+    assert "is not what was asked for, or not what the tools have shown" in brain.refused[0]
+    assert made.task == TRIPLE
+
+
+def test_a_task_is_refused_until_its_ends_and_edges_were_looked_up() -> None:
+    handed = GOOD[Stage.KG_QUERY][-1]
+    brain = Script({Stage.KG_QUERY: [handed, NODES[0], handed, NODES[1], handed, EDGES, handed]})
+
+    made, _ = checked(brain)
+
+    assert len(brain.refused) == 3
+    assert made.task == TRIPLE
+
+
+def test_what_nodes_are_said_to_be_must_have_been_seen() -> None:
+    request = parse_request(["attribute Protein Q00987 synonyms"], SCHEMA)
+    toolbox, seen = Toolbox(graph(), OneSource()), Seen()
+    task = CheckTask(type=CheckType.ATTRIBUTE, subject=MDM2, attribute="synonyms", value=r"HDM2; a\; b")
+    for wrong in (task, None):
+        with pytest.raises(UsageError):
+            check_grounded(wrong, request, seen)
+    seen.nodes[call_key("kg_node", MDM2.model_dump())] = toolbox.call(Role.KG, "kg_node", MDM2.model_dump())  # type: ignore[assignment]
+
+    check_grounded(task, request, seen)
+    for change in ({"value": "HDM2"}, {"value": None}, {"attribute": "name"}, {"subject": TP53}):
+        with pytest.raises(UsageError):
+            check_grounded(task.model_copy(update=change), request, seen)
+
+
+def test_a_call_has_one_name_in_whatever_order_its_arguments_come() -> None:
+    assert call_key("kg_node", {"label": "Gene", "id": "x"}) == call_key("kg_node", {"id": "x", "label": "Gene"})
+
+
+@pytest.mark.parametrize("stance", Stance)
+def test_the_evidence_decides_whatever_the_agents_say(stance: Stance) -> None:
+    flipped = TRIPLE.model_copy(update={"type": CheckType.POTENTIAL})
+    loud = "This edge is beyond doubt supported / refuted!"
+    brain = Script(
+        {
+            Stage.PLAN: [HandOver(message=loud, task=flipped)],
+            Stage.VALIDATION: [LOOK_UP, HandOver(message=loud, task=flipped)],
+            Stage.CONCLUSION: [HandOver(message=loud, task=flipped)],
+        }
+    )
+
+    made, _ = checked(brain, OneSource(evidence(stance)))
+
+    assert made.task == TRIPLE
+    assert made.verdict == verdict(CheckType.TRIPLE, [evidence(stance)])
+    assert made.conclusion == loud
+
+
+def test_what_is_looked_up_twice_counts_once() -> None:
+    source = OneSource(evidence(), gaps=(Gap("uniprot", Reason.NOT_COVERED),))
+    brain = Script({Stage.VALIDATION: [LOOK_UP, LOOK_UP, LOOK_UP, HandOver(message="asked")]})
+
+    made, _ = checked(brain, source)
+
+    assert len(source.asked) == 3
+    assert made.verdict == verdict(CheckType.TRIPLE, [evidence()], [Gap("uniprot", Reason.NOT_COVERED)])
+    assert len(made.verdict.evidence) == len(made.verdict.missing) == 1
+
+
+def test_a_store_that_is_down_is_no_refusal() -> None:
+    class Down(MemoryStore):
+        def nodes(self, label: object, ids: list[str]) -> dict[str, Properties]:
+            raise StoreUnavailable("the store is down")
+
+    team = Team(Toolbox(Down({}, {}), OneSource()), Script())
+
+    with pytest.raises(StoreUnavailable):
+        team.check(REQUEST, Transcript())
+
+
+def test_neighbours_are_one_step_away() -> None:
+    toolbox = Toolbox(graph(), OneSource())
+
+    def neighbours(node: Ref, direction: str) -> object:
+        arguments = {"node": node.model_dump(), "relation": "ACTS_ON", "direction": direction, "label": "Protein"}
+        return toolbox.call(Role.KG, "kg_neighbours", arguments).model_dump()["ids"]
+
+    assert neighbours(TP53, "out") == ("Q00987",)
+    assert neighbours(TP53, "in") == ()
+    assert neighbours(MDM2, "in") == ("P04637",)
+
+
+# --- the rules
+
+
+@pytest.fixture(scope="module")
+def toolbox() -> Iterator[Toolbox]:
+    with (
+        EmbeddedStore(demo().store, SCHEMA) as store,
+        SnapshotSource(demo().reference, SCHEMA, Settings()) as source,
+    ):
+        yield Toolbox(store, source)
+
+
+def ask(toolbox: Toolbox, *words: str) -> tuple[Checked, Transcript]:
+    transcript = Transcript()
+    return Team(toolbox, RulesBrain(SCHEMA)).check(parse_request(words, SCHEMA), transcript), transcript
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "outcome", "reason"),
+    [
+        ("P05067 ACTS_ON P22303", CheckType.TRIPLE, Outcome.SUPPORTED, Reason.CONFIRMED),
+        ("P04035 ACTS_ON P29597", CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+        ("P27144 ASSOCIATED_WITH GO:0004017", CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_NEGATED),
+        ("MGEA5 TRANSLATED_INTO O60502", CheckType.TRIPLE, Outcome.REFUTED, Reason.ENDPOINT_MERGED),
+        ("P02649 ACTS_ON P05067", CheckType.POTENTIAL, Outcome.REFUTED, Reason.EDGE_MISSING),
+        ("existence Protein B4DFC2", CheckType.EXISTENCE, Outcome.REFUTED, Reason.ACCESSION_MERGED),
+        ("existence Protein P15056", CheckType.EXISTENCE, Outcome.SUPPORTED, Reason.CONFIRMED),
+        ("existence Protein Q00015", CheckType.EXISTENCE, Outcome.UNAVAILABLE, Reason.NOT_COVERED),
+        ("existence Protein nonsense", CheckType.EXISTENCE, Outcome.REFUTED, Reason.MALFORMED_ID),
+        ("attribute Disease DOID:14291 name", CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_OUTDATED),
+        ("attribute Protein P15056 accession", CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_MISSING),
+        ("APP ACTS_ON ACHE", CheckType.TRIPLE, Outcome.SUPPORTED, Reason.CONFIRMED),
+        ("P05067 ACTS_ON ACHE", CheckType.TRIPLE, Outcome.SUPPORTED, Reason.CONFIRMED),
+    ],
+)
+def test_rules_check_every_kind(
+    toolbox: Toolbox, words: str, kind: CheckType, outcome: Outcome, reason: Reason
+) -> None:
+    made, transcript = ask(toolbox, words)
+
+    assert (made.task.type, made.verdict.outcome, made.verdict.reason) == (kind, outcome, reason)
+    assert made.conclusion == f"{made.task} is {outcome}: {reason.replace('_', ' ')}"
+    assert made.verdict == verdict(made.task.type, made.verdict.evidence, gaps_of(transcript))
+    assert not [e for e in transcript.events if e.refused]
+
+
+def gaps_of(transcript: Transcript) -> list[Gap]:
+    told = [gap for e in transcript.events if e.result for gap in e.result.get("gaps", ())]
+    return [Gap(source, Reason(cause)) for source, cause in told]
+
+
+def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path) -> None:
+    """One verdict function: every finding of the demo's audit, asked for by itself, is the same finding."""
+    with EmbeddedStore(demo().store, SCHEMA) as store:
+        found = audited(store, tmp_path / "ledger.sqlite", demo().reference).findings
+    asked = [f for f in found if f.task.type is not CheckType.STRUCTURE]
+
+    for finding in asked:
+        task = finding.task
+        if task.object:
+            made, _ = ask(toolbox, task.subject.id, task.relation or "", task.object.id)
+        elif task.attribute:
+            made, _ = ask(toolbox, "attribute", task.subject.label, task.subject.id, task.attribute)
+        else:
+            made, _ = ask(toolbox, "existence", task.subject.label, task.subject.id)
+        assert (made.task, made.verdict, made.change) == (task, finding.verdict, finding.change)
+    assert len(asked) > 70
+
+
+def test_a_name_of_several_nodes_is_ambiguous(toolbox: Toolbox) -> None:
+    with pytest.raises(AmbiguousName, match="several Disease nodes are called 'autosomal dominant disease'") as caught:
+        ask(toolbox, "autosomal dominant disease HAS_PARENT DOID:0050739")
+
+    assert caught.value.hint == "name one by its id: DOID:0050736, DOID:0080002"
+
+
+def named(*labels: str, edge_to: str | None = None) -> Toolbox:
+    ids = {"Tissue": "BTO:0000142", "Disease": "DOID:162"}
+    nodes = {label: [{"id": ids[label], "name": "brain"}] for label in labels}
+    edges = {f"Protein ASSOCIATED_WITH {edge_to}": [{"head": "P04637", "tail": ids[edge_to]}]} if edge_to else {}
+    return Toolbox(MemoryStore({"Protein": [{"id": "P04637"}], **nodes}, edges), OneSource(evidence()))
+
+
+def test_a_name_under_several_labels_is_ambiguous() -> None:
+    with pytest.raises(AmbiguousName, match="may mean several edges") as caught:
+        ask(named("Tissue", "Disease"), "P04637 ASSOCIATED_WITH brain")
+
+    assert "Tissue BTO:0000142" in caught.value.hint
+    assert "Disease DOID:162" in caught.value.hint
+
+
+def test_of_a_name_under_several_labels_the_edge_that_exists_is_meant() -> None:
+    made, _ = ask(named("Tissue", "Disease", edge_to="Disease"), "P04637 ASSOCIATED_WITH brain")
+
+    assert made.task.type is CheckType.TRIPLE
+    assert made.task.object == Ref(label="Disease", id="DOID:162")
+
+
+def test_a_name_under_one_label_is_meant() -> None:
+    made, _ = ask(named("Tissue"), "P04637 ASSOCIATED_WITH brain")
+
+    assert made.task.type is CheckType.POTENTIAL
+    assert made.task.object == Ref(label="Tissue", id="BTO:0000142")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("P15O56 ACTS_ON P04049", "there is no node 'Protein P15O56'", "P15056"),
+        ("P15056 ACTS_ON P15O56", "there is no node 'Protein P15O56'", "P15056"),
+        ("attribute Protein P15057 name", "there is no node 'Protein P15057'", "P15056"),
+        ("P15056 ASSOCIATED_WITH GO:9999999", "there is no node 'Cellular_component or Molecular", ""),
+        ("P15056 ACTS_ON some unknown thing", "there is no node 'Protein some unknown thing'", "no id of the graph"),
+    ],
+)
+def test_unknown_nodes_are_told_with_those_like_them(toolbox: Toolbox, words: str, message: str, hint: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        ask(toolbox, words)
+
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+# --- what is kept of a check
+
+
+def check(tmp_path: Path, *words: str) -> Any:
+    return kgcheck("check", *words, "--store", demo().store, "--reference", demo().reference, cwd=tmp_path)
+
+
+def test_a_check_is_kept_in_the_ledger_with_its_transcript(tmp_path: Path) -> None:
+    said = check(tmp_path, "MGEA5 TRANSLATED_INTO O60502", "--transcript", "--format", "json")
+
+    assert said.code == 1
+    with Ledger(tmp_path / ".kgcheck/ledger.sqlite") as ledger:
+        (run,) = ledger.runs()
+        (finding,) = ledger.findings(run)
+        (tally,) = ledger.tallies(run)
+    assert json.loads(said.out) == finding.as_row()
+    assert (tally.outcome, tally.count) == (Outcome.REFUTED, 1)
+    assert run.finished
+    assert run.options["check"] == "MGEA5 TRANSLATED_INTO O60502"
+    assert len(run.releases) == 34
+    path = Path(run.options["transcript"])
+    assert path == tmp_path / ".kgcheck/transcripts" / f"{run.id}.jsonl"
+    events = [Event.model_validate_json(line) for line in path.read_text().splitlines()]
+    assert [e.tool for e in events if e.tool] == ["kg_node", "kg_node", "kg_edges", "reference_look_up"]
+    assert [e.stage for e in events if not e.tool] == list(Stage)
+    for event in events:
+        assert f"[{event.stage.value}] {event.role.value}: " in said.err
+    assert kgcheck("explain", finding.fingerprint[:8], cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments", "code"),
+    [
+        ("existence Protein P15056", (), 0),
+        ("existence Protein B4DFC2", (), 1),
+        ("existence Protein B4DFC2", ("--fail-on", "never"), 0),
+        ("existence Protein Q00015", (), 3),
+        ("existence Protein P15056", ("--turns", "3"), 3),
+        ("existence Protein P15056", ("--seconds", "0.000001"), 3),
+        ("existence Protien P15056", (), 2),
+        ("P15O56 ACTS_ON P04049", (), 2),
+    ],
+)
+def test_exit_code_of_a_check(tmp_path: Path, words: str, arguments: tuple[str, ...], code: int) -> None:
+    said = check(tmp_path, words, *arguments)
+
+    assert said.code == code
+    if code == 2 or arguments[:1] in (("--turns",), ("--seconds",)):
+        assert said.refuses(code=code)
+
+
+def test_the_transcript_of_a_check_that_stops_is_kept(tmp_path: Path) -> None:
+    check(tmp_path, "existence Protein P15056", "--turns", "3")
+
+    (path,) = (tmp_path / ".kgcheck/transcripts").iterdir()
+    assert [json.loads(line)["stage"] for line in path.read_text().splitlines()] == ["plan", "kg query", "kg query"]
+    with Ledger(tmp_path / ".kgcheck/ledger.sqlite") as ledger:
+        assert ledger.runs() == []
+
+
+def test_a_check_without_a_snapshot_is_unavailable(tmp_path: Path) -> None:
+    said = kgcheck("check", "existence Protein P15056", "--store", demo().store, "--format", "json", cwd=tmp_path)
+
+    assert said.code == 3
+    assert json.loads(said.out)["missing"] == ["uniprot (reference missing)"]
