@@ -1,10 +1,15 @@
 """The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
 
 import importlib
+import signal
 import sys
 import tempfile
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -73,28 +78,67 @@ def run(arguments: list[str]) -> int:
     Returns:
         The exit code.
     """
+    with _listening() as interrupts:
+        try:
+            return _run(arguments)
+        except Exception as error:
+            # Libraries written in C turn Ctrl-C into errors of their own.
+            return _interrupted() if interrupts else _failed(error)
+        except KeyboardInterrupt:
+            return _interrupted()
+
+
+def _run(arguments: list[str]) -> int:
     try:
         result = cli.main(arguments, prog_name="kgcheck", standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except KgcheckError as error:
-        _say(error.message, error.hint)
-        return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show(sys.stderr)
-        return EXIT_USAGE
-    except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
-        return EXIT_USAGE
-    except (KeyboardInterrupt, click.Abort):
-        _say("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
-        return EXIT_INTERRUPTED
     except SystemExit:
         # click and rich leave so when the reader of a pipe has gone: there is nobody left to tell.
         return EXIT_PIPE_CLOSED
-    except Exception as error:
-        _say(f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}")
-        return EXIT_USAGE
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong, and give the exit code."""
+    match error:
+        case KgcheckError():
+            _say(error.message, error.hint)
+            return error.exit_code
+        case click.exceptions.NoArgsIsHelpError():
+            error.show(sys.stderr)
+        case click.ClickException():
+            context = error.ctx if isinstance(error, click.UsageError) else None
+            _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
+        case click.Abort():
+            return _interrupted()
+        case _:
+            _say(
+                f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}"
+            )
+    return EXIT_USAGE
+
+
+@contextmanager
+def _listening() -> Iterator[list[int]]:
+    """Collect Ctrl-C, besides what it does."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupted() -> int:
+    _say("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
+    return EXIT_INTERRUPTED
 
 
 def _say(message: str, hint: str) -> None:

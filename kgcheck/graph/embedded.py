@@ -7,7 +7,8 @@ from typing import Any, Self
 import ladybug
 import pyarrow as pa
 
-from kgcheck.errors import StoreError, StoreLocked, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.graph.filelock import FileLock, in_use
 from kgcheck.graph.queries import Catalogue, columns, label_place, pattern_places, projection, quoted
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
@@ -39,7 +40,7 @@ class EmbeddedStore:
 
     Raises:
         StoreMissing: No such file, or an empty one, and `create` is false.
-        StoreLocked: Another process is writing to it.
+        StoreLocked: Another process is writing to it, or, for one who wants to write, reading it.
         StoreSchema: It holds another graph, or was written by another version of LadybugDB.
         StoreError: It is no graph at all, or its last load is not finished.
     """
@@ -53,8 +54,10 @@ class EmbeddedStore:
         # A load that fails before it writes must leave no empty graph behind.
         self._unused = path if create and not path.exists() else None
         self._connection: ladybug.Connection | None = None
-        self._database = _open(path, create)
+        self._database: ladybug.Database | None = None
+        self._lock: FileLock | None = None
         try:
+            self._database = self._opened(path, create)
             self._connection = ladybug.Connection(self._database)
             self._connection.set_query_timeout(max(1, int(timeout_s * 1000)))
             self._tables = self._read_tables()
@@ -62,6 +65,18 @@ class EmbeddedStore:
         except BaseException:
             self.close()
             raise
+
+    def _opened(self, path: Path, create: bool) -> ladybug.Database:
+        _check_path(path, create)
+        if path.exists():
+            self._lock = FileLock(path, exclusive=create)
+        try:
+            database = ladybug.Database(str(path), read_only=not create)
+        except RuntimeError as error:
+            raise _open_error(path, str(error)) from error
+        if self._lock is None:
+            self._lock = FileLock(path, exclusive=True)
+        return database
 
     def _check(self, create: bool) -> None:
         if not self._tables and not create:
@@ -189,15 +204,19 @@ class EmbeddedStore:
     def close(self) -> None:
         """See GraphStore."""
         try:
-            if self._connection:
-                self._connection.close()
-                self._connection = None
-            self._database.close()
+            for opened in (self._connection, self._database):
+                if opened:
+                    opened.close()
+            if self._unused and self._database:
+                for path in (self._unused, self._unused.with_name(self._unused.name + ".wal")):
+                    path.unlink(missing_ok=True)
         except RuntimeError as error:
             raise self._mapped(error) from error
-        if self._unused:
-            for path in (self._unused, self._unused.with_name(self._unused.name + ".wal")):
-                path.unlink(missing_ok=True)
+        finally:
+            self._connection = self._database = None
+            if self._lock:
+                self._lock.release()
+                self._lock = None
 
     def __enter__(self) -> Self:
         return self
@@ -256,7 +275,7 @@ def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:
     return {name: p.type for pattern in patterns for name, p in pattern.properties.items()}
 
 
-def _open(path: Path, create: bool) -> ladybug.Database:
+def _check_path(path: Path, create: bool) -> None:
     if not create and not path.exists():
         raise StoreMissing(f"there is no graph at {path}", f"load one: kgcheck load DIR --store {path}")
     if path.is_dir():
@@ -265,16 +284,14 @@ def _open(path: Path, create: bool) -> ladybug.Database:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"cannot make {path.parent}: {error.strerror}") from error
-    try:
-        return ladybug.Database(str(path), read_only=not create)
-    except RuntimeError as error:
-        raise _open_error(path, str(error)) from error
+            raise StoreError(
+                f"cannot make {path.parent}: {error.strerror}", "name another place with --store"
+            ) from error
 
 
 def _open_error(path: Path, said: str) -> StoreError:
     if "lock" in said.lower():
-        return StoreLocked(f"the store {path} is in use by another process", "wait until it ends, or stop it")
+        return in_use(path)
     if "recovery is pending" in said:
         # Only an opening for writing may finish a checkpoint that was cut short.
         return StoreError(*unfinished(str(path)))

@@ -8,6 +8,7 @@ from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import GraphStore
 from kgcheck.settings import Settings
 
+_EXAMPLE = "an address looks like bolt://localhost:7687"
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
@@ -31,7 +32,18 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         from kgcheck.graph.embedded import EmbeddedStore
 
         return EmbeddedStore(Path(name), schema, create=create, timeout_s=settings.query_timeout_s)
-    address = urlsplit(name)
+    _check_address(name)
+    from kgcheck.graph.neo4j import Neo4jStore
+
+    return Neo4jStore(name, schema, settings, create=create)
+
+
+def _check_address(name: str) -> None:
+    try:
+        address = urlsplit(name)
+        usable = bool(address.hostname) and (address.port is None or address.port > 0)
+    except ValueError:
+        raise UsageError(f"{name!r} is not an address", _EXAMPLE) from None
     if address.scheme not in NEO4J_SCHEMES:
         raise UsageError(f"no store speaks {address.scheme}://", f"use a path, or one of: {', '.join(NEO4J_SCHEMES)}")
     if address.username or address.password:
@@ -39,6 +51,6 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
             "the address of a store must not carry credentials",
             "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD instead",
         )
-    from kgcheck.graph.neo4j import Neo4jStore
-
-    return Neo4jStore(name, schema, settings, create=create)
+    if not usable or address.path.strip("/") or address.query or address.fragment:
+        hint = f"{_EXAMPLE}; KGCHECK_NEO4J_DATABASE names a database"
+        raise UsageError(f"{name!r} is more or less than an address", hint)

@@ -41,6 +41,9 @@ class Graph(Protocol):
 class Py2neoStore(CypherServerStore):
     """A graph behind a py2neo Graph; closing the store leaves the Graph to its owner.
 
+    py2neo itself may wait without end for a connection to a server that has gone, and holds the whole result of a scan
+    in memory: use Neo4jStore where that matters.
+
     Args:
         graph: An open ``py2neo.Graph``.
         schema: Profile of the graph.

@@ -84,8 +84,12 @@ class Snapshot:
             )
         try:
             self._db = duckdb.connect(str(path), read_only=True)
+        except duckdb.Error as error:
+            raise SnapshotError(f"{path} is not a reference snapshot: {error}", "build it again") from error
+        try:
             self.meta = dict(self._db.execute("SELECT key, value FROM meta").fetchall())
         except duckdb.Error as error:
+            self.close()
             raise SnapshotError(f"{path} is not a reference snapshot: {error}", "build it again") from error
         found = (self.meta.get("profile"), self.meta.get("format"))
         wanted = (schema.profile.name, str(FORMAT_VERSION))

@@ -356,6 +356,34 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
     assert len(resumed) == len(undisturbed) == 86
 
 
+def test_ctrl_c_in_a_query_of_duckdb_is_no_fault(audited: Path) -> None:
+    script = """
+import os, signal, sys, threading
+import duckdb
+from kgcheck.audit.ledger import Ledger
+from kgcheck.cli.main import run
+
+def runs(self):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return duckdb.sql("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+
+Ledger.runs = runs
+sys.exit(run(["runs"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=audited,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr.strip().startswith("kgcheck: interrupted")
+
+
 def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
     script = (

@@ -106,6 +106,7 @@ ATTRIBUTES: list[tuple[str, str, str | None, Outcome, Reason]] = [
     ("Protein P04637", "name", "P53", REFUTED, Reason.VALUE_OUTDATED),
     ("Protein P10001", "name", "H4C2", SUPPORTED, Reason.CONFIRMED),
     ("Protein P10001", "name", "HIST1H4A", REFUTED, Reason.VALUE_MISMATCH),
+    ("Protein P10003", "name", "TP53", UNAVAILABLE, Reason.NOT_COVERED),
     ("Protein P04637", "description", PROTEIN_NAME, SUPPORTED, Reason.CONFIRMED),
     ("Protein P04637", "description", PROTEIN_NAME.upper().replace(" ", "\u00a0 "), SUPPORTED, Reason.FORMATTING),
     ("Protein P04637", "description", "tumor  suppressor P53", REFUTED, Reason.VALUE_OUTDATED),

@@ -1,12 +1,15 @@
 """What several releases of a source say together: which one counts, and when records are independent."""
 
+import re
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from kgcheck.model import Outcome, Reason, Verdict
-from tests.support.facts import Facts, attribute, existence, triple, verdict_on
+from kgcheck.sources.build import build_snapshot
+from tests.support import ROOT
+from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, triple, verdict_on
 
 OLD, NEW, UNDATED = "2015-05-14", "2026", ""
 P1, P2, P3 = "P10001", "P10002", "P10003"
@@ -30,6 +33,22 @@ def life(facts: Facts, folder: Path, identifier: str) -> tuple[str, list[str], l
 
 def ended(found: Verdict) -> tuple[Outcome, Reason]:
     return found.outcome, found.reason
+
+
+def test_example_of_the_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs/snapshot.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"^\$ cat (\w+\.tsv)\n(.*?)(?=^\$|^```)", text, re.M | re.S):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    build_snapshot(tmp_path, tmp_path / "x.duckdb", SCHEMA, SETTINGS)
+
+    def of(head: str, tail: str) -> tuple[Outcome, Reason]:
+        edge = triple(f"Protein {head}", "HAS_STRUCTURE", f"Protein_structure {tail}")
+        return ended(verdict_on(tmp_path / "x.duckdb", edge))
+
+    assert of("P21802", "1DJS") == (Outcome.SUPPORTED, Reason.CONFIRMED)
+    assert of("P21802", "1TUP") == (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED)
+    assert of("P04637", "1TUP") == (Outcome.UNAVAILABLE, Reason.NOT_COVERED)
+    assert verdict_on(tmp_path / "x.duckdb", existence("Protein B4DFC2")).reason is Reason.ACCESSION_MERGED
 
 
 # identifiers

@@ -4,12 +4,13 @@ import os
 import socket
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import ladybug
 import pytest
+from py2neo import errors as py2neo_errors
 from pydantic import SecretStr
 
 from kgcheck.errors import (
@@ -22,10 +23,10 @@ from kgcheck.errors import (
     StoreUnavailable,
     UsageError,
 )
-from kgcheck.graph.cypher_server import SCAN_ROWS
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore, server_error
 from kgcheck.graph.open import open_store
+from kgcheck.graph.py2neo import Py2neoStore
 from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
@@ -190,14 +191,16 @@ def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
         yield server
 
 
-def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer) -> None:
+def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.graph.neo4j._RETRY_S", 1.0)
+    monkeypatch.setattr("kgcheck.graph.cypher_server.SCAN_ROWS", 1000)
     settings = Settings(neo4j_password=SecretStr("for-this-test-only"), connect_timeout_s=2)
     with Neo4jStore(own_server.uri, CKG, settings, create=True) as store:
         fill(store)
-        add_nodes(store, PROTEIN, *(f"Q{i}" for i in range(2 * SCAN_ROWS)))
+        add_nodes(store, PROTEIN, *(f"Q{i}" for i in range(20_000)))
         store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": "P1", "tail": f"Q{i}"} for i in range(9))))
         tables = store.scan_nodes(PROTEIN)
-        assert next(tables).num_rows == SCAN_ROWS
+        assert next(tables).num_rows == 1000
         own_server.stop()
         with pytest.raises(StoreUnavailable) as caught:
             list(tables)
@@ -210,23 +213,34 @@ def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer) -> None:
             next(store.scan_edges(ACTS_ON))
 
 
-def test_a_py2neo_graph_whose_server_stops(own_server: Neo4jServer) -> None:
-    from py2neo import Graph
+class BrokenGraph:
+    """A py2neo Graph whose server has gone: a real one would wait for it without end."""
 
-    from kgcheck.graph.py2neo import Py2neoStore
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
-    graph = Graph(own_server.uri, auth=own_server.auth)
-    with Py2neoStore(graph, CKG, create=True) as store:
-        fill(store)
-        own_server.stop()
-        # What py2neo leaves open of a broken connection is not ours to close.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            with pytest.raises(StoreUnavailable, match="stopped answering"):
-                store.node(P1)
-            with pytest.raises(StoreUnavailable, match="stopped answering"):
-                add_nodes(store, PROTEIN, "P2")
-    graph.service.connector.close()
+    def run(self, cypher: str, parameters: dict[str, Any] | None = None) -> NoReturn:
+        raise self._error
+
+    query = run
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (py2neo_errors.ConnectionUnavailable("gone"), StoreUnavailable),
+        (py2neo_errors.ConnectionBroken("gone"), StoreUnavailable),
+        (py2neo_errors.ServiceUnavailable("gone"), StoreUnavailable),
+        (ConnectionResetError("gone"), StoreUnavailable),
+        (py2neo_errors.Neo4jError("no", "Neo.ClientError.Security.Unauthorized"), StoreAccess),
+        (py2neo_errors.Neo4jError("no", "Neo.ClientError.Statement.SyntaxError"), StoreError),
+        (py2neo_errors.Neo4jError("no", "Neo.TransientError.Transaction.DeadlockDetected"), StoreUnavailable),
+    ],
+)
+def test_what_py2neo_raises_becomes_one_error(error: Exception, kind: type[StoreError]) -> None:
+    with pytest.raises(kind) as caught:
+        Py2neoStore(BrokenGraph(error), CKG)
+    assert type(caught.value) is kind
 
 
 # --- a file ----------------------------------------------------------------------------------------
@@ -295,25 +309,36 @@ def test_a_file_with_other_columns(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
+from typing import Any, NoReturn
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.schema import load_schema
-with EmbeddedStore(Path(sys.argv[1]), load_schema(), create=True):
+with EmbeddedStore(Path(sys.argv[1]), load_schema(), create=sys.argv[2] == "write"):
     print("held", flush=True)
     sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("create", [False, True])
-def test_a_file_that_another_process_is_writing_to(path: Path, create: bool) -> None:
-    command = [sys.executable, "-c", HOLD, str(path)]
+@pytest.mark.parametrize(("theirs", "ours"), [("write", "read"), ("write", "write"), ("read", "write")])
+def test_a_file_that_another_process_has_open(path: Path, theirs: str, ours: str) -> None:
+    command = [sys.executable, "-c", HOLD, str(path), theirs]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout
         assert child.stdout.readline() == b"held\n"
         with pytest.raises(StoreLocked, match="in use by another process") as caught:
-            open_store(str(path), CKG, Settings(), create=create)
+            open_store(str(path), CKG, Settings(), create=ours == "write")
         assert "wait until it ends" in caught.value.hint
         child.communicate(b"\n")
-    with open_store(str(path), CKG, Settings(), create=create) as store:
+    with open_store(str(path), CKG, Settings(), create=ours == "write") as store:
+        assert store.node(P1) == {"id": "P1"}
+
+
+def test_a_file_whose_writer_was_killed_is_free(path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(path), "write"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        assert child.stdout.readline() == b"held\n"
+        child.kill()
+    with open_store(str(path), CKG, Settings(), create=True) as store:
         assert store.node(P1) == {"id": "P1"}
 
 

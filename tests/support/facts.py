@@ -193,7 +193,9 @@ def world() -> Facts:
     ids.value("P04637", "sequence", "MEEPQSDPSV").value("P04637", "length", "10").value(
         "P04637", "entry_name", "P53_HUMAN"
     )
-    ids.value("P04637", "gene_name", "TP53").value("P04637", "gene_name", "P53", "synonym")
+    ids.value("P10003", "gene_name", " ").value("P04637", "gene_name", "TP53").value(
+        "P04637", "gene_name", "P53", "synonym"
+    )
     ids.value("P10001", "gene_name", "H4C1").value("P10001", "gene_name", "H4C2").value("P10002", "gene_name", "a; b")
     ids.value("P04637", "protein_name", PROTEIN_NAME).value("P04637", "protein_name", "Tumor suppressor p53", "former")
     entries = facts.release("uniprot", "entries")

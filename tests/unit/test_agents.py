@@ -148,7 +148,10 @@ def evidence(stance: Stance = Stance.SUPPORTS, record: str = "r") -> Evidence:
 
 
 def graph(**more: Any) -> MemoryStore:
-    proteins = [{"id": "P04637", "name": "TP53"}, {"id": "Q00987", "name": "MDM2", "synonyms": ["HDM2", "a; b"]}]
+    proteins: list[dict[str, Any]] = [
+        {"id": "P04637", "name": "TP53"},
+        {"id": "Q00987", "name": "MDM2", "synonyms": ["HDM2", "a; b"]},
+    ]
     return MemoryStore({"Protein": proteins, **more}, {ACTS_ON: [{"head": "P04637", "tail": "Q00987", "score": 0.9}]})
 
 

@@ -1,5 +1,6 @@
 """How evidence becomes a verdict (docs/verdicts.md): each rule by name, then what holds of any evidence."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from kgcheck.checks.signature import MAX_RECORDS, Gap, signature_of
 from kgcheck.checks.verdicts import PRIOR, SILENCE_PRIOR, judge, verdict
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, Stance, Tier, Verdict, World
+from tests.support import ROOT
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRIPLE, POTENTIAL = CheckType.TRIPLE, CheckType.POTENTIAL
@@ -60,6 +62,12 @@ def end(about: str, reason: Reason) -> Evidence:
 
 def ended(judged: Verdict) -> tuple[Outcome, Reason]:
     return judged.outcome, judged.reason
+
+
+def test_every_reason_is_explained() -> None:
+    text = (ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.M)) >= set(Reason)
 
 
 # (1) an end is gone or merged
@@ -165,6 +173,7 @@ def test_score_below_the_cut_off_says_so() -> None:
 
     assert ended(verdict(TRIPLE, below)) == (Outcome.REFUTED, Reason.BELOW_THRESHOLD)
     assert ended(verdict(POTENTIAL, below)) == (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE)
+    assert verdict(TRIPLE, [*below, silent(CLOSED, Tier.COMPUTED, source="a")]).reason is Reason.BELOW_THRESHOLD
 
 
 # (4) only open silence
@@ -216,6 +225,7 @@ def test_verdict_stands_on_those_that_could_be_asked() -> None:
         ([supports(Tier.TEXT), supports(Tier.TEXT, "r2")], 0.91),
         ([supports(Tier.TEXT, str(n)) for n in range(MAX_RECORDS)], 0.973),
         ([supports(Tier.TEXT, str(n)) for n in range(MAX_RECORDS + 5)], 0.973),
+        ([*(supports(Tier.TEXT, str(n)) for n in range(MAX_RECORDS)), supports(Tier.COMPUTED, score=0.5)], 0.973),
         ([supports(Tier.OWNER, "1"), supports(Tier.OWNER, "2")], 0.999),
         ([supports(Tier.COMPUTED, score=0.62)], 0.6),
         ([supports(Tier.COMPUTED, score=0.999)], 0.95),
