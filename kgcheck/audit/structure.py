@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from typing import NamedTuple
 
 import duckdb
@@ -207,6 +208,12 @@ def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
         )
         for rule, count in sorted(counts.items())
     ]
+
+
+def digest(hits: Iterable[Hit]) -> str:
+    """Digest of hits: which rules, and of what."""
+    told = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail}" for hit in hits)
+    return sha256(told.encode()).hexdigest()[:16]
 
 
 @cache

@@ -84,13 +84,11 @@ class Worker:
         pieces = max(-(-total // size), 1)
         for number in range(pieces):
             piece = unit.piece(number, last=number == pieces - 1)
-            if done.get(piece, digest) != digest:
-                raise LedgerError(
-                    f"the graph or the snapshot has changed since run {self._run.id} began",
-                    "start a new run without --resume",
-                )
-            if piece in done:
+            if self._is_done(piece, digest, done):
                 continue
+            if not total:
+                self._ledger.record(self._run, piece, [], [], digest)
+                return
             self._judge(unit, number * size)
             found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
             counted = bulk.tallies(self._db, unit)
@@ -118,9 +116,18 @@ class Worker:
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
             piece = unit.piece(number, last=last)
-            if piece not in done:
+            digest = structure.digest(hits)
+            if not self._is_done(piece, digest, done):
                 found = structure.findings(hits, self._run.id, now())
-                self._ledger.record(self._run, piece, found, structure.tallies(hits, unit))
+                self._ledger.record(self._run, piece, found, structure.tallies(hits, unit), digest)
+
+    def _is_done(self, piece: str, digest: str, done: Mapping[str, str]) -> bool:
+        if done.get(piece, digest) != digest:
+            raise LedgerError(
+                f"the graph or the snapshot has changed since run {self._run.id} began",
+                "start a new run without --resume",
+            )
+        return piece in done
 
     def _hits(self, unit: Unit) -> Iterator[Hit]:
         if unit.pattern:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,16 +19,19 @@ from kgcheck.progress import Step
 
 _PIPE_WIDTH = 180
 
+_PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+"""Names and paths are shown as they are: [x] is no markup, :x: no emoji."""
+
 
 def errors() -> Console:
     """The console of stderr."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, **_PLAIN)
 
 
 def results() -> Console:
     """The console of stdout; what goes into a pipe or a file has room for long lines."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    console = Console(**_PLAIN)
+    return console if console.is_terminal else Console(**_PLAIN, width=_PIPE_WIDTH)
 
 
 class RichProgress:
@@ -45,7 +49,7 @@ class RichProgress:
             return
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

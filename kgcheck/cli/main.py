@@ -1,6 +1,7 @@
 """The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
 
 import importlib
+import io
 import signal
 import sys
 import tempfile
@@ -8,7 +9,6 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
 import click
@@ -66,6 +66,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal cannot show must not stop the work.
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
@@ -147,7 +151,10 @@ def _say(message: str, hint: str) -> None:
         click.echo(f"  {hint}", err=True)
 
 
-def _crash_file() -> Path:
-    with tempfile.NamedTemporaryFile("w", prefix="kgcheck-crash-", suffix=".txt", delete=False) as file:
-        traceback.print_exc(file=file)
-    return Path(file.name)
+def _crash_file() -> str:
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="kgcheck-crash-", suffix=".txt", delete=False) as file:
+            traceback.print_exc(file=file)
+        return file.name
+    except OSError as error:
+        return f"what you did; the details could not be written: {error.strerror}"

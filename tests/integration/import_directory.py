@@ -88,7 +88,8 @@ class Loaded:
 def read_quarantine(summary: LoadSummary) -> list[dict[str, Any]]:
     if not summary.quarantine:
         return []
-    return [json.loads(line) for line in summary.quarantine.read_text(encoding="utf-8").splitlines()]
+    # str.splitlines would also break a row at U+0085 and its like.
+    return [json.loads(line) for line in summary.quarantine.read_text(encoding="utf-8").split("\n") if line]
 
 
 def check_sums(summary: LoadSummary, rejected: list[dict[str, Any]]) -> None:

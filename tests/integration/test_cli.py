@@ -208,6 +208,10 @@ def test_a_fault_of_kgcheck_leaves_a_crash_file(audited: Path, monkeypatch: pyte
     assert second == f"  please report it with {crash}"
     assert "Traceback" in crash.read_text()
 
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    said = kgcheck("runs", cwd=audited)
+    assert said.err.splitlines()[1].startswith("  please report it with what you did; the details could not be written")
+
 
 # --- results
 
@@ -279,6 +283,30 @@ def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pyte
     assert said.code == 1
     assert (tmp_path / "home/ledger.sqlite").exists()
     assert not (tmp_path / ".kgcheck").exists()
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "[red]graphs[" / ":cat:"
+    folder.mkdir(parents=True)
+    (folder / "graph.lbdb").write_bytes(demo().store.read_bytes())
+
+    said = kgcheck("audit", "--store", folder / "graph.lbdb", "--type", "structure", cwd=tmp_path)
+    listed = kgcheck("runs", cwd=tmp_path)
+
+    assert said.code == 1
+    assert "[red]graphs[/:cat:/graph.lbdb" in "".join(listed.out.split())
+
+
+def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "report", "--format", "table", "--limit", "86"],
+        cwd=audited,
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii", "COLUMNS": "60"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.isascii()) == (0, True), done.stderr
 
 
 # --- signals and pipes, in processes of their own
@@ -356,32 +384,23 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
     assert len(resumed) == len(undisturbed) == 86
 
 
-def test_ctrl_c_in_a_query_of_duckdb_is_no_fault(audited: Path) -> None:
-    script = """
-import os, signal, sys, threading
-import duckdb
-from kgcheck.audit.ledger import Ledger
-from kgcheck.cli.main import run
+def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB raises a RuntimeError, pydantic a PydanticSerializationError."""
 
-def runs(self):
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return duckdb.sql("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+    def runs(self: Ledger) -> list[object]:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("Query interrupted") from None
+        return []
 
-Ledger.runs = runs
-sys.exit(run(["runs"]))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=audited,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(Ledger, "runs", runs)
 
-    assert (done.returncode, done.stdout) == (130, ""), done.stderr
-    assert done.stderr.strip().startswith("kgcheck: interrupted")
+    said = kgcheck("runs", cwd=audited)
+
+    assert said.refuses("interrupted", code=130)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:

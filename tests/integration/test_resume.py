@@ -261,6 +261,14 @@ def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
         resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
 
 
+def test_a_graph_with_other_faults_does_not_go_on(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
+    cut_off(proteins("P04637", "WRONG1", "WRONG2"), tmp_path / "ledger.sqlite", 1, **asked)
+
+    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+        resumed(proteins("P04637", "WRONG0", "WRONG2"), tmp_path / "ledger.sqlite")
+
+
 def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:
     path, other = tmp_path / "ledger.sqlite", tmp_path / "other.duckdb"
     shutil.copy(demo().reference, other)
