@@ -199,7 +199,7 @@ def _load_csv(source: Path, home: Path, schema: Schema) -> float:
 
 
 def _merge(file: NodeFile | EdgeFile) -> str:
-    start = f"LOAD CSV WITH HEADERS FROM 'file:///{file.file}' AS line FIELDTERMINATOR '\\t' CALL {{ WITH line "
+    start = f"LOAD CSV WITH HEADERS FROM 'file:///{file.file}' AS line FIELDTERMINATOR '\\t' CALL (line) {{ "
     variable = "n" if isinstance(file, NodeFile) else "r"
     values = ", ".join(f"{variable}.`{p}` = line.`{c}`" for p, c in file.properties.items())
     assigned = f" SET {values}" if values else ""
