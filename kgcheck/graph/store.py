@@ -116,6 +116,12 @@ class GraphStore(Protocol):
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         """Add edges known to be new, whose ends exist; columns as `scan_edges` without AS_TEXT."""
 
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """Take away edges known to exist; columns as `add_edges`. Those that state the same go together."""
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Take away nodes known to exist and to have no edges; of the columns, only id counts."""
+
     def close(self) -> None:
         """Give up connections and locks."""
 
