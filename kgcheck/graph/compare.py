@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kgcheck.graph.schema import Holder, Label, Pattern, Schema
 from kgcheck.graph.staging import holder_name, keys_of, staged, stated_by
-from kgcheck.graph.store import NO_ID, Counts, GraphStore
+from kgcheck.graph.store import NO_ID, Counts, LoadTarget
 from kgcheck.progress import Progress
 from kgcheck.tables import identifier, insert_arrow, literal
 
@@ -27,7 +27,7 @@ class Comparison:
         prune: Nodes that no file states are as good as removed: no edge may end at them.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, prune: bool = False) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: LoadTarget, *, prune: bool = False) -> None:
         self._db = db
         self._store = store
         self._prune = prune

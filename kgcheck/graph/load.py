@@ -20,7 +20,7 @@ from kgcheck.graph.quarantine import keep_rows, kept_rows, write_quarantine
 from kgcheck.graph.recipe import load_recipe
 from kgcheck.graph.schema import Holder
 from kgcheck.graph.staging import Staging, holder_name
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, GraphStore
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
@@ -77,7 +77,7 @@ class LoadOptions(Value):
 
 def load_directory(
     folder: Path,
-    store: GraphStore,
+    store: LoadTarget,
     settings: Settings,
     *,
     quarantine: Path,
@@ -110,7 +110,7 @@ def load_directory(
 
 class _Load:
     def __init__(
-        self, folder: Path, store: GraphStore, quarantine: Path, options: LoadOptions, progress: Progress
+        self, folder: Path, store: LoadTarget, quarantine: Path, options: LoadOptions, progress: Progress
     ) -> None:
         self._folder = folder
         self._store = store
@@ -142,8 +142,8 @@ class _Load:
             staging.restore_rows()
             keep_rows(db, self._quarantine, [f.file for f in files if f.target in same and f.quarantined])
             rejected = write_quarantine(db, self._quarantine)
+            self._store.prepare()
             if changed:
-                self._store.prepare()
                 # What is staged is on disk: the memory is for the store now.
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))

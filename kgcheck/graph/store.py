@@ -61,8 +61,8 @@ class StrayEdge(Value):
     tail_id: str
 
 
-class GraphStore(Protocol):
-    """A graph of one profile. All reads are portable; writes are bulk.
+class LoadTarget(Protocol):
+    """What a graph is loaded into. Writes are bulk.
 
     Every method may raise StoreUnavailable when the store stops answering.
     """
@@ -71,29 +71,11 @@ class GraphStore(Protocol):
     backend: str
     name: str
 
-    def node(self, ref: Ref) -> Properties | None:
-        """Properties of a node, its key included; None if there is no such node."""
-
-    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """Those of the nodes that exist, by id."""
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """Ids of the nodes of a label that carry exactly this name."""
-
-    def edges(self, triple: Triple) -> list[Properties]:
-        """Properties of every parallel edge that states the triple."""
-
-    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """Ids at the other end of a pattern, in order, at most `limit`."""
-
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
-
-    def stray_edges(self, limit: int) -> list[StrayEdge]:
-        """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
     def counts(self) -> Counts:
         """How much of the profile's graph the store holds."""
@@ -121,6 +103,31 @@ class GraphStore(Protocol):
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         """Take away nodes known to exist and to have no edges; of the columns, only id counts."""
+
+
+class GraphStore(LoadTarget, Protocol):
+    """A graph of one profile. All reads are portable; writes are bulk.
+
+    Every method may raise StoreUnavailable when the store stops answering.
+    """
+
+    def node(self, ref: Ref) -> Properties | None:
+        """Properties of a node, its key included; None if there is no such node."""
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        """Those of the nodes that exist, by id."""
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        """Ids of the nodes of a label that carry exactly this name."""
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        """Properties of every parallel edge that states the triple."""
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        """Ids at the other end of a pattern, in order, at most `limit`."""
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
     def close(self) -> None:
         """Give up connections and locks."""
