@@ -16,8 +16,19 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The file `name` in a folder, plain or compressed; None if it is in neither form."""
-    return next((p for suffix in COMPRESSIONS if (p := folder / (name + suffix)).is_file()), None)
+    """The file `name` in a folder, plain or compressed.
+
+    Returns:
+        Its path, or None if it is in no form there.
+
+    Raises:
+        InputFormat: It is there in more than one.
+    """
+    found = [p for suffix in COMPRESSIONS if (p := folder / (name + suffix)).is_file()]
+    if len(found) > 1:
+        shown = " and ".join(path.name for path in found)
+        raise InputFormat(f"{found[0].parent} has one file under two names: {shown}", "leave one of them there")
+    return found[0] if found else None
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
