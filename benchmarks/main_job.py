@@ -10,13 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import ladybug
 import neo4j
 
+from benchmarks.timing import Row, print_table, timed
 from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
@@ -36,15 +35,6 @@ _PASSWORD = "benchmark-only"  # noqa: S105
 _CSV_BATCH = 10_000
 
 
-class Row(NamedTuple):
-    """One line of the table."""
-
-    what: str
-    ours: str
-    raw: str
-    ratio: str
-
-
 def main() -> None:
     """Run all measurements and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -55,26 +45,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kgcheck-bench-") as name:
         folder = Path(name)
         snapshot = folder / "reference.duckdb"
-        seconds = _timed(lambda: build_snapshot(data, snapshot, schema, settings))
+        seconds = timed(lambda: build_snapshot(data, snapshot, schema, settings))
         rows.append(Row("reference build of all source files", f"{seconds:.1f} s", "", ""))
         rows.append(_start_up())
         rows += _embedded(data / "ckg_import", snapshot, folder, schema, settings)
         rows += _neo4j(data / "ckg_import", snapshot, folder, schema)
-    lines = ["| what | kgcheck | raw engine | ratio |", "| --- | --- | --- | --- |"]
-    lines += [f"| {r.what} | {r.ours} | {r.raw} | {r.ratio} |" for r in rows]
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    print_table(rows)
 
 
 def _start_up() -> Row:
     def median(*command: str) -> float:
         def once() -> float:
-            return _timed(lambda: subprocess.run([sys.executable, *command], check=True, capture_output=True))  # noqa: S603
+            return timed(lambda: subprocess.run([sys.executable, *command], check=True, capture_output=True))  # noqa: S603
 
         return statistics.median(once() for _ in range(_START_UPS)) * 1000
 
@@ -86,10 +68,10 @@ def _embedded(source: Path, snapshot: Path, folder: Path, schema: Schema, settin
     target = folder / "graph.lbdb"
     rows = []
     with open_store(str(target), schema, settings, create=True) as store:
-        first = _timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
-        again = _timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
+        first = timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
+        again = timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
         edges = store.counts().total_edges
-    raw = _raw_copy(target, folder, schema, settings)
+    raw = raw_copy(target, folder, schema, settings)
     rows.append(
         Row(
             "embedded: load ckg_import, from TSV to queryable",
@@ -105,7 +87,7 @@ def _embedded(source: Path, snapshot: Path, folder: Path, schema: Schema, settin
     return rows
 
 
-def _raw_copy(target: Path, folder: Path, schema: Schema, settings: Settings) -> float:
+def raw_copy(target: Path, folder: Path, schema: Schema, settings: Settings) -> float:
     """Seconds that LadybugDB alone takes to COPY the rows of a loaded store from Parquet files."""
     import pyarrow.parquet as parquet
 
@@ -128,7 +110,7 @@ def _raw_copy(target: Path, folder: Path, schema: Schema, settings: Settings) ->
         store.prepare()
     database = ladybug.Database(str(empty))
     connection = ladybug.Connection(database)
-    seconds = _timed(lambda: [connection.execute(copy) for copy in copies])
+    seconds = timed(lambda: [connection.execute(copy) for copy in copies])
     connection.close()
     database.close()
     return seconds
@@ -142,7 +124,7 @@ def _keyed(backend: str, store: GraphStore) -> Row:
     label = store.schema.label("Protein")
     ids = [str(i) for table in store.scan_nodes(label) for i in table.column("id").to_pylist()]
     chosen = random.Random(0).choices(ids, k=_KEYED_QUERIES)  # noqa: S311
-    times = sorted(_timed(lambda i=i: store.node(Ref(label="Protein", id=i))) * 1000 for i in chosen)  # type: ignore[misc]
+    times = sorted(timed(lambda i=i: store.node(Ref(label="Protein", id=i))) * 1000 for i in chosen)  # type: ignore[misc]
     p50, p95 = times[len(times) // 2], times[int(len(times) * 0.95)]
     return Row(f"{backend}: one node by its key, p50 (p95)", f"{p50:.2f} ms ({p95:.2f} ms)", "", "")
 
@@ -162,13 +144,13 @@ def _audit(backend: str, store: GraphStore, snapshot: Path, folder: Path, settin
 
 
 def _neo4j(source: Path, snapshot: Path, folder: Path, schema: Schema) -> list[Row]:
-    raw = _load_csv(source, folder / "raw-neo4j", schema)
+    raw = load_csv(source, folder / "raw-neo4j", schema)
     rows = []
     with Neo4jServer(folder / "neo4j", password=_PASSWORD) as server:
         settings = Settings(neo4j_password=_PASSWORD)
         with open_store(server.uri, schema, settings, create=True) as store:
-            first = _timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
-            again = _timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
+            first = timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
+            again = timed(lambda: load_directory(source, store, settings, quarantine=folder / "q.jsonl"))
             edges = store.counts().total_edges
             rows.append(
                 Row(
@@ -184,7 +166,7 @@ def _neo4j(source: Path, snapshot: Path, folder: Path, schema: Schema) -> list[R
     return rows
 
 
-def _load_csv(source: Path, home: Path, schema: Schema) -> float:
+def load_csv(source: Path, home: Path, schema: Schema) -> float:
     """Seconds of the usual way: one LOAD CSV with MERGE a file, after the constraints."""
     recipe = load_recipe(schema)
     server = Neo4jServer(home, password=_PASSWORD, settings={"dbms.import.csv.legacy_quote_escaping": "false"})
@@ -195,7 +177,7 @@ def _load_csv(source: Path, home: Path, schema: Schema) -> float:
         for label in schema.labels:
             session.run(f"CREATE CONSTRAINT FOR (n:{label.name}) REQUIRE n.id IS UNIQUE").consume()
         files = [f for f in (*recipe.nodes, *recipe.edges) if (source / f.file).is_file()]
-        return _timed(lambda: [session.run(_merge(f)).consume() for f in files])  # type: ignore[arg-type]
+        return timed(lambda: [session.run(_merge(f)).consume() for f in files])  # type: ignore[arg-type]
 
 
 def _merge(file: NodeFile | EdgeFile) -> str:

@@ -11,7 +11,6 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing
-from kgcheck.graph.batches import disjoint
 from kgcheck.graph.columns import typed_table
 from kgcheck.graph.queries import Catalogue, fields, label_place, lists, pattern_places, projection, quoted
 from kgcheck.graph.queries import same as same_values
@@ -33,8 +32,8 @@ from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.model import Ref, Triple
 
 SCAN_ROWS = 50_000
-_ROUND_BATCHES = 40
-"""Batches that are sorted into rounds at a time."""
+_SORTED_ROWS = 1_000_000
+"""Rows that are sorted at a time."""
 
 _READ_AS: dict[PropertyType, str] = {
     "string": "toStringOrNull({})",
@@ -196,29 +195,29 @@ class CypherServerStore(ABC):
         """See GraphStore."""
         columns = ["id", *label.properties]
         text = self._cypher.text("create_nodes", **label_place(label), properties=fields(columns))
-        self._write_rounds(text, columns, [[rows]])
+        self._write_rows(text, columns, rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
         text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
-        self._write_rounds(text, ["id", *label.properties], [[rows]])
+        self._write_rows(text, ["id", *label.properties], rows)
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         """See GraphStore."""
         properties = fields(pattern.properties, 2)
         text = self._cypher.text("create_edges", **pattern_places(pattern), properties=properties)
-        self._write_edges(text, pattern, rows)
+        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         """See GraphStore."""
         properties = pattern.properties.items()
         pairs = [(_READ_AS[p.type].format(f"r.{quoted(n)}"), f"row[{i}]") for i, (n, p) in enumerate(properties, 2)]
         text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same_values(pairs))
-        self._write_edges(text, pattern, rows)
+        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
-        self._write_rounds(self._cypher.text("remove_nodes", **label_place(label)), ["id"], [[rows]])
+        self._write_rows(self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
 
     def __enter__(self) -> Self:
         return self
@@ -234,28 +233,25 @@ class CypherServerStore(ABC):
         known = [name for name in self.schema.label_names if name in labels]
         return (known or sorted(labels) or [""])[0]
 
-    def _write_edges(self, text: str, pattern: Pattern, rows: pa.Table) -> None:
-        for piece in rows.to_batches(self._batch_rows * _ROUND_BATCHES):
-            # Twice as many groups as workers: within one label, a cell takes two groups.
-            rounds = disjoint(pattern, pa.Table.from_batches([piece]), 2 * self._in_flight)
-            self._write_rounds(text, ["head", "tail", *pattern.properties], rounds)
+    def _write_rows(self, text: str, columns: list[str], rows: pa.Table) -> None:
+        """Write rows in batches of one transaction each, a few under way at a time.
 
-    def _write_rounds(self, text: str, columns: list[str], rounds: Iterable[list[pa.Table]]) -> None:
-        """Write the tables of a round side by side, in batches of one transaction each, then those of the next."""
+        By the first column: edges of one head that come together cost half the time of scattered ones.
+        """
 
-        def write(table: pa.Table) -> None:
-            for batch in table.select(columns).to_batches(self._batch_rows):
-                payload = [list(row) for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
-                written = self._write(text, {"rows": payload})[0][0]
-                if written != len(payload):
-                    raise StoreError(
-                        f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
-                        "run the same command again",
-                    )
+        def write(batch: pa.RecordBatch) -> None:
+            payload = [list(row) for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
+            written = self._write(text, {"rows": payload})[0][0]
+            if written != len(payload):
+                raise StoreError(
+                    f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
+                    "run the same command again",
+                )
 
-        for tables in rounds:
-            for _ in self._side_by_side(write, tables):
-                pass
+        pieces = (rows.slice(start, _SORTED_ROWS) for start in range(0, rows.num_rows, _SORTED_ROWS))
+        batches = (b for p in pieces for b in p.select(columns).sort_by(columns[0]).to_batches(self._batch_rows))
+        for _ in self._side_by_side(write, batches):
+            pass
 
     def _side_by_side(self, work: Callable[[_T], _R], pieces: Iterable[_T]) -> Generator[_R]:
         """The results of pieces of work, in order; a few are under way at a time, and no more are held."""

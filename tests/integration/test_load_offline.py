@@ -1,6 +1,5 @@
 """A new Neo4j database made by neo4j-admin from the files of an offline load, with the real program and server."""
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from kgcheck.graph.offline import OfflineImport, shell
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
-from tests.support.neo4j_jars import jars, java
 from tests.support.neo4j_server import Neo4jServer
 
 DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
@@ -27,16 +25,7 @@ DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
 def stopped(tmp_path: Path, neo4j_jars: Path) -> Iterator[Neo4jServer]:
     """A Neo4j home that is not running, laid out as an installation is."""
     server = Neo4jServer(tmp_path / "home", None)
-    program = server.home / "bin" / "neo4j-admin"
-    program.parent.mkdir(parents=True)
-    (server.home / "conf").mkdir()
-    (server.home / "conf" / "neo4j.conf").touch()
-    program.write_text(
-        "#!/bin/sh\n"
-        f"NEO4J_HOME='{server.home}' NEO4J_CONF='{server.home}/conf'"
-        f" exec '{java()}' -cp '{jars()}/*' org.neo4j.cli.AdminTool \"$@\"\n"
-    )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    server.install()
     yield server
     server.stop()
 

@@ -209,6 +209,25 @@ class Neo4jServer:
             raise RuntimeError(f"neo4j-admin {' '.join(args[:3])} exited with {done.returncode}:\n{tail}")
         return done.stdout
 
+    def install(self) -> Path:
+        """Lay the home out as an installation is, with a `bin/neo4j-admin`; the server is not started.
+
+        Returns:
+            The home.
+
+        Raises:
+            Neo4jUnavailable: This machine cannot run it.
+        """
+        self._prepare()
+        program = self.home / "bin" / "neo4j-admin"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(
+            f"#!/bin/sh\nNEO4J_HOME='{self.home}' NEO4J_CONF='{self.home}/conf'"
+            f" exec '{java()}' -cp '{jars()}/*' org.neo4j.cli.AdminTool \"$@\"\n"
+        )
+        program.chmod(0o755)
+        return self.home
+
     def _start_once(self) -> None:
         self._ports = (self._wanted_ports[0] or _free_port(), self._wanted_ports[1] or _free_port())
         self._prepare()

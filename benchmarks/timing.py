@@ -1,0 +1,62 @@
+"""How the benchmarks measure and what they print."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One line of a table."""
+
+    what: str
+    ours: str
+    raw: str
+    ratio: str
+
+
+class Spent(NamedTuple):
+    """What a program took."""
+
+    seconds: float
+    peak_mib: int
+    exit_code: int
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.1f} s, {self.peak_mib:,} MiB"
+
+
+def print_table(rows: Iterable[Row]) -> None:
+    """Print rows as a Markdown table."""
+    lines = ["| what | kgcheck | raw engine | ratio |", "| --- | --- | --- | --- |"]
+    lines += [f"| {r.what} | {r.ours} | {r.raw} | {r.ratio} |" for r in rows]
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that a piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def spent(*arguments: str, allowed: tuple[int, ...] = (0,)) -> Spent:
+    """What a Python module takes in a process of its own: ``spent("kgcheck", "load", ...)``.
+
+    Returns:
+        Seconds, peak memory and exit code.
+
+    Raises:
+        RuntimeError: It ended with another exit code than those allowed.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", *arguments], stdout=subprocess.DEVNULL)  # noqa: S603
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in allowed:
+        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}")
+    return Spent(seconds, usage.ru_maxrss >> 10, process.returncode)
