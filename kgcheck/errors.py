@@ -4,6 +4,7 @@ The tree::
 
     KgcheckError                       2
     ├── UsageError                     2  what was asked for cannot be understood
+    │   ├── NotUnderstood              2  a question whose words or names kgcheck does not know
     │   ├── UnknownName                2  a label, relation, property, run or finding that does not exist
     │   └── AmbiguousName              2  more than one thing answers to it
     ├── ConfigurationError             2  a profile, recipe or setting is wrong
@@ -56,6 +57,10 @@ class KgcheckError(Exception):
 
 class UsageError(KgcheckError):
     """What was asked for cannot be understood."""
+
+
+class NotUnderstood(UsageError):
+    """A question that cannot be read: better no answer than a guess."""
 
 
 class UnknownName(UsageError):

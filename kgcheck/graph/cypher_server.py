@@ -9,19 +9,21 @@ from typing import Any, Self
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing
-from kgcheck.graph.queries import Catalogue, label_place, pattern_places, projection, quoted, values
+from kgcheck.graph.queries import Catalogue, hop_places, label_place, pattern_places, projection, quoted, values
 from kgcheck.graph.schema import Label, Pattern, Property, Schema
 from kgcheck.graph.store import (
     META_LABEL,
     NO_ID,
     Counts,
     Direction,
+    Hop,
     Properties,
     StrayEdge,
     brought_to,
     check_meta,
     check_names,
     plain,
+    read_hop,
     with_as_text,
 )
 from kgcheck.graph.store import edge_schema as edge_columns
@@ -106,6 +108,11 @@ class CypherServerStore(ABC):
         """See GraphStore."""
         statement = "tails" if direction == "out" else "heads"
         return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """See GraphStore."""
+        rows = self._rows(f"hops_{direction}", hop_places(pattern), ids=ids) if ids else []
+        return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""

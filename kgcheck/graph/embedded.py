@@ -9,18 +9,20 @@ import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.filelock import FileLock, in_use
-from kgcheck.graph.queries import Catalogue, columns, label_place, pattern_places, projection, quoted
+from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
     Counts,
     Direction,
+    Hop,
     Properties,
     StrayEdge,
     check_meta,
     check_names,
     plain,
+    read_hop,
     unfinished,
     with_as_text,
 )
@@ -119,6 +121,13 @@ class EmbeddedStore:
         statement = "tails" if direction == "out" else "heads"
         rows = self._rows(self._cypher.text(statement, **pattern_places(pattern)), id=ref.id, limit=limit)
         return [id_ for (id_,) in rows]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """See GraphStore."""
+        if not ids or not self._holds(pattern):
+            return []
+        text = self._cypher.text(f"hops_{direction}", **hop_places(pattern))
+        return [read_hop(row, pattern) for row in self._rows(text, ids=ids)]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
