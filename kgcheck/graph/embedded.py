@@ -30,6 +30,9 @@ from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.model import Ref, Triple
 
+_FEW = 100
+"""So many keyed queries (0.05 ms each) take no longer than one of many keys (about 8 ms)."""
+
 
 class EmbeddedStore:
     """A graph in one LadybugDB file.
@@ -126,8 +129,12 @@ class EmbeddedStore:
         """See GraphStore."""
         if not ids or not self._holds(pattern):
             return []
-        text = self._cypher.text(f"hops_{direction}", **hop_places(pattern))
-        return [read_hop(row, pattern) for row in self._rows(text, ids=ids)]
+        if len(ids) > _FEW:
+            rows = self._rows(self._cypher.text(f"hops_{direction}", **hop_places(pattern)), ids=ids)
+        else:
+            text = self._cypher.text(f"hops_{direction}_one", **hop_places(pattern))
+            rows = [row for id_ in ids for row in self._rows(text, id=id_)]
+        return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""

@@ -1,7 +1,7 @@
 """Runs a plan over a store and keeps, for every answer, the path of edges that led to it."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -127,7 +127,9 @@ def _found(label: str, ids: list[str], reached: "dict[str, tuple[Edge, ...]]", s
         Found(
             ref=Ref(label=label, id=id_),
             name=held.get(id_, {}).get("name"),
-            properties={k: v for k, v in held.get(id_, {}).items() if k not in ("id", "name")} if n < MOST_PATHS else {},
+            properties={k: v for k, v in held.get(id_, {}).items() if k not in ("id", "name")}
+            if n < MOST_PATHS
+            else {},
             path=reached[id_] if n < MOST_PATHS else (),
         )
         for n, id_ in enumerate(ids)
@@ -197,9 +199,7 @@ class _Run:
             return reached
         held = self._store.nodes(self._schema.label(variable.label), list(reached))
         return {
-            i: p
-            for i, p in reached.items()
-            if all(f.holds(held.get(i, {}).get(f.property)) for f in variable.filters)
+            i: p for i, p in reached.items() if all(f.holds(held.get(i, {}).get(f.property)) for f in variable.filters)
         }
 
 
@@ -207,6 +207,3 @@ def _edge(step: Step, hop: Hop, label: str, *, forward: bool) -> Edge:
     here, there = Ref(label=label, id=hop.end), Ref(label=step.to.label, id=hop.start)
     head, tail = (there, here) if forward else (here, there)
     return Edge(triple=Triple(head=head, relation=step.pattern.type, tail=tail), properties=hop.properties)
-
-
-Backend = Literal["rules", "llm"]

@@ -185,7 +185,13 @@ class _Compilation:
         return grouped
 
     def _target(self, nodes: list[_Node]) -> _Node:
-        """The first noun that stands for itself; else the other end of the only relation that is said."""
+        """The first noun that stands for itself; else the other end of the relation that is said."""
+        first_said = self._reading.mentions[0] if self._reading.mentions else None
+        if isinstance(first_said, Phrase) and nodes and not self._reading.count:
+            # "Who interacts with ...": what is asked for has no noun.
+            target = _Node(Noun(0, 0, ""), ())
+            nodes.insert(0, target)
+            return target
         for node in nodes:
             if not node.is_named:
                 return node
@@ -257,7 +263,7 @@ class _Compilation:
             at = way.to
 
     def _ways_between(self, variable: _Node, node: _Node, *, hidden: bool) -> list[_Way]:
-        """The relations from a variable to a node: as said in words, else as the schema has them, else through others."""
+        """The relations from a variable to a node: as said, else as the schema has them, else through others."""
         if hidden:
             return self._hidden(variable, node)
         for role_node in (variable, node):
@@ -299,7 +305,7 @@ class _Compilation:
                     continue
                 out = (subject is variable) != backward
                 self._used.add(phrase.start)
-                self._narrow(variable, pattern.head), self._narrow(node, pattern.tail)
+                _narrow(variable, pattern.head, node, pattern.tail)
                 return _Way(pattern, "either" if either else "out" if out else "in", node)
             way = self._plain(variable, node, pattern)
             if way:
@@ -319,7 +325,7 @@ class _Compilation:
             if not (self._may(variable, at_variable) and self._may(node, at_node)):
                 continue
             self._used.add(noun.start)
-            self._narrow(variable, at_variable), self._narrow(node, at_node)
+            _narrow(variable, at_variable, node, at_node)
             variable_is_head = (noun.role == "head") == noun_is_variable
             direction: Direction = "either" if either else "out" if variable_is_head else "in"
             steps = [_Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
@@ -332,16 +338,14 @@ class _Compilation:
             return None
         for direction, here, there in (("out", pattern.head, pattern.tail), ("in", pattern.tail, pattern.head)):
             if self._may(variable, here) and self._may(node, there):
-                self._narrow(variable, here), self._narrow(node, there)
+                _narrow(variable, here, node, there)
                 return _Way(pattern, "out" if direction == "out" else "in", node)
         return None
 
     def _hidden(self, variable: _Node, node: _Node) -> list[_Way]:
         """The one shortest way through labels that nobody named, by relations that need no words."""
         usable = [
-            p
-            for p in self._schema.relations
-            if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
+            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
         ]
         ends = [(a, b) for a in self._labels(variable) for b in self._labels(node)]
         for middle in dict.fromkeys(label for p in usable for label in (p.head, p.tail)):
@@ -349,7 +353,7 @@ class _Compilation:
                 first = next((p for p in usable if {p.head, p.tail} == {here, middle}), None)
                 second = next((p for p in usable if {p.head, p.tail} == {middle, there}), None)
                 if first and second and middle not in (here, there):
-                    self._narrow(variable, here), self._narrow(node, there)
+                    _narrow(variable, here, node, there)
                     between = _Node(Noun(node.start, node.start, ""), (middle,))
                     self._notes.append(f"{here} and {there} are joined through {middle}")
                     one: Direction = "out" if first.head == here else "in"
@@ -363,9 +367,6 @@ class _Compilation:
     def _may(self, node: _Node, label: str) -> bool:
         return not node.labels or label in node.labels
 
-    def _narrow(self, node: _Node, label: str) -> None:
-        node.labels = (label,)
-
     # --- filters and the plan ------------------------------------------------------------------------
 
     def _place_filters(self, target: _Node, nodes: list[_Node]) -> None:
@@ -373,9 +374,7 @@ class _Compilation:
         variables = [n for n in [target, *nodes] if not n.is_named]
         for position, condition in self._reading.filters:
             ways = [(at, w) for at, w in self._ways if condition.property in w.pattern.properties]
-            holders = [
-                n for n in variables if condition.property in self._schema.label(self._labels(n)[0]).properties
-            ]
+            holders = [n for n in variables if condition.property in self._schema.label(self._labels(n)[0]).properties]
             if ways:
                 min(ways, key=lambda pair: (pair[0] > position, abs(position - pair[0])))[1].filters.append(condition)
             elif holders:
@@ -409,6 +408,11 @@ class _Compilation:
         if len(refs) > 1:
             self._notes.append(f"{name.text} names {len(refs)} {label} nodes; all are meant")
         return Anchor(refs=refs, said=name.text)
+
+
+def _narrow(one: _Node, label: str, other: _Node, other_label: str) -> None:
+    """Settle the labels of both ends of a relation."""
+    one.labels, other.labels = (label,), (other_label,)
 
 
 def _told(node: _Node) -> str:

@@ -124,8 +124,8 @@ def _check(lexicon: Lexicon, schema: Schema) -> None:
                 raise UnknownName("property", f"{label.name}.{name}", spec.properties)
     for kind in lexicon.kinds:
         schema.label(kind.label)
-    for relation in (*lexicon.relations, *lexicon.role_nouns):
-        schema.patterns(relation.type if isinstance(relation, RelationWords) else relation.relation)
+    for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
+        schema.patterns(type_)
     held = {name for holder in schema.holders for name in holder.properties}
     for prop in lexicon.properties:
         if prop.name not in held:

@@ -1,4 +1,4 @@
-"""Names in a question, linked to nodes of the graph: by id, by name, by synonym. The index is made from the store once."""
+"""Names in a question, linked to nodes of the graph: by id, name or synonym. The index is made from the store once."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from kgcheck.kgqa.lexicon import Lexicon
 from kgcheck.model import Ref
 from kgcheck.progress import NoProgress, Progress
 
-_EDGES = "\"'()[]{}.,;:?!`“”‘’"
+_EDGES = "\"'()[]{}.,;:?!`\u201c\u201d\u2018\u2019"
 _MOST_WORDS = 24
 _TOKEN = re.compile(r"\S+")
 
@@ -63,18 +63,20 @@ def tokens(text: str) -> list[Token]:
     found = []
     for match in _TOKEN.finditer(text):
         word = match[0]
-        start = match.start() + len(word) - len(word.lstrip(_EDGES))
-        bare = word.strip(_EDGES)
-        for ending in ("'s", "’s"):
-            bare = bare.removesuffix(ending)
+        bare = _bare(word)
         if bare:
+            start = match.start() + len(word) - len(word.lstrip(_EDGES))
             found.append(Token(bare, bare.casefold(), start, start + len(bare)))
     return found
 
 
 def folded(name: str) -> str:
     """A name as the index keeps it: words in lower case, without the punctuation around them."""
-    return " ".join(token.folded for token in tokens(name))
+    return " ".join(bare for word in name.casefold().split() if (bare := _bare(word)))
+
+
+def _bare(word: str) -> str:
+    return word.strip(_EDGES).removesuffix("'s").removesuffix("\u2019s")
 
 
 class NameIndex:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, phrase
@@ -94,6 +93,9 @@ class Reader:
         self._count = _any(words.count)
         self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
         self._aside = _any(words.aside)
+        self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
+        self._phrases_of = _phrase_shapes(lexicon)
+        self._filters = _filter_shapes(lexicon)
 
     def read(self, question: str) -> Reading:
         """Find the mentions of a question.
@@ -126,34 +128,18 @@ class Reader:
         return [question[: found.start()], whole] if found else [question]
 
     def _take_filters(self, text: str, low: str, reading: Reading) -> list[tuple[int, int]]:
-        taken = []
+        taken: list[tuple[int, int]] = []
         for pattern, name, comparison in self._filters:
             for match in pattern.finditer(low):
                 if any(a < match.end() and match.start() < b for a, b in taken):
                     continue
                 raw = text[match.start("value") : match.end("value")].strip(" '\"")
                 value: float | str = raw if comparison is None else float(raw)
-                reading.filters.append((match.start(), Filter(property=name, comparison=comparison or "=", value=value)))
+                reading.filters.append(
+                    (match.start(), Filter(property=name, comparison=comparison or "=", value=value))
+                )
                 taken.append(match.span())
         return taken
-
-    @cached_property
-    def _filters(self) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
-        found: list[tuple[re.Pattern[str], str, Comparison | None]] = []
-        lead = r"(?:,?\s*(?:with|at|having|has|have|whose|by|from|in|according\s+to|and|on|of)?\s*(?:an?|the|its)?\s*)"
-        for prop in self._lexicon.properties:
-            words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
-            if prop.text:
-                written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
-                quoted = rf"(?<!\w){lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
-                found.append((re.compile(quoted), prop.name, None))
-                continue
-            for comparison, phrases in self._lexicon.comparisons.items():
-                signs = "|".join(re.escape(p) if not p[0].isalpha() else p.replace(" ", r"\s+") for p in phrases)
-                number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
-                full = rf"(?<!\w){lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*(?:{signs})\s*{number}"
-                found.append((re.compile(full), prop.name, comparison))
-        return found
 
     def _chosen(self, low: str, words: list[Token], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
@@ -166,35 +152,16 @@ class Reader:
                 kept.append(mention)
         return sorted(kept, key=lambda m: m.start)
 
-    @cached_property
-    def _noun_patterns(self) -> list[tuple[re.Pattern[str], Noun]]:
-        lexicon = self._lexicon
-        shapes = [(k.nouns, Noun(0, 0, "", (k.label,), (k.property, k.ends))) for k in lexicon.kinds]
-        for role in lexicon.role_nouns:
-            labels = (role.label,) if role.label else ()
-            shape = Noun(0, 0, "", labels, None, role.relation, role.role, role.steps)
-            shapes.append((role.nouns, shape))
-        shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
-        return [(_any(nouns), noun) for nouns, noun in shapes]
-
     def _nouns(self, low: str) -> Iterator[Noun]:
-        for pattern, noun in self._noun_patterns:
+        for pattern, noun in self._nouns_of:
             for match in pattern.finditer(low):
                 yield Noun(
                     match.start(), match.end(), match[0], noun.labels, noun.ends, noun.relation, noun.role, noun.steps
                 )
 
-    @cached_property
-    def _phrase_patterns(self) -> list[tuple[re.Pattern[str], str, bool]]:
-        found = []
-        for relation in self._lexicon.relations:
-            for phrases, backward in ((relation.forward, False), (relation.backward, True)):
-                found += [(re.compile(phrase(p)), relation.type, backward) for p in phrases]
-        return found
-
     def _phrases(self, low: str) -> list[Phrase]:
         by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
-        for pattern, relation, backward in self._phrase_patterns:
+        for pattern, relation, backward in self._phrases_of:
             for match in pattern.finditer(low):
                 readings = by_span.setdefault(match.span(), [])
                 if (relation, backward) not in readings:
@@ -221,3 +188,44 @@ class Reader:
 
 def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(phrase("|".join(phrases)))
+
+
+def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
+    """Each noun of the lexicon with what it stands for."""
+    shapes = [(k.nouns, Noun(0, 0, "", (k.label,), (k.property, k.ends))) for k in lexicon.kinds]
+    for role in lexicon.role_nouns:
+        labels = (role.label,) if role.label else ()
+        shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps)))
+    shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
+    return [(text, noun) for nouns, noun in shapes for text in nouns]
+
+
+def _phrase_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, bool]]:
+    """Each phrase of a relation, and whether it is said backwards."""
+    return [
+        (re.compile(phrase(text)), relation.type, backward)
+        for relation in lexicon.relations
+        for phrases, backward in ((relation.forward, False), (relation.backward, True))
+        for text in phrases
+    ]
+
+
+def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
+    """Each condition that can be said: a property with its value, or a comparison and a number."""
+    found: list[tuple[re.Pattern[str], str, Comparison | None]] = []
+    lead = (
+        r"(?<!\w)(?:,?\s*(?:with|at|having|has|have|whose|by|from|in|according\s+to|and|on|of)?\s*(?:an?|the|its)?\s*)"
+    )
+    for prop in lexicon.properties:
+        words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
+        if prop.text:
+            written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
+            text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
+            found.append((re.compile(text), prop.name, None))
+            continue
+        for comparison, phrases in lexicon.comparisons.items():
+            signs = "|".join(re.escape(p) if not p[0].isalpha() else p.replace(" ", r"\s+") for p in phrases)
+            number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
+            text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*(?:{signs})\s*{number}"
+            found.append((re.compile(text), prop.name, comparison))
+    return found

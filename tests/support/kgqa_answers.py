@@ -1,7 +1,7 @@
 """Answers to tests/integration/kgqa_questions.toml by the Cypher written beside each question.
 
-``python -m tests.support.kgqa_answers STORE`` sends it to a store that holds ../shared/data/ckg_import, without kgcheck,
-and writes tests/integration/kgqa_answers.json: ids, or a number, by question.
+``python -m tests.support.kgqa_answers STORE`` sends it to a store that holds ../shared/data/ckg_import, without
+kgcheck, and writes tests/integration/kgqa_answers.json: ids, or a number, by question.
 """
 
 import json
