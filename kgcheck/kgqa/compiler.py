@@ -4,52 +4,17 @@ The first noun is what is asked for. Every later mention is joined to the variab
 no way, to an earlier one. A relation that exists more than once between two labels must be said in words.
 """
 
-from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.kgqa.lexicon import Lexicon
 from kgcheck.kgqa.linking import Candidate, NameIndex
+from kgcheck.kgqa.nodes import Direction, Node, NodeMaker, Way, told
 from kgcheck.kgqa.plan import MOST_HOPS, Anchor, Filter, Plan, Step, Variable
-from kgcheck.kgqa.reading import Mention, Name, Noun, Phrase, Reader, Reading
+from kgcheck.kgqa.reading import Name, Noun, Phrase, Reader, Reading
 from kgcheck.model import Ref
 
-Direction = Literal["out", "in", "either"]
-
-
-@dataclass
-class _Node:
-    """A noun or a group of names, while it is being joined."""
-
-    mention: Noun | Name
-    labels: tuple[str, ...]
-    names: tuple[Name, ...] = ()
-    mode: str = ""
-    ways: "list[_Way]" = field(default_factory=list)
-    filters: list[Filter] = field(default_factory=list)
-    noun: Noun | None = None
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the question names its nodes."""
-        return bool(self.names)
-
-    @property
-    def start(self) -> int:
-        """Where it stands."""
-        return self.mention.start
-
-
-@dataclass
-class _Way:
-    """One relation from a variable to another node; through labels that nobody named, if need be."""
-
-    pattern: Pattern
-    direction: Direction
-    to: _Node
-    filters: list[Filter] = field(default_factory=list)
 
 
 class Compiler:
@@ -97,10 +62,10 @@ class _Compilation:
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
         self._notes: list[str] = []
-        self._ways: list[tuple[int, _Way]] = []
+        self._ways: list[tuple[int, Way]] = []
 
     def plan(self) -> Plan:
-        nodes = self._nodes()
+        nodes = NodeMaker(self._schema, self._lexicon, self._reading).nodes()
         target = self._target(nodes)
         self._join_all(target, nodes)
         self._place_filters(target, nodes)
@@ -111,85 +76,12 @@ class _Compilation:
             raise NotUnderstood(f"the question is {plan.target.hops} steps long", f"at most {MOST_HOPS} can be asked")
         return plan
 
-    # --- nodes ---------------------------------------------------------------------------------------
-
-    def _nodes(self) -> list[_Node]:
-        """Nouns and names, with "the gene TP53" as one node and "A and B" as one group."""
-        nodes: list[_Node] = []
-        mentions = [m for m in self._reading.mentions if not isinstance(m, Phrase)]
-        position = 0
-        while position < len(mentions):
-            mention = mentions[position]
-            position += 1
-            if isinstance(mention, Name):
-                nodes.append(self._named(mention, None))
-                continue
-            after = mentions[position] if position < len(mentions) else None
-            if isinstance(after, Name) and not mention.relation and self._is_apposition(mention, after):
-                nodes.append(self._named(after, mention))
-                position += 1
-            else:
-                nodes.append(_Node(mention, mention.labels))
-        return self._grouped(self._merged(nodes))
-
-    def _named(self, name: Name, noun: Noun | None) -> _Node:
-        labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
-        if noun:
-            labels = tuple(label for label in labels if label in noun.labels)
-        return _Node(name, labels, (name,), noun=noun)
-
-    def _is_apposition(self, noun: Noun, name: Name) -> bool:
-        gap = self._reading.between(noun, name).split()
-        allowed = set(" ".join(self._lexicon.words.apposition).replace("(", " ").replace(")", " ").split())
-        phrases = any(noun.end <= p.start < name.start for p in self._phrases)
-        fits = any(c.ref.label in noun.labels for c in name.candidates)
-        return fits and not phrases and all(w.strip("\"':,") in allowed | {""} for w in gap)
-
-    def _merged(self, nodes: list[_Node]) -> list[_Node]:
-        """Nouns beside each other that mean the same: the PDB ids of the structures."""
-        merged: list[_Node] = []
-        for node in nodes:
-            before = merged[-1] if merged else None
-            if before and isinstance(before.mention, Noun) and isinstance(node.mention, Noun) and not before.is_named:
-                same = before.labels == node.labels and not before.mention.relation and not node.mention.relation
-                if same and not self._joins_itself(node, before):
-                    continue
-            merged.append(node)
-        return merged
-
-    def _joins_itself(self, node: _Node, before: _Node) -> bool:
-        """Whether a relation between nodes of one label is said around two nouns of that label."""
-        for label in node.labels:
-            for pattern in self._schema.relations:
-                if pattern.head == pattern.tail == label and self._is_said(pattern.type):
-                    return True
-        return False
-
-    def _is_said(self, relation: str) -> bool:
-        return any(r == relation for p in self._phrases for r, _ in p.readings)
-
-    def _grouped(self, nodes: list[_Node]) -> list[_Node]:
-        """Names joined by "and", "or" and commas, of a label in common."""
-        grouped: list[_Node] = []
-        for node in nodes:
-            before = grouped[-1] if grouped else None
-            if before and before.is_named and node.is_named:
-                joined = self._reading.joined(before.names[-1], node.noun or node.names[0])
-                common = tuple(label for label in before.labels if label in node.labels)
-                if joined and common:
-                    mode = joined if joined == "or" or not before.mode else before.mode
-                    before.names, before.labels = (*before.names, *node.names), common
-                    before.mode = "or" if self._reading.any_of and not self._reading.all_of else mode
-                    continue
-            grouped.append(node)
-        return grouped
-
-    def _target(self, nodes: list[_Node]) -> _Node:
+    def _target(self, nodes: list[Node]) -> Node:
         """The first noun that stands for itself; else the other end of the relation that is said."""
         first_said = self._reading.mentions[0] if self._reading.mentions else None
         if isinstance(first_said, Phrase) and nodes and not self._reading.count:
             # "Who interacts with ...": what is asked for has no noun.
-            target = _Node(Noun(0, 0, ""), ())
+            target = Node(Noun(0, 0, ""), ())
             nodes.insert(0, target)
             return target
         for node in nodes:
@@ -207,7 +99,7 @@ class _Compilation:
             if other in node.labels
         }
         first = nodes[0].mention
-        target = _Node(Noun(first.start, first.start, ""), tuple(sorted(labels)))
+        target = Node(Noun(first.start, first.start, ""), tuple(sorted(labels)))
         if len(labels) != 1:
             raise NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
         nodes.insert(0, target)
@@ -215,10 +107,10 @@ class _Compilation:
 
     # --- relations -----------------------------------------------------------------------------------
 
-    def _join_all(self, target: _Node, nodes: list[_Node]) -> None:
+    def _join_all(self, target: Node, nodes: list[Node]) -> None:
         """Join every node to the variable before it, or to an earlier one."""
         variables = [target]
-        before: list[_Node] = []
+        before: list[Node] = []
         for node in nodes:
             if node is target:
                 continue
@@ -227,16 +119,16 @@ class _Compilation:
                 continue
             if not self._join(node, variables, before):
                 raise NotUnderstood(
-                    f"the graph has no way from {_told(variables[-1])} to {_told(node)} that the question names",
+                    f"the graph has no way from {told(variables[-1])} to {told(node)} that the question names",
                     "say how they are related",
                 )
             if not node.is_named and not any(node is v for v in variables):
                 variables.append(node)
         for node in before:
             if not self._join(node, variables[:1], []):
-                raise NotUnderstood(f"the graph has no way from {_told(target)} to {_told(node)}", "say how")
+                raise NotUnderstood(f"the graph has no way from {told(target)} to {told(node)}", "say how")
 
-    def _join(self, node: _Node, variables: list[_Node], before: list[_Node]) -> bool:
+    def _join(self, node: Node, variables: list[Node], before: list[Node]) -> bool:
         for allow_hidden in (False, True):
             for variable in reversed(variables):
                 ways = self._ways_between(variable, node, hidden=allow_hidden)
@@ -247,7 +139,7 @@ class _Compilation:
                 return True
         return False
 
-    def _is_same(self, node: _Node, variables: list[_Node]) -> bool:
+    def _is_same(self, node: Node, variables: list[Node]) -> bool:
         """Whether a noun only names a variable again: "and its modification site"."""
         for variable in variables:
             if node.labels and set(node.labels) & set(variable.labels):
@@ -255,14 +147,14 @@ class _Compilation:
                 return True
         return False
 
-    def _add(self, variable: _Node, ways: list[_Way]) -> None:
+    def _add(self, variable: Node, ways: list[Way]) -> None:
         at = variable
         for way in ways:
             at.ways.append(way)
             self._ways.append((way.to.start, way))
             at = way.to
 
-    def _ways_between(self, variable: _Node, node: _Node, *, hidden: bool) -> list[_Way]:
+    def _ways_between(self, variable: Node, node: Node, *, hidden: bool) -> list[Way]:
         """The relations from a variable to a node: as said, else as the schema has them, else through others."""
         if hidden:
             return self._hidden(variable, node)
@@ -284,7 +176,7 @@ class _Compilation:
                     return [way]
         return []
 
-    def _phrases_for(self, variable: _Node, node: _Node) -> list[Phrase]:
+    def _phrases_for(self, variable: Node, node: Node) -> list[Phrase]:
         """Phrases between the two, then those after both, then those before both; each stands for one relation."""
         free = [p for p in self._phrases if p.start not in self._used]
         first, last = sorted((variable.start, node.start))
@@ -293,7 +185,7 @@ class _Compilation:
         # The nearest one between: an earlier one belongs to a node before.
         return [*reversed(between), *after, *(p for p in free if p.start < first)]
 
-    def _said(self, variable: _Node, node: _Node, phrase: Phrase, relation: str, backward: bool) -> _Way | None:
+    def _said(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> Way | None:
         either = self._lexicon.relation(relation).either
         needed = self._lexicon.relation(relation).words_needed
         later = node if node.start > variable.start else variable
@@ -306,7 +198,7 @@ class _Compilation:
                 out = (subject is variable) != backward
                 self._used.add(phrase.start)
                 _narrow(variable, pattern.head, node, pattern.tail)
-                return _Way(pattern, "either" if either else "out" if out else "in", node)
+                return Way(pattern, "either" if either else "out" if out else "in", node)
             way = self._plain(variable, node, pattern)
             if way:
                 if needed or phrase.start < max(variable.start, node.start):
@@ -314,7 +206,7 @@ class _Compilation:
                 return way
         return None
 
-    def _by_role(self, variable: _Node, node: _Node, noun: Noun) -> list[_Way]:
+    def _by_role(self, variable: Node, node: Node, noun: Noun) -> list[Way]:
         """The relation that a noun such as "partners" carries, to what it is "of"."""
         relation = noun.relation or ""
         either = self._lexicon.relation(relation).either
@@ -328,21 +220,21 @@ class _Compilation:
             _narrow(variable, at_variable, node, at_node)
             variable_is_head = (noun.role == "head") == noun_is_variable
             direction: Direction = "either" if either else "out" if variable_is_head else "in"
-            steps = [_Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
-            return [_Way(pattern, direction, to) for to in (*steps, node)]
+            steps = [Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
+            return [Way(pattern, direction, to) for to in (*steps, node)]
         return []
 
-    def _plain(self, variable: _Node, node: _Node, pattern: Pattern) -> _Way | None:
+    def _plain(self, variable: Node, node: Node, pattern: Pattern) -> Way | None:
         """A relation between two different labels, whose direction the schema gives."""
         if pattern.head == pattern.tail:
             return None
         for direction, here, there in (("out", pattern.head, pattern.tail), ("in", pattern.tail, pattern.head)):
             if self._may(variable, here) and self._may(node, there):
                 _narrow(variable, here, node, there)
-                return _Way(pattern, "out" if direction == "out" else "in", node)
+                return Way(pattern, "out" if direction == "out" else "in", node)
         return None
 
-    def _hidden(self, variable: _Node, node: _Node) -> list[_Way]:
+    def _hidden(self, variable: Node, node: Node) -> list[Way]:
         """The one shortest way through labels that nobody named, by relations that need no words."""
         usable = [
             p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
@@ -354,22 +246,22 @@ class _Compilation:
                 second = next((p for p in usable if {p.head, p.tail} == {middle, there}), None)
                 if first and second and middle not in (here, there):
                     _narrow(variable, here, node, there)
-                    between = _Node(Noun(node.start, node.start, ""), (middle,))
+                    between = Node(Noun(node.start, node.start, ""), (middle,))
                     self._notes.append(f"{here} and {there} are joined through {middle}")
                     one: Direction = "out" if first.head == here else "in"
                     two: Direction = "out" if second.head == middle else "in"
-                    return [_Way(first, one, between), _Way(second, two, node)]
+                    return [Way(first, one, between), Way(second, two, node)]
         return []
 
-    def _labels(self, node: _Node) -> tuple[str, ...]:
+    def _labels(self, node: Node) -> tuple[str, ...]:
         return node.labels or tuple(self._schema.label_names)
 
-    def _may(self, node: _Node, label: str) -> bool:
+    def _may(self, node: Node, label: str) -> bool:
         return not node.labels or label in node.labels
 
     # --- filters and the plan ------------------------------------------------------------------------
 
-    def _place_filters(self, target: _Node, nodes: list[_Node]) -> None:
+    def _place_filters(self, target: Node, nodes: list[Node]) -> None:
         """Each filter to the nearest relation or variable before it that has the property, else to any."""
         variables = [n for n in [target, *nodes] if not n.is_named]
         for position, condition in self._reading.filters:
@@ -382,7 +274,7 @@ class _Compilation:
             else:
                 raise NotUnderstood(f"nothing in the question has a {condition.property}", "leave that condition out")
 
-    def _variable(self, node: _Node) -> Variable:
+    def _variable(self, node: Node) -> Variable:
         if len(node.labels) != 1:
             raise NotUnderstood(f"{node.mention.text!r} may mean nodes of several labels", "name what it is of")
         groups: list[tuple[Step, ...]] = []
@@ -391,7 +283,7 @@ class _Compilation:
         ends = node.mention.ends if isinstance(node.mention, Noun) else None
         return Variable(label=node.labels[0], groups=tuple(groups), filters=tuple(node.filters), ends=ends)
 
-    def _steps(self, way: _Way) -> list[tuple[Step, ...]]:
+    def _steps(self, way: Way) -> list[tuple[Step, ...]]:
         """The groups of steps that a relation makes: one for each name of an "and", one for all of an "or"."""
 
         def step(to: Anchor | Variable) -> Step:
@@ -410,11 +302,6 @@ class _Compilation:
         return Anchor(refs=refs, said=name.text)
 
 
-def _narrow(one: _Node, label: str, other: _Node, other_label: str) -> None:
+def _narrow(one: Node, label: str, other: Node, other_label: str) -> None:
     """Settle the labels of both ends of a relation."""
     one.labels, other.labels = (label,), (other_label,)
-
-
-def _told(node: _Node) -> str:
-    said: Mention = node.mention
-    return repr(said.text) if said.text else " or ".join(node.labels)
