@@ -11,10 +11,9 @@ from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.kgqa.lexicon import Lexicon
 from kgcheck.kgqa.linking import Candidate, NameIndex
 from kgcheck.kgqa.nodes import Direction, Node, NodeMaker, Way, told
-from kgcheck.kgqa.plan import MOST_HOPS, Anchor, Filter, Plan, Step, Variable
+from kgcheck.kgqa.plan import MOST_HOPS, Anchor, Plan, Step, Variable
 from kgcheck.kgqa.reading import Name, Noun, Phrase, Reader, Reading
 from kgcheck.model import Ref
-
 
 
 class Compiler:
