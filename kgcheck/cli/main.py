@@ -27,6 +27,8 @@ _COMMANDS = {
     "reference": ("kgcheck.cli.reference", "Build and show reference snapshots."),
     "audit": ("kgcheck.cli.audit", "Check a graph against a reference snapshot."),
     "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
+    "ask": ("kgcheck.cli.ask", "Answer a question about the graph, with the path of every answer."),
+    "batch": ("kgcheck.cli.batch", "Answer or check many items, with the metrics of the benchmarks."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),

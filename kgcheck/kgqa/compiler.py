@@ -238,7 +238,7 @@ class _Compilation:
         usable = [
             p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
         ]
-        ends = [(a, b) for a in self._labels(variable) for b in self._labels(node)]
+        ends = [(a, b) for a in self._labels(variable) for b in self._labels(node) if a != b]
         for middle in dict.fromkeys(label for p in usable for label in (p.head, p.tail)):
             for here, there in ends:
                 first = next((p for p in usable if {p.head, p.tail} == {here, middle}), None)

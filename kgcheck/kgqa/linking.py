@@ -119,8 +119,9 @@ class NameIndex:
         return index
 
     def add(self, label: str, id_: str, names: dict[str, str | list[str] | None]) -> None:
-        """Add a node with its names, the first property being its proper name."""
-        self._put(id_, _Entry(label, id_, How.ID, id_))
+        """Add a node with its names. The id of another label's node, shared by this one, means the other."""
+        if not self._schema.label(label).shares_ids_with:
+            self._put(id_, _Entry(label, id_, How.ID, id_))
         for property_, value in names.items():
             how = How.NAME if property_ == "name" else How.SYNONYM
             for text in [value] if isinstance(value, str) else value or ():

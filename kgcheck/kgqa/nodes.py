@@ -132,5 +132,6 @@ class NodeMaker:
 
 
 def told(node: Node) -> str:
+    """The node as the question says it."""
     said: Mention = node.mention
     return repr(said.text) if said.text else " or ".join(node.labels)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, GraphStore, Properties
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
     ACTS_ON,
@@ -42,6 +42,7 @@ def test_an_empty_store_answers_every_read(opener: Opener, prepared: bool) -> No
         assert store.ids_named(PROTEIN, "TP53", 5) == []
         assert store.edges(triple("P1", ACTS_ON, "P2")) == []
         assert store.neighbours(ref, ACTS_ON, "out", 5) == []
+        assert store.hops(["P04637"], ACTS_ON, "in") == []
         assert all_nodes(store, PROTEIN) == []
         assert all_edges(store, ACTS_ON) == []
         assert store.stray_edges(5) == []
@@ -205,6 +206,23 @@ def test_neighbours_in_both_directions_in_order_and_once(store: GraphStore) -> N
     assert store.neighbours(hub, ACTS_ON, "out", 2) == ["hub", "n1"]
     assert store.neighbours(hub, ACTS_ON, "in", 10) == ["hub", "n4"]
     assert store.neighbours(hub, ACTS_ON, "in", 0) == []
+
+
+@pytest.mark.parametrize("many", [0, 150])
+def test_hops_are_every_edge_with_its_properties(store: GraphStore, many: int) -> None:
+    others = [f"x{i}" for i in range(many)]
+    add_nodes(store, PROTEIN, "a", "b", "c", *others)
+    edges = [("a", "b", 0.5), ("a", "b", 0.7), ("c", "b", None), ("b", "b", 0.9)]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": h, "tail": t, "score": s} for h, t, s in edges)))
+
+    def taken(*ids: str, to: Direction) -> list[tuple[str, str, float | None]]:
+        hops = store.hops([*ids, *others], ACTS_ON, to)
+        return sorted(((h.start, h.end, h.properties.get("score")) for h in hops), key=str)
+
+    assert taken("a", "c", "nobody", to="out") == [("a", "b", 0.5), ("a", "b", 0.7), ("c", "b", None)]
+    assert taken("b", to="in") == [("b", "a", 0.5), ("b", "a", 0.7), ("b", "b", 0.9), ("b", "c", None)]
+    assert taken("a", to="in") == []
+    assert store.hops([], ACTS_ON, "out") == []
 
 
 def test_ids_by_name(store: GraphStore) -> None:

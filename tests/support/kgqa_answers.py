@@ -44,7 +44,7 @@ def _sent(connection: ladybug.Connection, cypher: str) -> Any:
     assert isinstance(result, ladybug.QueryResult)
     with result:
         names, rows = result.get_column_names(), result.get_all()
-    return int(rows[0][0]) if names == ["n"] else sorted(row[0] for row in rows)
+    return int(next(iter(rows[0]))) if names == ["n"] else sorted(str(next(iter(row))) for row in rows)
 
 
 if __name__ == "__main__":
