@@ -37,6 +37,8 @@ class Event(Value):
     arguments: dict[str, Any] = Field(default_factory=dict)
     result: dict[str, Any] | None = None
     refused: str | None = None
+    tokens: int = Field(default=0, description="sent and received, where a model acted")
+    cost: float | None = Field(default=None, description="money, where prices are set")
 
 
 class Transcript:

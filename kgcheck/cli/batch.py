@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import Decorator, profile_option, store_option
+from kgcheck.cli.options import Decorator, profile_option, reference_option, store_option
 
 if TYPE_CHECKING:
     from kgcheck.batch.runner import Batch
@@ -54,6 +54,41 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str) -
         )
     results = read_results(folder / "results.jsonl")
     show(batch.metrics([results[q.id] for q in questions]), folder, done, format_)
+
+
+@command.command("kgcheck")
+@click.argument("file", type=click.Path(path_type=Path))
+@store_option()
+@reference_option()
+@_out_option()
+@profile_option()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def kgcheck(file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str) -> None:
+    """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
+    from kgcheck.batch import kgcheck as batch
+    from kgcheck.batch.items import read_items
+    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.graph.open import open_store
+    from kgcheck.sources.observe import SnapshotSource
+
+    settings, schema = read_settings(), read_schema(profile)
+    items = read_items(file, schema)
+    folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
+    asked = {"task": "kgcheck", "store": str(store), "reference": str(reference), "profile": profile, "brain": "rules"}
+    with open_store(store, schema, settings) as opened, SnapshotSource(reference, schema, settings) as source:
+        keep_options(folder, asked)
+        done = run_batch(
+            ((item.id, item) for item in items),
+            batch.Checker(opened, source).work,
+            folder / "results.jsonl",
+            progress=RichProgress(),
+            description="checking",
+            total=len(items),
+        )
+    results = read_results(folder / "results.jsonl")
+    show(batch.metrics([results[item.id] for item in items]), folder, done, format_)
 
 
 def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:

@@ -29,6 +29,7 @@ _COMMANDS = {
     "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
     "ask": ("kgcheck.cli.ask", "Answer a question about the graph, with the path of every answer."),
     "batch": ("kgcheck.cli.batch", "Answer or check many items, with the metrics of the benchmarks."),
+    "bench": ("kgcheck.cli.bench", "Make benchmark sets over a graph."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
