@@ -27,6 +27,7 @@ _COMMANDS = {
     "reference": ("kgcheck.cli.reference", "Build and show reference snapshots."),
     "audit": ("kgcheck.cli.audit", "Check a graph against a reference snapshot."),
     "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
+    "replay": ("kgcheck.cli.replay", "Run a check again from its transcript."),
     "ask": ("kgcheck.cli.ask", "Answer a question about the graph, with the path of every answer."),
     "batch": ("kgcheck.cli.batch", "Answer or check many items, with the metrics of the benchmarks."),
     "bench": ("kgcheck.cli.bench", "Make benchmark sets over a graph."),

@@ -62,6 +62,10 @@ class CypherServerStore(ABC):
         """Run a writing statement in a transaction of its own."""
 
     @abstractmethod
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore."""
+
+    @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
 

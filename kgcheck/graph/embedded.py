@@ -1,6 +1,7 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,13 +59,14 @@ class EmbeddedStore:
         self._cypher = Catalogue(self.backend)
         # A load that fails before it writes must leave no empty graph behind.
         self._unused = path if create and not path.exists() else None
+        self._timeout_ms = max(1, int(timeout_s * 1000))
         self._connection: ladybug.Connection | None = None
         self._database: ladybug.Database | None = None
         self._lock: FileLock | None = None
         try:
             self._database = self._opened(path, create)
             self._connection = ladybug.Connection(self._database)
-            self._connection.set_query_timeout(max(1, int(timeout_s * 1000)))
+            self._connection.set_query_timeout(self._timeout_ms)
             self._tables = self._read_tables()
             self._check(create)
         except BaseException:
@@ -135,6 +137,20 @@ class EmbeddedStore:
             text = self._cypher.text(f"hops_{direction}_one", **hop_places(pattern))
             rows = [row for id_ in ids for row in self._rows(text, id=id_)]
         return [read_hop(row, pattern) for row in rows]
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore. The file is open for reading only."""
+        if self._connection is None:
+            raise StoreError(f"the store {self.name} is closed")
+        self._connection.set_query_timeout(max(1, int(timeout_s * 1000)))
+        try:
+            self._run(f"EXPLAIN {text}", {}).close()
+            with self._run(text, {}) as result:
+                names = result.get_column_names()
+                rows = [list(row) for row in islice(result, limit)]
+        finally:
+            self._connection.set_query_timeout(self._timeout_ms)
+        return [dict(zip(names, map(_shown, row), strict=True)) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
@@ -284,6 +300,13 @@ class EmbeddedStore:
                 "load the graph into a new store",
             )
         return StoreError(f"the store {self.name} refused a query: {said}")
+
+
+def _shown(value: Any) -> Any:
+    """A value of a row; a node or relationship as the map of its properties."""
+    if isinstance(value, dict):
+        return {k: _shown(v) for k, v in value.items() if not k.startswith("_") and v is not None}
+    return value
 
 
 def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:

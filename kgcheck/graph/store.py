@@ -97,6 +97,9 @@ class GraphStore(Protocol):
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         """Every edge of a pattern that leaves (``out``) or reaches (``in``) one of the nodes."""
 
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """At most `limit` rows of a statement that `check_reading` let pass; it is explained before it runs."""
+
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
 

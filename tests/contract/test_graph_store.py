@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName
+from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName, UsageError
 from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
@@ -341,3 +341,22 @@ def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) 
         assert store.meta()[head] == values["name"]
 
     check()
+
+
+def test_a_reading_query_from_outside(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "a", "b", "c")
+    rows = store.query("MATCH (p:Protein) RETURN p.id AS id, p ORDER BY id", 2, 5.0)
+    assert [row["id"] for row in rows] == ["a", "b"]
+    assert rows[0]["p"]["id"] == "a"
+    with pytest.raises(StoreError):
+        store.query("MATCH (p:Protein RETURN p", 2, 5.0)
+
+
+def test_a_query_from_outside_cannot_write(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "a")
+    with opener() as store:
+        with pytest.raises((StoreError, UsageError)):
+            store.query("MATCH (p:Protein) SET p.name = 'changed' RETURN p.id", 2, 5.0)
+        assert all_nodes(store, PROTEIN) == [{"id": "a"}]

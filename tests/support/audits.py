@@ -92,6 +92,9 @@ class MemoryStore:
             if row[start] in ids
         ]
 
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        raise NotImplementedError
+
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         yield pa.Table.from_pylist(list(self._nodes.get(label.name, ())), schema=with_as_text(node_schema(label)))
 
