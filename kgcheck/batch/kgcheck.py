@@ -92,6 +92,7 @@ class Checker:
             "task": str(checked.task),
             "outcome": verdict.outcome.value,
             "reason": verdict.reason.value,
+            "concluded": checked.concluded.value if checked.concluded else None,
             "evidence": [f"{e.source} {e.record} {e.stance.value}" for e in verdict.evidence],
             "score": score_of(item, checked, transcript, time.monotonic() - started).model_dump(),
         }

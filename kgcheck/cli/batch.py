@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import Decorator, profile_option, reference_option, store_option
+from kgcheck.cli.options import Decorator, brain_options, profile_option, reference_option, store_option
 
 if TYPE_CHECKING:
     from kgcheck.batch.runner import Batch
+    from kgcheck.settings import Settings
 
 
 @click.group("batch")
@@ -29,26 +30,31 @@ def _out_option() -> Decorator:
 @store_option()
 @_out_option()
 @profile_option()
+@brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
-def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str) -> None:
+def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, **asked: Any) -> None:
     """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
     from kgcheck.batch import kgqa as batch
     from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.cli.brains import open_asker
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.graph.open import open_store
-    from kgcheck.kgqa.answer import Questions
 
     questions = batch.unique(batch.read_questions(file))
-    settings, schema, progress = read_settings(), read_schema(profile), RichProgress()
+    settings, schema = read_settings(), read_schema(profile)
     folder = out or settings.home / "batch" / f"kgqa-{file.stem}"
-    with open_store(store, schema, settings) as opened:
-        keep_options(folder, {"task": "kgqa", "store": str(store), "profile": profile, "brain": "rules"})
+    kept = {"task": "kgqa", "store": str(store), "profile": profile, **_brain(asked, settings)}
+    with (
+        open_store(store, schema, settings) as opened,
+        open_asker(asked["brain"], opened, settings, asked) as ask,
+    ):
+        keep_options(folder, kept)
         done = run_batch(
             ((q.id, q) for q in questions),
-            batch.work_of(Questions(opened, progress).ask),
+            batch.work_of(ask),
             folder / "results.jsonl",
-            progress=progress,
+            progress=RichProgress(),
             description="answering",
             total=len(questions),
         )
@@ -62,12 +68,16 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str) -
 @reference_option()
 @_out_option()
 @profile_option()
+@brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
-def kgcheck(file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str) -> None:
+def kgcheck(
+    file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str, **asked: Any
+) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
     from kgcheck.batch import kgcheck as batch
     from kgcheck.batch.items import read_items
     from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.cli.brains import brain_maker
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.graph.open import open_store
@@ -76,12 +86,16 @@ def kgcheck(file: Path, store: str, reference: Path | None, out: Path | None, pr
     settings, schema = read_settings(), read_schema(profile)
     items = read_items(file, schema)
     folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
-    asked = {"task": "kgcheck", "store": str(store), "reference": str(reference), "profile": profile, "brain": "rules"}
-    with open_store(store, schema, settings) as opened, SnapshotSource(reference, schema, settings) as source:
-        keep_options(folder, asked)
+    kept = {"task": "kgcheck", "store": str(store), "reference": str(reference), "profile": profile}
+    with (
+        open_store(store, schema, settings) as opened,
+        SnapshotSource(reference, schema, settings) as source,
+        brain_maker(asked["brain"], settings, asked) as brain,
+    ):
+        keep_options(folder, kept | _brain(asked, settings))
         done = run_batch(
             ((item.id, item) for item in items),
-            batch.Checker(opened, source).work,
+            batch.Checker(opened, source, brain).work,
             folder / "results.jsonl",
             progress=RichProgress(),
             description="checking",
@@ -89,6 +103,11 @@ def kgcheck(file: Path, store: str, reference: Path | None, out: Path | None, pr
         )
     results = read_results(folder / "results.jsonl")
     show(batch.metrics([results[item.id] for item in items]), folder, done, format_)
+
+
+def _brain(asked: dict[str, Any], settings: "Settings") -> dict[str, Any]:
+    """What a batch keeps about its brain."""
+    return {"brain": asked["brain"]} | ({"model": settings.llm_model} if asked["brain"] == "llm" else {})
 
 
 def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:

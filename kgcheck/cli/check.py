@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import ledger_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import brain_options, ledger_option, profile_option, reference_option, store_option
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Checked
@@ -28,17 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Most seconds that a check may take.",
 )
-@click.option(
-    "--brain",
-    type=click.Choice(("rules", "llm")),
-    default="rules",
-    show_default=True,
-    help="What chooses the steps: fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
-)
-@click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that a model may take.")
-@click.option(
-    "--money", type=click.FloatRange(min=0, min_open=True), help="Most money that a model may cost; needs prices."
-)
+@brain_options()
 @click.option(
     "--fail-on",
     type=click.Choice(("refuted", "insufficient", "never")),

@@ -58,6 +58,9 @@ class Answer(Value):
     found: tuple[Found, ...] = ()
     notes: tuple[str, ...] = ()
     because: str = Field(default="", description="why there is no answer, and what to do")
+    actions: int = Field(default=0, description="steps that a model took")
+    tokens: int = 0
+    cost: float | None = None
 
 
 class Questions:

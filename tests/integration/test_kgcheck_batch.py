@@ -24,8 +24,9 @@ from kgcheck.model import Ref, Triple
 from kgcheck.settings import Settings
 from kgcheck.sources.build import build_snapshot
 from kgcheck.sources.observe import SnapshotSource
-from tests.support import ROOT
+from tests.support import ROOT, team_scripts
 from tests.support.audits import demo, kgcheck
+from tests.support.chat_server import chat_server
 
 CKG = load_schema()
 COMMITTED = profile_dir("ckg") / "demo" / "kgcheck_bench.jsonl"
@@ -191,6 +192,22 @@ def test_bench_and_batch_on_the_command_line(tmp_path: Path) -> None:
     assert "0 done now, 20 before" in again.err
     other = kgcheck("batch", "kgcheck", out, "--store", demo().store, "--out", tmp_path / "b")
     assert other.refuses(f"{tmp_path / 'b'} holds a batch with other options: reference")
+
+
+def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "one.json"
+    words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
+    file.write_text(json.dumps([{"check": words, "label": "refute"}]))
+    with chat_server(team_scripts.agents(conclusion=team_scripts.conclude("supported"))) as server:
+        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KGCHECK_LLM_MODEL", "scripted")
+        where = ("--store", demo().store, "--reference", demo().reference, "--out", tmp_path / "b")
+        said = kgcheck("batch", "kgcheck", file, *where, "--brain", "llm", "--format", "json")
+
+    found = json.loads(said.out)["all"]
+    assert (said.code, found["exact_match"], found["tool_path"]) == (0, 100, 100)
+    assert found["tokens"] > 0
+    assert json.loads((tmp_path / "b" / "results.jsonl").read_text())["concluded"] == "supported"
 
 
 def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
