@@ -71,6 +71,8 @@ class _Compilation:
         plan = Plan(target=self._variable(target), count=self._reading.count, notes=tuple(self._notes))
         if not plan.target.groups and not plan.count:
             raise NotUnderstood("the question names nothing that is in the graph", "name a node by its id or its name")
+        if not _is_anchored(plan.target) and plan.target.groups:
+            raise NotUnderstood("a part of the question names nothing that is in the graph", "name nodes by id or name")
         if plan.target.hops > MOST_HOPS:
             raise NotUnderstood(f"the question is {plan.target.hops} steps long", f"at most {MOST_HOPS} can be asked")
         return plan
@@ -97,8 +99,7 @@ class _Compilation:
             for end, other in ((p.head, p.tail), (p.tail, p.head))
             if other in node.labels
         }
-        first = nodes[0].mention
-        target = Node(Noun(first.start, first.start, ""), tuple(sorted(labels)))
+        target = Node(Noun(-1, -1, ""), tuple(sorted(labels)))
         if len(labels) != 1:
             raise NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
         nodes.insert(0, target)
@@ -304,3 +305,9 @@ class _Compilation:
 def _narrow(one: Node, label: str, other: Node, other_label: str) -> None:
     """Settle the labels of both ends of a relation."""
     one.labels, other.labels = (label,), (other_label,)
+
+
+def _is_anchored(variable: Variable) -> bool:
+    """Whether every way from a variable ends at nodes that the question names."""
+    steps = [step for group in variable.groups for step in group]
+    return bool(steps) and all(isinstance(s.to, Anchor) or _is_anchored(s.to) for s in steps)

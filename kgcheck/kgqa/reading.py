@@ -10,6 +10,7 @@ from kgcheck.kgqa.linking import Candidate, NameIndex, Token, tokens
 from kgcheck.kgqa.plan import Filter
 
 _AND = re.compile(r"^[\s,;&]*(and|as well as|,|&|together with)[\s,]*(the|also|are|is)?\s*$")
+_STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
 _OR = re.compile(r"^[\s,;]*or[\s,]*(the)?\s*$")
 
 
@@ -143,7 +144,8 @@ class Reader:
 
     def _chosen(self, low: str, words: list[Token], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
-        found: list[Mention] = [*self._nouns(low), *self._phrases(low)]
+        found: list[Mention] = [_predicate(noun, low) for noun in self._nouns(low)]
+        found += self._phrases(low)
         found += [Name(link.start, link.end, link.text, link.candidates) for link in self._index.links(words)]
         kept: list[Mention] = []
         for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
@@ -184,6 +186,13 @@ class Reader:
 
     def _is_ignored(self, word: Token) -> bool:
         return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
+
+
+def _predicate(noun: Noun, low: str) -> Noun | Phrase:
+    """A noun whose "of" has nothing after it says what comes before it: "What is asthma a subtype of?"."""
+    if noun.relation and _STRANDED.match(low[noun.end :]):
+        return Phrase(noun.start, noun.end, noun.text, noun.relation, noun.role == "tail")
+    return noun
 
 
 def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:

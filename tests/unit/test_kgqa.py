@@ -100,6 +100,8 @@ def ids(answer: Answer) -> list[str]:
         ("Which proteins take part in Making (of) things?", ["P00001", "P00003"]),
         ("What are the subtypes of grey fever?", ["DOID:3"]),
         ("What are the parents of pale grey fever?", ["DOID:2"]),
+        ("What is pale grey fever a subtype of?", ["DOID:2"]),
+        ("By which proteins is ABC1 acted on?", ["P00004"]),
         ("What are the grandparents of pale grey fever?", ["DOID:1"]),
         ("Which phosphorylation sites does ABC1 have?", ["P00001_S3-p"]),
         ("Which proteins have a modified site with phosphoserine?", ["P00001"]),
@@ -155,6 +157,9 @@ def test_understood_and_nothing_there_is_an_answer(questions: Questions) -> None
         ("Which diseases have a score above 3?", "score"),
         ("", "does not say what is asked for"),
         ("set of brains", "not understood"),
+        ("Which proteins are not associated with grey fever?", "'not'"),
+        ("Which proteins without a disease are in Making (of) things?", "'without'"),
+        ("Which modifications have modified proteins of tissues?", "nothing that is in the graph"),
     ],
 )
 def test_what_is_not_understood_is_said_and_not_guessed(questions: Questions, question: str, because: str) -> None:
