@@ -67,10 +67,12 @@ class NodeMaker:
         while position < len(mentions):
             mention = mentions[position]
             position += 1
-            if isinstance(mention, Name):
-                nodes.append(self._named(mention, None))
-                continue
             after = mentions[position] if position < len(mentions) else None
+            if isinstance(mention, Name):
+                kind = after if isinstance(after, Noun) and self._is_kind(mention, after) else None
+                position += kind is not None
+                nodes.append(self._named(mention, kind))
+                continue
             if isinstance(after, Name) and not mention.relation and self._is_apposition(mention, after):
                 nodes.append(self._named(after, mention))
                 position += 1
@@ -83,6 +85,11 @@ class NodeMaker:
         if noun:
             labels = tuple(label for label in labels if label in noun.labels)
         return Node(name, labels, (name,), noun=noun)
+
+    def _is_kind(self, name: Name, noun: Noun) -> bool:
+        """Whether a noun right after a name says what it is: "tear gland tissue"."""
+        beside = not self._reading.between(name, noun).strip()
+        return beside and not noun.relation and any(c.ref.label in noun.labels for c in name.candidates)
 
     def _is_apposition(self, noun: Noun, name: Name) -> bool:
         gap = self._reading.between(noun, name).split()

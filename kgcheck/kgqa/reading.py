@@ -9,9 +9,10 @@ from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, phrase
 from kgcheck.kgqa.linking import Candidate, NameIndex, Token, tokens
 from kgcheck.kgqa.plan import Filter
 
-_AND = re.compile(r"^[\s,;&]*(and|as well as|,|&|together with)[\s,]*(the|also|are|is)?\s*$")
+_LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
+_AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
-_OR = re.compile(r"^[\s,;]*or[\s,]*(the)?\s*$")
+_OR = re.compile(rf"^[\s,;]*or{_LINK}")
 
 
 @dataclass
@@ -233,8 +234,10 @@ def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Compari
             found.append((re.compile(text), prop.name, None))
             continue
         for comparison, phrases in lexicon.comparisons.items():
-            signs = "|".join(re.escape(p) if not p[0].isalpha() else p.replace(" ", r"\s+") for p in phrases)
             number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
-            text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*(?:{signs})\s*{number}"
-            found.append((re.compile(text), prop.name, comparison))
+            for said in phrases:
+                sign = said.replace(" ", r"\s+") if said[0].isalpha() or "#" in said else re.escape(said)
+                compared = sign.replace("#", number) if "#" in sign else rf"{sign}\s*{number}"
+                text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
+                found.append((re.compile(text), prop.name, comparison))
     return found
