@@ -58,6 +58,7 @@ def test_rules_on_the_committed_set() -> None:
     assert found["all"].tool_path == 100
 
 
+@pytest.mark.slow
 def test_a_set_of_the_real_graph(shared_data: Path, tmp_path: Path) -> None:
     store, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
     with EmbeddedStore(store, CKG, create=True) as opened:
