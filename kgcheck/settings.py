@@ -17,7 +17,8 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path(".kgcheck"), description="ledger, quarantine files and reports")
     query_timeout_s: float = Field(default=600.0, gt=0)
     connect_timeout_s: float = Field(default=10.0, gt=0)
-    load_batch_rows: int = Field(default=10_000, gt=0)
+    load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")
+    neo4j_in_flight: int = Field(default=3, gt=0, description="statements to Neo4j that are under way at a time")
     duckdb_memory_limit: str = "4GB"
     duckdb_threads: int | None = None
     llm_base_url: str | None = Field(default=None, description="any OpenAI-compatible endpoint, up to and with /v1")

@@ -1,4 +1,4 @@
-// New edges, known not to exist.
-// Parameters: rows (list of maps: head, tail, properties). Places: head, relation, tail. Returns: n.
-UNWIND $rows AS row MATCH (a:<head> {id: row.head}) MATCH (b:<tail> {id: row.tail})
-CREATE (a)-[r:<relation>]->(b) SET r = row.properties RETURN count(r) AS n
+// New edges, known not to exist, between nodes that do.
+// Parameters: rows (list of lists: head, tail, then the properties). Places: head, relation, tail, properties. Returns: n.
+UNWIND $rows AS row MATCH (a:<head> {id: row[0]}) MATCH (b:<tail> {id: row[1]})
+CREATE (a)-[r:<relation> {<properties>}]->(b) RETURN count(r) AS n

@@ -1,3 +1,3 @@
 // New nodes, known not to exist.
-// Parameters: rows (list of maps: id, properties). Places: label. Returns: n.
-UNWIND $rows AS row CREATE (n:<label> {id: row.id}) SET n += row.properties RETURN count(n) AS n
+// Parameters: rows (list of lists: id, then the properties). Places: label, properties. Returns: n.
+UNWIND $rows AS row CREATE (n:<label> {<properties>}) RETURN count(n) AS n

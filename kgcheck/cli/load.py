@@ -2,10 +2,15 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.cli.options import profile_option, store_option
+
+if TYPE_CHECKING:
+    from kgcheck.graph.load import LoadSummary
+    from kgcheck.graph.offline import OfflineImport
 
 
 @click.command("load")
@@ -17,34 +22,114 @@ from kgcheck.cli.options import profile_option, store_option
     type=click.Path(path_type=Path, dir_okay=False),
     help="JSON lines file for rows that cannot be loaded [default: .kgcheck/quarantine-<directory>.jsonl]",
 )
+@click.option("--prune", is_flag=True, help="Take away what no file of DIRECTORY states any more.")
+@click.option("--full", is_flag=True, help="Compare every row with the store, also of files that have not changed.")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option(
+    "--offline",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write FOLDER with the files for neo4j-admin, for a new and large Neo4j database, in place of --store.",
+)
+@click.option(
+    "--neo4j-home",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --offline: the stopped Neo4j installation to import into; without it, the command is printed.",
+)
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
-def command(directory: Path, store: str, profile: str, quarantine: Path | None, format_: str) -> None:
+def command(
+    directory: Path,
+    store: str,
+    profile: str,
+    quarantine: Path | None,
+    prune: bool,
+    full: bool,
+    dry_run: bool,
+    offline: Path | None,
+    neo4j_home: Path | None,
+    format_: str,
+) -> None:
     """Load DIRECTORY, an import directory with databases/ and ontologies/, into a graph store.
 
-    Every file is read and checked before anything is written. Loading the same directory again changes nothing.
+    Every file is read and checked before anything is written. Loading the same directory again changes nothing; loading
+    a newer one changes what differs. A load that was cut short is finished by the same command.
     """
-    from kgcheck.cli.console import RichProgress, errors, results
+    from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
-    from kgcheck.graph.load import load_directory
+    from kgcheck.graph.load import LoadOptions, load_directory
     from kgcheck.graph.open import open_store
-    from kgcheck.report.tables import load_table
 
     _check_folder(directory)
+    _check_offline(offline, neo4j_home, prune or full or dry_run)
     settings = read_settings()
     target = quarantine or settings.home / f"quarantine-{directory.resolve().name}.jsonl"
+    options = LoadOptions(prune=prune, full=full, dry_run=dry_run)
+    if offline:
+        from kgcheck.graph.offline import OfflineImport
+
+        files = OfflineImport(offline, read_schema(profile), database=settings.neo4j_database or "neo4j")
+        _show(load_directory(directory, files, settings, quarantine=target, progress=RichProgress()), format_)
+        _import(files, neo4j_home, directory, format_)
+        return
     with open_store(store, read_schema(profile), settings, create=True) as opened:
-        summary = load_directory(directory, opened, settings, quarantine=target, progress=RichProgress())
+        progress = RichProgress()
+        summary = load_directory(directory, opened, settings, quarantine=target, options=options, progress=progress)
+    _show(summary, format_)
+
+
+def _show(summary: "LoadSummary", format_: str) -> None:
+    from kgcheck.cli.console import errors, results
+    from kgcheck.report.tables import load_table
+
     if format_ == "json":
         click.echo(summary.model_dump_json(indent=2))
         return
     results().print(load_table(summary))
     console = errors()
     console.print(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges", soft_wrap=True)
+    if summary.dry_run:
+        console.print("a dry run: nothing was written", soft_wrap=True)
+    for name, n in summary.removed.items():
+        console.print(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
+    for name, n in summary.left.items():
+        console.print(f"{name}: {n:,} that no file states stay; --prune takes them away", soft_wrap=True)
     left_out = Counter(column for file in summary.files for column in file.ignored_columns.split(", ") if column)
     for column, files in left_out.items():
         console.print(f"column {column!r} of {files} files is not in the profile and was left out", soft_wrap=True)
-    if summary.quarantine:
-        console.print(f"{summary.quarantined:,} rows were not loaded: see {summary.quarantine}", soft_wrap=True)
+    if summary.quarantined:
+        where = f": see {summary.quarantine}" if summary.quarantine else ""
+        console.print(f"{summary.quarantined:,} rows cannot be loaded{where}", soft_wrap=True)
+
+
+def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
+    """Run neo4j-admin, or say how to."""
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.graph.offline import shell
+
+    console = errors()
+    if home:
+        with RichProgress().step("neo4j-admin database import"):
+            files.run(home)
+    else:
+        console.print("with the server stopped, run:")
+        click.echo(shell(files.command()), err=format_ == "json")
+    console.print(
+        f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints",
+        soft_wrap=True,
+    )
+
+
+def _check_offline(offline: Path | None, home: Path | None, other: bool) -> None:
+    from kgcheck.errors import UsageError
+
+    if home and not offline:
+        raise UsageError("--neo4j-home is for --offline", "name a folder for the files with --offline")
+    given = click.get_current_context().get_parameter_source("store")
+    if offline and (other or given == click.core.ParameterSource.COMMANDLINE):
+        raise UsageError(
+            "--offline makes a new database, so --store, --prune, --full and --dry-run mean nothing to it",
+            "leave them out, or leave --offline out",
+        )
 
 
 def _check_folder(directory: Path) -> None:

@@ -1,16 +1,21 @@
 """What the two Neo4j stores share: everything but the way a statement is sent."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from itertools import islice
-from typing import Any, Self
+from itertools import chain, islice, repeat
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing
-from kgcheck.graph.queries import Catalogue, hop_places, label_place, pattern_places, projection, quoted, values
-from kgcheck.graph.schema import Label, Pattern, Property, Schema
+from kgcheck.graph.batches import disjoint
+from kgcheck.graph.columns import typed_table
+from kgcheck.graph.queries import Catalogue, fields, hop_places, label_place, lists, pattern_places, projection, quoted
+from kgcheck.graph.queries import same as same_values
+from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
     META_LABEL,
     NO_ID,
@@ -19,7 +24,6 @@ from kgcheck.graph.store import (
     Hop,
     Properties,
     StrayEdge,
-    brought_to,
     check_meta,
     check_names,
     plain,
@@ -31,6 +35,19 @@ from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.model import Ref, Triple
 
 SCAN_ROWS = 50_000
+_ROUND_BATCHES = 40
+"""Batches that are sorted into rounds at a time."""
+
+_READ_AS: dict[PropertyType, str] = {
+    "string": "toStringOrNull({})",
+    "strings": "{}",
+    "integer": "toIntegerOrNull({})",
+    "number": "toFloatOrNull({})",
+}
+"""A value as `brought_to` reads it, for servers where the types of values are anybody's."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 Row = Sequence[Any]
 """What a statement returns, in the order of its RETURN."""
 Rows = Generator[Row, None, None]
@@ -43,15 +60,17 @@ class CypherServerStore(ABC):
         name: Address, without credentials.
         schema: Profile of the graph.
         batch_rows: Rows in one writing statement.
+        in_flight: Statements under way at a time.
     """
 
     backend = "neo4j"
 
-    def __init__(self, name: str, schema: Schema, *, batch_rows: int = 10_000) -> None:
+    def __init__(self, name: str, schema: Schema, *, batch_rows: int = 10_000, in_flight: int = 1) -> None:
         self.schema = schema
         self.name = name
         self._cypher = Catalogue("neo4j")
         self._batch_rows = batch_rows
+        self._in_flight = in_flight
 
     @abstractmethod
     def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
@@ -121,14 +140,26 @@ class CypherServerStore(ABC):
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
         places = label_place(label) | {"properties": projection("n", label.properties)}
-        rows = self._read(self._cypher.text("scan_nodes", **places), {})
-        return _tables(rows, 1, label.properties, with_as_text(node_columns(label)))
+        wanted = with_as_text(node_columns(label))
+        # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
+        with closing(self._read(self._cypher.text("scan_nodes", **places), {})) as rows:
+            while held := list(islice(rows, SCAN_ROWS)):
+                ids, *values = zip(*held, strict=True)
+                yield typed_table([ids], label.properties, values, wanted)
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         """See GraphStore."""
-        places = pattern_places(pattern) | {"values": values("r", pattern.properties)}
-        rows = _by_edge(self._read(self._cypher.text("scan_edges", **places), {}))
-        return _tables(rows, 2, pattern.properties, with_as_text(edge_columns(pattern)))
+        wanted = with_as_text(edge_columns(pattern))
+        places = pattern_places(pattern)
+        text = self._cypher.text("scan_edges", **places, values=lists("r", pattern.properties))
+        pieces = _pieces(self._rows("heads_by_degree", places))
+        with closing(self._side_by_side(lambda heads: list(self._read(text, {"heads": heads})), pieces)) as results:
+            for rows in results:
+                heads = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
+                tails, *values = (
+                    list(chain.from_iterable(column)) for column in zip(*(r[2:] for r in rows), strict=True)
+                )
+                yield typed_table([heads, tails], pattern.properties, values, wanted)
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """See GraphStore."""
@@ -174,17 +205,31 @@ class CypherServerStore(ABC):
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
-        self._write_batches(self._cypher.text("create_nodes", **label_place(label)), rows, ("id",), label.properties)
+        columns = ["id", *label.properties]
+        text = self._cypher.text("create_nodes", **label_place(label), properties=fields(columns))
+        self._write_rounds(text, columns, [[rows]])
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
-        text = self._cypher.text("update_nodes", **label_place(label))
-        self._write_batches(text, rows, ("id",), label.properties, keep_null=True)
+        text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
+        self._write_rounds(text, ["id", *label.properties], [[rows]])
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         """See GraphStore."""
-        text = self._cypher.text("create_edges", **pattern_places(pattern))
-        self._write_batches(text, rows, ("head", "tail"), pattern.properties)
+        properties = fields(pattern.properties, 2)
+        text = self._cypher.text("create_edges", **pattern_places(pattern), properties=properties)
+        self._write_edges(text, pattern, rows)
+
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """See GraphStore."""
+        properties = pattern.properties.items()
+        pairs = [(_READ_AS[p.type].format(f"r.{quoted(n)}"), f"row[{i}]") for i, (n, p) in enumerate(properties, 2)]
+        text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same_values(pairs))
+        self._write_edges(text, pattern, rows)
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        self._write_rounds(self._cypher.text("remove_nodes", **label_place(label)), ["id"], [[rows]])
 
     def __enter__(self) -> Self:
         return self
@@ -200,55 +245,58 @@ class CypherServerStore(ABC):
         known = [name for name in self.schema.label_names if name in labels]
         return (known or sorted(labels) or [""])[0]
 
-    def _write_batches(
-        self,
-        text: str,
-        rows: pa.Table,
-        keys: tuple[str, ...],
-        properties: Mapping[str, Property],
-        keep_null: bool = False,
-    ) -> None:
-        for batch in rows.to_batches(self._batch_rows):
-            payload = [
-                {k: row[k] for k in keys}
-                | {"properties": {p: row[p] for p in properties if keep_null or row[p] is not None}}
-                for row in batch.to_pylist()
-            ]
-            written = self._write(text, {"rows": payload})[0][0]
-            if written != len(payload):
-                raise StoreError(
-                    f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
-                    "run the same command again",
-                )
+    def _write_edges(self, text: str, pattern: Pattern, rows: pa.Table) -> None:
+        for piece in rows.to_batches(self._batch_rows * _ROUND_BATCHES):
+            # Twice as many groups as workers: within one label, a cell takes two groups.
+            rounds = disjoint(pattern, pa.Table.from_batches([piece]), 2 * self._in_flight)
+            self._write_rounds(text, ["head", "tail", *pattern.properties], rounds)
+
+    def _write_rounds(self, text: str, columns: list[str], rounds: Iterable[list[pa.Table]]) -> None:
+        """Write the tables of a round side by side, in batches of one transaction each, then those of the next."""
+
+        def write(table: pa.Table) -> None:
+            for batch in table.select(columns).to_batches(self._batch_rows):
+                payload = [list(row) for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
+                written = self._write(text, {"rows": payload})[0][0]
+                if written != len(payload):
+                    raise StoreError(
+                        f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
+                        "run the same command again",
+                    )
+
+        for tables in rounds:
+            for _ in self._side_by_side(write, tables):
+                pass
+
+    def _side_by_side(self, work: Callable[[_T], _R], pieces: Iterable[_T]) -> Generator[_R]:
+        """The results of pieces of work, in order; a few are under way at a time, and no more are held."""
+        if self._in_flight == 1:
+            yield from map(work, pieces)
+            return
+        with ThreadPoolExecutor(self._in_flight) as pool:
+            waiting: deque[Future[_R]] = deque()
+            try:
+                for piece in pieces:
+                    waiting.append(pool.submit(work, piece))
+                    if len(waiting) > self._in_flight:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                # After an error, or when the caller stops early.
+                for future in waiting:
+                    future.cancel()
 
 
-def _by_edge(heads: Rows) -> Rows:
-    with closing(heads):
-        for head, edges in heads:
-            for edge in edges:
-                yield (head, *edge)
-
-
-def _tables(rows: Rows, keys: int, properties: Mapping[str, Property], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Rows as Arrow tables of at most SCAN_ROWS, each value brought to the type that the schema gives it."""
-    # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
-    with closing(rows):
-        while held := list(islice(rows, SCAN_ROWS)):
-            columns = list(zip(*held, strict=True))
-            typed: list[Sequence[Any]] = [[NO_ID if v is None else str(v) for v in c] for c in columns[:keys]]
-            for spec, column in zip(properties.values(), columns[keys:], strict=True):
-                typed.append([None if v is None else brought_to(spec.type, v) for v in column])
-            typed.append(_as_text(properties, columns[keys:], len(held)))
-            arrays = [pa.array(c, f.type) for c, f in zip(typed, schema, strict=True)]
-            yield pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _as_text(properties: Mapping[str, Property], values: Sequence[Sequence[Any]], rows: int) -> list[list[str] | None]:
-    """The names of the numeric properties that each row holds as text."""
-    found: list[list[str] | None] = [None] * rows
-    for (name, spec), column in zip(properties.items(), values, strict=True):
-        if spec.type in ("integer", "number"):
-            for i, value in enumerate(column):
-                if isinstance(value, str):
-                    found[i] = [*(found[i] or ()), name]
-    return found
+def _pieces(heads: Iterable[Row]) -> Iterator[list[str]]:
+    """Heads, given with their number of edges, in lists of about SCAN_ROWS edges."""
+    held: list[str] = []
+    edges = 0
+    for head, degree in heads:
+        held.append(head)
+        edges += degree
+        if edges >= SCAN_ROWS:
+            yield held
+            held, edges = [], 0
+    if held:
+        yield held

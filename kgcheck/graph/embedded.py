@@ -11,6 +11,7 @@ import pyarrow as pa
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.filelock import FileLock, in_use
 from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
+from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
     AS_TEXT,
@@ -232,6 +233,16 @@ class EmbeddedStore:
             "copy_edges", relation=quoted(pattern.type), names=names, head_name=pattern.head, tail_name=pattern.tail
         )
         self._rows(text, rows=table.select(["head", "tail", *given]))
+
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """See GraphStore."""
+        same = same_values((f"r.{quoted(n)}", quoted(n)) for n in pattern.properties)
+        text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same)
+        self._rows(text, rows=rows.select(edge_columns(pattern).names))
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
 
     def close(self) -> None:
         """See GraphStore."""

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgcheck.errors import InputFormat, InputMissing
 
@@ -14,11 +16,22 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The file `name` in a folder, plain or compressed; None if it is in neither form."""
-    return next((p for suffix in COMPRESSIONS if (p := folder / (name + suffix)).is_file()), None)
+    """The file `name` in a folder, plain or compressed.
+
+    Returns:
+        Its path, or None if it is in no form there.
+
+    Raises:
+        InputFormat: It is there in more than one.
+    """
+    found = [p for suffix in COMPRESSIONS if (p := folder / (name + suffix)).is_file()]
+    if len(found) > 1:
+        shown = " and ".join(path.name for path in found)
+        raise InputFormat(f"{found[0].parent} has one file under two names: {shown}", "leave one of them there")
+    return found[0] if found else None
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
+def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
     """Every line of a file, in blocks, each with the number of its first line, from 1.
 
     LF, CRLF and CR end a line; a byte order mark is dropped; nothing else is touched, so a line need not be UTF-8.
@@ -36,7 +49,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
     first = 1
     try:
         with pa.input_stream(path, compression="detect") as stream:
-            for lines in _split(path, _blocks(stream)):
+            for block in _whole_lines(path, _blocks(stream)):
+                lines = _split(block)
                 yield first, lines
                 first += len(lines)
     except FileNotFoundError as error:
@@ -61,21 +75,32 @@ def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
         yield block
 
 
-def _split(path: Path, blocks: Iterator[bytes]) -> Iterator[list[bytes]]:
-    """Lines of consecutive blocks, the last of each block kept until its end is known."""
+def _whole_lines(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines, each ended by LF, but for the very last line."""
     rest = b""
     for block in blocks:
         data = rest + block
-        lines = data.splitlines()
-        rest = b""
-        if not data.endswith(b"\n") and lines:
-            # A CR that ends a block may be the first half of a CRLF.
-            rest = lines.pop() + (b"\r" if data.endswith(b"\r") else b"")
+        # A CR that ends a block may be the first half of a CRLF.
+        held = data.endswith(b"\r")
+        if b"\r" in data:
+            data = data[: len(data) - held].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        end = data.rfind(b"\n") + 1
+        rest = data[end:] + (b"\r" if held else b"")
         if len(rest) > _LONGEST_LINE:
             raise InputFormat(
                 f"{path} has a line of more than {_LONGEST_LINE >> 20} MiB", "it is binary, or its line ends are lost"
             )
-        if lines:
-            yield lines
+        if end:
+            yield data[:end]
     if rest:
-        yield rest.splitlines()
+        yield rest.removesuffix(b"\r") + b"\n"
+
+
+def _split(block: bytes) -> pa.BinaryArray:
+    """The lines of a block whose every line is ended by LF."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends + 1
+    with_ends = pa.Array.from_buffers(pa.string(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)])
+    # Of ASCII, whatever else stands in a line: its bytes need not be text.
+    return pc.ascii_rtrim(with_ends, "\n").cast(pa.binary())

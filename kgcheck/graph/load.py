@@ -1,21 +1,26 @@
-"""The loader: stage and check every source file, compare with the store, write only what differs."""
+"""The loader: stage and check every changed source file, compare with the store, write only what differs."""
 
-import hashlib
-import json
-import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 from pydantic import Field
 
-from kgcheck import __version__
-from kgcheck.errors import InputError, InputMissing
-from kgcheck.graph.compare import CHANGED, NEW, UNCHANGED, Comparison
+from kgcheck.graph.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
+from kgcheck.graph.manifest import (
+    LOADED,
+    LoadedFile,
+    LoadManifest,
+    digests,
+    origins,
+    read_manifest,
+    rules_of,
+    unchanged,
+)
+from kgcheck.graph.quarantine import keep_rows, kept_rows, write_quarantine
 from kgcheck.graph.recipe import load_recipe
+from kgcheck.graph.schema import Holder
 from kgcheck.graph.staging import Staging, holder_name
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, GraphStore
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
@@ -23,6 +28,8 @@ from kgcheck.tables import working_database
 
 _WRITE_ROWS = 10_000_000
 """Few large writes: LadybugDB rewrites what a table holds with each of them."""
+
+_MEMORY_WHILE_WRITING = "512MB"
 
 
 class FileCount(Value):
@@ -39,13 +46,16 @@ class FileCount(Value):
 
 
 class LoadSummary(Value):
-    """What a load did."""
+    """What a load did, or would do."""
 
     store: str
     files: tuple[FileCount, ...]
-    nodes: int
+    nodes: int = Field(description="that the store holds, of the profile's labels")
     edges: int
+    removed: dict[str, int] = Field(default_factory=dict, description="facts taken away, by label or pattern")
+    left: dict[str, int] = Field(default_factory=dict, description="facts that no file states, and that stay")
     quarantine: Path | None
+    dry_run: bool = False
 
     def total(self, field: str) -> int:
         """Sum of one count over all files."""
@@ -57,24 +67,35 @@ class LoadSummary(Value):
         return sum(n for f in self.files for n in f.quarantined.values())
 
 
+class LoadOptions(Value):
+    """How to load."""
+
+    prune: bool = Field(default=False, description="take away what no file states any more")
+    full: bool = Field(default=False, description="compare every row, also of files that have not changed")
+    dry_run: bool = Field(default=False, description="write nothing, only count")
+
+
 def load_directory(
     folder: Path,
-    store: GraphStore,
+    store: LoadTarget,
     settings: Settings,
     *,
     quarantine: Path,
+    options: LoadOptions | None = None,
     progress: Progress | None = None,
 ) -> LoadSummary:
     """Load an import directory of the store's profile.
 
     Nothing is written to the store before every file has been read and checked, so a broken file leaves it as it was.
-    A second load of the same directory changes nothing.
+    A load that was cut short is finished by the same load. A second load of the same directory changes nothing; files
+    with the bytes of the last load are not read again, unless the store holds another number of facts than then.
 
     Args:
         folder: The import directory.
         store: Where to; opened for writing.
         settings: Limits.
         quarantine: JSON lines file for rejected rows; written only when there are any.
+        options: What to do about facts that no file states, and whether to write at all.
         progress: Where to show progress.
 
     Returns:
@@ -84,111 +105,183 @@ def load_directory(
         InputError: A source file is missing or is not what its name promises.
         StoreError: The store refused a write.
     """
-    shown = progress or NoProgress()
-    schema = store.schema
-    with working_database(settings) as db:
-        staging = Staging(db, schema, load_recipe(schema), folder)
-        staging.stage(shown)
-        comparison = Comparison(db, store)
-        comparison.judge(store.counts(), shown)
-        staging.restore_rows()
-        rejected = _write_quarantine(db, quarantine)
-        files = _file_counts(staging, comparison)
-        manifest = _manifest(staging.files, files)
-        store.prepare()
-        _write(comparison, store, shown)
-        store.set_meta("loaded", manifest)
-        counts = store.counts()
+    return _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress()).run(settings)
+
+
+class _Load:
+    def __init__(
+        self, folder: Path, store: LoadTarget, quarantine: Path, options: LoadOptions, progress: Progress
+    ) -> None:
+        self._folder = folder
+        self._store = store
+        self._schema = store.schema
+        self._recipe = load_recipe(store.schema)
+        self._quarantine = quarantine
+        self._options = options
+        self._progress = progress
+        self._at = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def run(self, settings: Settings) -> LoadSummary:
+        with working_database(settings) as db:
+            staging = Staging(db, self._schema, self._recipe, self._folder)
+            hashes = digests(staging.files, self._progress)
+            held = self._store.counts()
+            before = read_manifest(self._store.meta())
+            if before and (self._options.full or before.rules != rules_of(self._schema, self._recipe)):
+                before = None
+            kept = kept_rows(db, self._quarantine) if before else {}
+            same = unchanged(before, staging, hashes, held, kept, prune=self._options.prune) if before else set()
+            changed = [h for h in self._schema.holders if holder_name(h) not in same]
+            staging.stage(changed, self._progress)
+            comparison = Comparison(db, self._store, prune=self._options.prune)
+            comparison.judge(held, changed, self._progress)
+            files = _file_counts(staging, comparison, before, same)
+            removed, left = self._gone(comparison, before, same)
+            if self._options.dry_run:
+                return self._summary(files, held, removed, left, rejected=False)
+            staging.restore_rows()
+            keep_rows(db, self._quarantine, [f.file for f in files if f.target in same and f.quarantined])
+            rejected = write_quarantine(db, self._quarantine)
+            self._store.prepare()
+            if changed:
+                # What is staged is on disk: the memory is for the store now.
+                db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
+                self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
+                held = self._store.counts()
+                manifest = self._manifest(files, hashes, held, left, before, same)
+                self._store.set_meta(LOADED, manifest.model_dump_json())
+            return self._summary(files, held, removed, left, rejected=bool(rejected))
+
+    def _write(self, comparison: Comparison, total: int) -> None:
+        """Write what differs; a reader of the store is refused until all of it is there."""
+        store, schema = self._store, self._schema
+        # The version goes first: a store that knows its profile knows its version too, whenever this is cut short.
+        store.set_meta("profile_version", str(schema.profile.version))
+        store.set_meta("profile", schema.profile.name)
+        if total:
+            store.set_meta(LOAD, UNDER_WAY)
+        with self._progress.step(f"writing to {store.name}", total) as step:
+            for label in schema.labels:
+                for rows in comparison.rows(label, NEW, _WRITE_ROWS):
+                    store.add_nodes(label, rows)
+                    step.advance(rows.num_rows)
+                for rows in comparison.rows(label, CHANGED, _WRITE_ROWS):
+                    store.update_nodes(label, rows)
+                    step.advance(rows.num_rows)
+            for pattern in schema.relations:
+                gone = (OUTDATED, REMOVED) if self._options.prune else (OUTDATED,)
+                for what in gone:
+                    for rows in comparison.rows(pattern, what, _WRITE_ROWS):
+                        store.remove_edges(pattern, rows)
+                        step.advance(rows.num_rows if what == REMOVED else 0)
+                for what in (NEW, CHANGED):
+                    for rows in comparison.rows(pattern, what, _WRITE_ROWS):
+                        store.add_edges(pattern, rows)
+                        step.advance(rows.num_rows)
+            if self._options.prune:
+                for label in schema.labels:
+                    for rows in comparison.rows(label, REMOVED, _WRITE_ROWS):
+                        store.remove_nodes(label, rows)
+                        step.advance(rows.num_rows)
+        store.set_meta(LOAD, DONE)
+
+    def _gone(
+        self, comparison: Comparison, before: LoadManifest | None, same: set[str]
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """Facts that no file states: those that go, and those that stay."""
+        gone = {holder_name(h): comparison.gone(h).get(REMOVED, 0) for h in self._schema.holders}
+        if before:
+            gone |= {name: before.left.get(name, 0) for name in same}
+        found = {name: n for name, n in gone.items() if n}
+        return (found, {}) if self._options.prune else ({}, found)
+
+    def _manifest(
+        self,
+        files: tuple[FileCount, ...],
+        hashes: dict[str, str],
+        counts: Counts,
+        left: dict[str, int],
+        before: LoadManifest | None,
+        same: set[str],
+    ) -> LoadManifest:
+        known = origins(self._folder)
+        entries = {}
+        for f in files:
+            entries[f.file] = (
+                before.files[f.file]
+                if before and f.target in same
+                else LoadedFile(
+                    target=f.target,
+                    sha256=hashes[f.file],
+                    read=f.read,
+                    loaded=f.loaded + f.changed + f.unchanged,
+                    quarantined=f.quarantined,
+                    ignored_columns=f.ignored_columns,
+                    at=self._at,
+                    origins=known.get(f.file, ()),
+                )
+            )
+        rules = rules_of(self._schema, self._recipe)
+        return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left)
+
+    def _summary(
+        self,
+        files: tuple[FileCount, ...],
+        counts: Counts,
+        removed: dict[str, int],
+        left: dict[str, int],
+        *,
+        rejected: bool,
+    ) -> LoadSummary:
         return LoadSummary(
-            store=store.name,
+            store=self._store.name,
             files=files,
             nodes=counts.total_nodes,
             edges=counts.total_edges,
-            quarantine=quarantine if rejected else None,
+            removed=removed,
+            left=left,
+            quarantine=self._quarantine if rejected else None,
+            dry_run=self._options.dry_run,
         )
 
 
-def _write(comparison: Comparison, store: GraphStore, progress: Progress) -> None:
-    """Write what is new or changed; a reader of the store is refused until all of it is there."""
-    schema = store.schema
-    total = comparison.to_write()
-    # The version goes first: a store that knows its profile knows its version too, whenever this is cut short.
-    store.set_meta("profile_version", str(schema.profile.version))
-    store.set_meta("profile", schema.profile.name)
-    if total:
-        store.set_meta(LOAD, UNDER_WAY)
-    with progress.step(f"writing to {store.name}", total) as step:
-        for label in schema.labels:
-            for rows in comparison.rows(label, NEW, _WRITE_ROWS):
-                store.add_nodes(label, rows)
-                step.advance(rows.num_rows)
-            for rows in comparison.rows(label, CHANGED, _WRITE_ROWS):
-                store.update_nodes(label, rows)
-                step.advance(rows.num_rows)
-        for pattern in schema.relations:
-            for rows in comparison.rows(pattern, NEW, _WRITE_ROWS):
-                store.add_edges(pattern, rows)
-                step.advance(rows.num_rows)
-    store.set_meta(LOAD, DONE)
-
-
-def _write_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> int:
-    rows = int(db.execute("SELECT count(*) FROM quarantine").fetchall()[0][0])
-    if not rows:
-        return 0
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db.execute(
-            """
-            COPY (SELECT file, line, reason, detail, row_text AS "row" FROM quarantine ORDER BY file, line)
-            TO $path (FORMAT json)
-            """,
-            {"path": str(partial)},
-        ).fetchall()
-        os.replace(partial, path)
-    except (OSError, duckdb.Error) as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot write the quarantine file {path}: {error}", "name another with --quarantine"
-        ) from error
-    return rows
-
-
-def _file_counts(staging: Staging, comparison: Comparison) -> tuple[FileCount, ...]:
+def _file_counts(
+    staging: Staging, comparison: Comparison, before: LoadManifest | None, same: set[str]
+) -> tuple[FileCount, ...]:
     counts = []
+    judged: dict[str, dict[str, dict[str, int]]] = {}
     for file in staging.recipe_files():
-        holder = staging.holder(file)
-        judged = comparison.counts(holder).get(file.file, {})
+        holder: Holder = staging.holder(file)
+        name = holder_name(holder)
+        if before and name in same:
+            counts.append(_as_before(file.file, before.files[file.file]))
+            continue
+        if name not in judged:
+            judged[name] = comparison.counts(holder)
+        rows = judged[name].get(file.file, {})
         counts.append(
             FileCount(
                 file=file.file,
-                target=holder_name(holder),
-                read=sum(judged.values()),
-                loaded=judged.pop(NEW, 0),
-                changed=judged.pop(CHANGED, 0),
-                unchanged=judged.pop(UNCHANGED, 0),
-                quarantined=judged,
+                target=name,
+                read=sum(rows.values()),
+                loaded=rows.pop(NEW, 0),
+                changed=rows.pop(CHANGED, 0),
+                unchanged=rows.pop(UNCHANGED, 0),
+                quarantined=rows,
                 ignored_columns=", ".join(staging.ignored[file.file]),
             )
         )
     return tuple(counts)
 
 
-def _manifest(paths: dict[str, Path], files: tuple[FileCount, ...]) -> str:
-    """What was loaded, from which bytes, and when: JSON for the store's own record."""
-    digests = {}
-    for name, path in paths.items():
-        try:
-            with path.open("rb") as stream:
-                digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise InputMissing(f"cannot read {path} again: {error.strerror}") from error
-    return json.dumps(
-        {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "kgcheck": __version__,
-            "files": {f.file: {"sha256": digests[f.file], "rows": f.read} for f in files},
-        }
+def _as_before(name: str, entry: LoadedFile) -> FileCount:
+    return FileCount(
+        file=name,
+        target=entry.target,
+        read=entry.read,
+        loaded=0,
+        changed=0,
+        unchanged=entry.loaded,
+        quarantined=entry.quarantined,
+        ignored_columns=entry.ignored_columns,
     )

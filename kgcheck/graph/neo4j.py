@@ -12,7 +12,7 @@ from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Properties
 from kgcheck.settings import Settings
 
-_FETCH_ROWS = 2_000
+_FETCH_ROWS = 10_000
 _RETRY_S = 30.0
 
 
@@ -34,7 +34,7 @@ class Neo4jStore(CypherServerStore):
     """
 
     def __init__(self, uri: str, schema: Schema, settings: Settings, *, create: bool = False) -> None:
-        super().__init__(uri, schema, batch_rows=settings.load_batch_rows)
+        super().__init__(uri, schema, batch_rows=settings.load_batch_rows, in_flight=settings.neo4j_in_flight)
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
         self._timeout_s = settings.query_timeout_s

@@ -97,9 +97,19 @@ def projection(variable: str, names: Iterable[str]) -> str:
     return "".join(f", {variable}.{quoted(name)} AS {quoted(name)}" for name in names)
 
 
-def values(variable: str, names: Iterable[str]) -> str:
-    """``, n.`a`, ...`` for every name, empty if there are none."""
-    return "".join(f", {variable}.{quoted(name)}" for name in names)
+def lists(variable: str, names: Iterable[str]) -> str:
+    """``, [r IN rs | r.`a`], ...`` for every name, empty if there are none."""
+    return "".join(f", [{variable} IN {variable}s | {variable}.{quoted(name)}]" for name in names)
+
+
+def fields(names: Iterable[str], first: int = 0) -> str:
+    """``a`: row[0], `b`: row[1], ...``, the properties of a map."""
+    return ", ".join(f"{quoted(name)}: row[{i}]" for i, name in enumerate(names, first))
+
+
+def same(pairs: Iterable[tuple[str, str]]) -> str:
+    """`` AND (a = b OR (a IS NULL AND b IS NULL)) ...`` for every pair of expressions."""
+    return "".join(f" AND ({a} = {b} OR ({a} IS NULL AND {b} IS NULL))" for a, b in pairs)
 
 
 def columns(properties: Mapping[str, PropertyType]) -> str:

@@ -11,8 +11,15 @@ from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.graph.lines import read_lines
 
 _SCHEMA = pa.schema(
-    [("line", pa.int64()), ("text", pa.string()), ("odd_bytes", pa.string()), ("quoted", pa.list_(pa.string()))]
+    [
+        ("line", pa.int64()),
+        ("text", pa.string()),
+        ("odd_bytes", pa.string()),
+        ("quoted", pa.list_(pa.string())),
+        ("suspect", pa.bool_()),
+    ]
 )
+_SUSPECT = r'["\x00-\x08\x0b-\x1f]'
 _WIDEST_FIELD = 2**31 - 1
 
 
@@ -30,8 +37,9 @@ class Records:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._blocks = read_lines(path)
-        _, (header, *self._rest) = next(self._blocks)
-        self.first_line, self.header = self._header(header)
+        _, first = next(self._blocks)
+        self.first_line, self.header = self._header(first[0].as_py())
+        self._rest = first[1:]
         self.failure: KgcheckError | None = None
         """Why `rows` broke off, for a reader that cannot pass an exception on."""
 
@@ -40,8 +48,10 @@ class Records:
 
         Returns:
             A stream of batches with the columns line, text (null where the line is not UTF-8), odd_bytes (such a
-            line, its bytes above 127 and its backslashes as ``\xNN``) and quoted (the fields of a line with a quote;
-            null where its quotes do not close). `failure` is set when the stream breaks off.
+            line, its bytes above 127 and its backslashes as ``\xNN``), quoted (the fields of a line with a quote;
+            null where its quotes do not close) and suspect (a line of this batch has a quote or a control character,
+            or is not UTF-8: most batches have none, and are spared the closer looks). `failure` is set when the
+            stream breaks off.
         """
         return pa.RecordBatchReader.from_batches(_SCHEMA, self._batches())
 
@@ -61,20 +71,23 @@ class Records:
             raise
 
 
-def _batch(first: int, lines: list[bytes]) -> pa.RecordBatch:
-    raw = pa.array(lines, pa.binary())
-    numbers = pa.arange(first, first + len(lines))
+def _batch(first: int, raw: pa.BinaryArray) -> pa.RecordBatch:
+    numbers = pa.arange(first, first + len(raw))
     filled = pc.greater(pc.binary_length(raw), 0)
-    raw, numbers = raw.filter(filled), numbers.filter(filled)
+    if filled.false_count:
+        raw, numbers = raw.filter(filled), numbers.filter(filled)
     odd = pa.nulls(len(raw), pa.string())
     try:
         text = raw.cast(pa.string())
+        suspect = bool(pc.any(pc.match_substring_regex(text, _SUSPECT), min_count=0).as_py())
     except pa.ArrowInvalid:
         as_read = raw.to_pylist()
         decoded = [_decoded(line) for line in as_read]
         text = pa.array(decoded, pa.string())
         odd = pa.array([_escaped(b) if t is None else None for b, t in zip(as_read, decoded, strict=True)], pa.string())
-    return pa.record_batch([numbers, text, odd, _quoted(text)], schema=_SCHEMA)
+        suspect = True
+    quoted = _quoted(text) if suspect else pa.nulls(len(text), _SCHEMA.field("quoted").type)
+    return pa.record_batch([numbers, text, odd, quoted, pa.repeat(pa.scalar(suspect), len(text))], schema=_SCHEMA)
 
 
 def _quoted(text: pa.StringArray) -> pa.ListArray:

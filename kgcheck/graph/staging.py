@@ -65,27 +65,29 @@ class Staging:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, schema: Schema, recipe: Recipe, folder: Path) -> None:
         self._db = connection
-        self._schema = schema
+        self.schema = schema
         self._recipe = recipe
         self.files = _locate(recipe, folder)
         self.ignored: dict[str, list[str]] = {}
         """Columns of each file that the recipe does not name."""
 
-    def stage(self, progress: Progress) -> None:
-        """Read every file.
+    def stage(self, holders: list[Holder], progress: Progress) -> None:
+        """Read every file of these labels and patterns.
 
         Raises:
             InputFormat: A file is empty, binary, or has another header.
         """
-        for holder in self._schema.holders:
+        for holder in self.schema.holders:
             keys = ", ".join(f"{identifier(k)} VARCHAR" for k in keys_of(holder))
             columns = "".join(f", {identifier(n)} {_SQL_TYPES[p.type]}" for n, p in holder.properties.items())
             self._db.execute(
                 f"CREATE TABLE {staged(holder)}"
                 f" (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR, {keys}{columns})"
             ).fetchall()
-        with progress.step("reading source files", len(self.files)) as step:
-            for file in self.recipe_files():
+        wanted = {holder_name(holder) for holder in holders}
+        files = [f for f in self.recipe_files() if holder_name(self.holder(f)) in wanted]
+        with progress.step("reading source files", len(files)) as step:
+            for file in files:
                 self._stage_file(self.holder(file), file, self.files[file.file])
                 step.advance()
 
@@ -96,8 +98,8 @@ class Staging:
     def holder(self, file: NodeFile | EdgeFile) -> Holder:
         """The label or pattern whose rows a file has."""
         if isinstance(file, NodeFile):
-            return self._schema.label(file.label)
-        return self._schema.pattern(file.head, file.relation, file.tail)
+            return self.schema.label(file.label)
+        return self.schema.pattern(file.head, file.relation, file.tail)
 
     def restore_rows(self) -> None:
         """Give every quarantined row its text as it stands in the file, by reading those files again.
@@ -138,7 +140,7 @@ class Staging:
         """The field of each column that is needed, as SQL."""
         needed = [*file.keys.values(), *file.properties.values()]
         shown = f"its first line is {records.first_line[:_SHOWN_HEADER]!r}"
-        hint = f"{shown}; loaders/{self._schema.profile.name}/files.toml says what it needs"
+        hint = f"{shown}; loaders/{self.schema.profile.name}/files.toml says what it needs"
         if missing := [c for c in needed if c not in records.header]:
             raise InputFormat(f"{path} has another header: it lacks {', '.join(missing)}", hint)
         if doubled := sorted({c for c in needed if records.header.count(c) > 1}):
@@ -147,33 +149,36 @@ class Staging:
 
     def _insert(self, holder: Holder, file: NodeFile | EdgeFile, position: dict[str, str], width: int) -> str:
         """The statement that judges, types and stages the rows of ``source``."""
-        keys = {key: position[column] for key, column in file.keys.items()}
-        fields = {name: position[column] for name, column in file.properties.items()}
-        typed = {name: self._typed(holder.properties[name], field) for name, field in fields.items()}
-        numbers = {n: f for n, f in fields.items() if holder.properties[n].type in ("integer", "number")}
+        stated = {name: position[column] for name, column in {**file.keys, **file.properties}.items()}
+        fields = {name: identifier(f"field {name}") for name in stated}
+        read = ", ".join(f"{stated[name]} AS {field}" for name, field in fields.items())
+        typed = {n: self._typed(holder.properties[n], fields[n]) for n in file.properties}
+        made = ", ".join(f"{typed.get(n, field)} AS {identifier(n)}" for n, field in fields.items())
         wrong = " ".join(
-            f"WHEN {field} <> '' AND {typed[name]} IS NULL THEN {literal(f'{name} is ')} || {field}"
-            for name, field in numbers.items()
+            f"WHEN {fields[n]} <> '' AND {identifier(n)} IS NULL THEN {literal(f'{n} is ')} || {fields[n]}"
+            for n in typed
+            if holder.properties[n].type in ("integer", "number")
         )
-        bad_id = " OR ".join(f"NOT coalesce({_is_id(k)}, false)" for k in keys.values())
-        stated = {**keys, **typed}
+        bad_id = " OR ".join(f"NOT coalesce({_is_id(fields[key])}, false)" for key in file.keys)
         names = ", ".join(identifier(n) for n in stated)
-        values = ", ".join(f"CASE WHEN reason IS NULL THEN {value} END" for value in stated.values())
         return f"""
             INSERT INTO {staged(holder)} (file, line, reason, detail, row_text, {names})
             SELECT $file, line, reason,
-                   CASE reason WHEN 'field_count' THEN len(fields) || ' fields' WHEN 'bad_number' THEN wrong END,
-                   CASE WHEN reason IS NOT NULL THEN coalesce(text, odd_bytes) END, {values}
+                   CASE reason WHEN 'field_count' THEN len(fields) || ' fields'
+                               WHEN 'bad_number' THEN {f"CASE {wrong} END" if wrong else "NULL"} END,
+                   CASE WHEN reason IS NOT NULL THEN coalesce(text, odd_bytes) END, {names}
             FROM (
-                SELECT *, {f"CASE {wrong} END" if wrong else "NULL"} AS wrong,
-                       CASE WHEN text IS NULL THEN 'not_utf8'
-                            WHEN contains(text, chr(0)) THEN 'nul_byte'
-                            WHEN fields IS NULL THEN 'quoting'
-                            WHEN len(fields) <> {width} THEN 'field_count'
-                            WHEN {bad_id} THEN 'bad_id'
-                            WHEN wrong IS NOT NULL THEN 'bad_number' END AS reason
-                FROM (SELECT *, CASE WHEN contains(text, '"') THEN quoted ELSE string_split(text, chr(9)) END AS fields
-                      FROM source)
+                SELECT *, CASE WHEN text IS NULL THEN 'not_utf8'
+                               WHEN suspect AND contains(text, chr(0)) THEN 'nul_byte'
+                               WHEN fields IS NULL THEN 'quoting'
+                               WHEN len(fields) <> {width} THEN 'field_count'
+                               WHEN {bad_id} THEN 'bad_id'
+                               {f"WHEN CASE {wrong} END IS NOT NULL THEN 'bad_number'" if wrong else ""} END AS reason
+                FROM (SELECT *, {made} FROM (SELECT *, {read} FROM (
+                    SELECT *, CASE WHEN suspect AND contains(text, '"') THEN quoted ELSE string_split(text, chr(9)) END
+                              AS fields
+                    FROM source
+                )))
             )"""
 
     def _typed(self, spec: Property, field: str) -> str:
@@ -196,7 +201,8 @@ class Staging:
 
 def _is_id(field: str) -> str:
     """What `model.Identifier` asks for, and something to see in it."""
-    return f"trim({field}) <> '' AND length({field}) <= {_LONGEST_ID} AND NOT regexp_matches({field}, '[\\x00-\\x1f]')"
+    control = f"suspect AND regexp_matches({field}, '[\\x00-\\x1f]')"
+    return f"trim({field}) <> '' AND length({field}) <= {_LONGEST_ID} AND NOT ({control})"
 
 
 def _locate(recipe: Recipe, folder: Path) -> dict[str, Path]:

@@ -69,8 +69,8 @@ class Hop(NamedTuple):
     properties: Properties
 
 
-class GraphStore(Protocol):
-    """A graph of one profile. All reads are portable; writes are bulk.
+class LoadTarget(Protocol):
+    """What a graph is loaded into. Writes are bulk.
 
     Every method may raise StoreUnavailable when the store stops answering.
     """
@@ -78,6 +78,46 @@ class GraphStore(Protocol):
     schema: Schema
     backend: str
     name: str
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
+
+    def counts(self) -> Counts:
+        """How much of the profile's graph the store holds."""
+
+    def meta(self) -> dict[str, str]:
+        """What kgcheck wrote down about the store; empty for a graph that it did not load."""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Write down one thing about the store."""
+
+    def prepare(self) -> None:
+        """Create the tables or constraints of the schema, where missing."""
+
+    def add_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Add nodes known to be new; columns as `scan_nodes` without AS_TEXT."""
+
+    def update_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Set the properties of nodes known to exist."""
+
+    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """Add edges known to be new, whose ends exist; columns as `scan_edges` without AS_TEXT."""
+
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """Take away edges known to exist; columns as `add_edges`. Those that state the same go together."""
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        """Take away nodes known to exist and to have no edges; of the columns, only id counts."""
+
+
+class GraphStore(LoadTarget, Protocol):
+    """A graph of one profile. All reads are portable; writes are bulk.
+
+    Every method may raise StoreUnavailable when the store stops answering.
+    """
 
     def node(self, ref: Ref) -> Properties | None:
         """Properties of a node, its key included; None if there is no such node."""
@@ -100,35 +140,8 @@ class GraphStore(Protocol):
     def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
         """At most `limit` rows of a statement that `check_reading` let pass; it is explained before it runs."""
 
-    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
-
-    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
-
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
-
-    def counts(self) -> Counts:
-        """How much of the profile's graph the store holds."""
-
-    def meta(self) -> dict[str, str]:
-        """What kgcheck wrote down about the store; empty for a graph that it did not load."""
-
-    def set_meta(self, key: str, value: str) -> None:
-        """Write down one thing about the store."""
-
-    def prepare(self) -> None:
-        """Create the tables or constraints of the schema, where missing."""
-
-    def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        """Add nodes known to be new; columns as `scan_nodes` without AS_TEXT."""
-
-    def update_nodes(self, label: Label, rows: pa.Table) -> None:
-        """Set the properties of nodes known to exist."""
-
-    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """Add edges known to be new, whose ends exist; columns as `scan_edges` without AS_TEXT."""
 
     def close(self) -> None:
         """Give up connections and locks."""

@@ -190,6 +190,49 @@ def test_parallel_edges_are_kept_and_numbers_are_exact(store: GraphStore) -> Non
     assert (counts.edges[str(ACTS_ON)], counts.edges[str(IN_DISEASE)], counts.total_edges) == (5, 1, 6)
 
 
+def test_just_the_edges_that_state_it_are_taken_away(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "P1", "P2", "P3")
+    acts: list[Properties] = [
+        {"head": "P1", "tail": "P2", "score": 0.1 + 0.2, "action": "binding"},
+        {"head": "P1", "tail": "P2", "score": 0.1 + 0.2},
+        {"head": "P1", "tail": "P2", "score": 0.1 + 0.2},
+        {"head": "P1", "tail": "P2"},
+        {"head": "P2", "tail": "P2", "score": -1.0},
+        {"head": "P3", "tail": "P1", "score": -1.0},
+    ]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *acts))
+    store.remove_edges(ACTS_ON, edges_table(ACTS_ON, acts[1], acts[4]))
+    assert all_edges(store, ACTS_ON) == in_order([acts[0], acts[3], acts[5]])
+    store.remove_edges(ACTS_ON, edges_table(ACTS_ON, acts[3]))
+    assert all_edges(store, ACTS_ON) == in_order([acts[0], acts[5]])
+    add_nodes(store, DISEASE, "DOID:1")
+    ill: list[Properties] = [{"head": "P1", "tail": "DOID:1", "number_publications": n} for n in (2**62 + 1, 2**62 + 2)]
+    store.add_edges(IN_DISEASE, edges_table(IN_DISEASE, *ill))
+    store.remove_edges(IN_DISEASE, edges_table(IN_DISEASE, ill[0]))
+    assert all_edges(store, IN_DISEASE) == ill[1:]
+
+
+def test_a_node_without_edges_can_be_taken_away_and_no_other(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "P1", "P2", "P3")
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, {"head": "P1", "tail": "P2"}))
+    store.remove_nodes(PROTEIN, nodes_table(PROTEIN, {"id": "P3"}))
+    assert [row["id"] for row in all_nodes(store, PROTEIN)] == ["P1", "P2"]
+    with pytest.raises(StoreError):
+        store.remove_nodes(PROTEIN, nodes_table(PROTEIN, {"id": "P2"}))
+    assert [row["id"] for row in all_nodes(store, PROTEIN)] == ["P1", "P2"]
+    assert store.counts().total_edges == 1
+
+
+def test_edges_between_few_nodes_are_all_written_whatever_is_under_way(store: GraphStore) -> None:
+    ids = [f"P{i}" for i in range(40)]
+    add_nodes(store, PROTEIN, *ids)
+    everyone: list[Properties] = [{"head": a, "tail": b} for a in ids for b in ids]
+    rows = edges_table(ACTS_ON, *everyone * 10)
+    store.add_edges(ACTS_ON, rows)
+    assert store.counts().edges[str(ACTS_ON)] == len(rows) == 16_000
+    assert all_edges(store, ACTS_ON) == in_order(everyone * 10)
+
+
 def test_edges_without_properties(store: GraphStore) -> None:
     add_nodes(store, DISEASE, "DOID:1", "DOID:2")
     store.add_edges(HAS_PARENT, edges_table(HAS_PARENT, {"head": "DOID:1", "tail": "DOID:2"}))

@@ -61,7 +61,8 @@ class ImportDirectory:
     def line(self, name: str, number: int) -> bytes:
         path = find(self.folder, name)
         assert path
-        return [line for _, lines in read_lines(path) for line in lines][number - 1]
+        lines: list[bytes] = [line for _, block in read_lines(path) for line in block.to_pylist()]
+        return lines[number - 1]
 
 
 class Loaded:

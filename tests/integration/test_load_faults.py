@@ -1,5 +1,7 @@
 """Loads that are killed, or whose disk is full, or that may not write where they were told to."""
 
+import gzip
+import random
 import re
 import resource
 import subprocess
@@ -13,11 +15,13 @@ from kgcheck.errors import InputError, StoreError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import LoadSummary, load_directory
 from kgcheck.graph.open import open_store
+from kgcheck.graph.store import DONE, LOAD
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
 from tests.support import ROOT
 from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_server import Neo4jServer
 
 DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
 CHILD = [sys.executable, "-m", "tests.integration.load_child"]
@@ -80,6 +84,27 @@ def test_a_killed_load_is_finished_by_the_same_command(
         assert file.changed == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_load_killed_anywhere_is_finished_by_the_same_command(
+    store: str, tmp_path: Path, whole: dict[str, list[str]], seed: int
+) -> None:
+    choice = random.Random(seed)  # noqa: S311 - where to kill, not a secret
+    command = [*CHILD, store, str(DEMO), str(tmp_path / "q.jsonl")]
+    # Twice: the second time, what the first has left is there to begin with.
+    for _ in range(2):
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
+            assert child.stdout
+            for _ in range(choice.randrange(30)):
+                child.stdout.readline()
+            time.sleep(choice.random() * choice.choice((0.01, 0.3, 2.0)))
+            child.kill()
+    load_again(store, tmp_path / "q.jsonl")
+    with open_store(store, CKG, Settings()) as opened:
+        assert content(opened) == whole
+        assert opened.meta()[LOAD] == DONE
+
+
 def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     store: str, tmp_path: Path, whole: dict[str, list[str]]
 ) -> None:
@@ -90,6 +115,55 @@ def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     second = load_again(store, tmp_path / "q.jsonl")
     assert (second.nodes, second.edges) == (first.nodes, first.edges)
     assert second.total("unchanged") == first.total("loaded") == first.nodes + first.edges
+
+
+def test_a_load_lives_through_a_restart_of_the_server(
+    tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, list[str]]
+) -> None:
+    monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "10")
+    with Neo4jServer(tmp_path / "home", None) as first:
+        port = int(first.uri.rsplit(":", 1)[1])
+    server = Neo4jServer(tmp_path / "home", None, bolt_port=port)
+    server.start()
+    try:
+        command = [*CHILD, server.uri, str(DEMO), str(tmp_path / "q.jsonl")]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout
+            for _ in range(5):
+                assert child.stdout.readline()
+            server.stop()
+            server.start()
+            _, said = child.communicate()
+        # A transaction whose end nobody saw is not sent again: it may have been committed.
+        assert child.returncode == 0 or "StoreUnavailable: " in said
+        load_again(server.uri, tmp_path / "q.jsonl")
+        with open_store(server.uri, CKG, Settings()) as opened:
+            assert content(opened) == whole
+    finally:
+        server.stop()
+
+
+def test_nodes_that_share_an_id_are_refused_before_anything_is_written(
+    tmp_path: Path, clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
+    with clean_neo4j.driver() as driver:
+        driver.execute_query("UNWIND [1, 2] AS i CREATE (:Protein {id: 'P04637'})")
+    with pytest.raises(StoreError, match="nodes of one label that share an id") as caught:
+        load_again(clean_neo4j.uri, tmp_path / "q.jsonl")
+    assert "remove the duplicates" in caught.value.hint
+    with clean_neo4j.driver() as driver:
+        assert driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 2
+
+
+def test_a_file_under_two_names_is_refused(crowd: ImportDirectory, tmp_path: Path) -> None:
+    (crowd.folder / f"{PROTEINS}.gz").write_bytes(gzip.compress((crowd.folder / PROTEINS).read_bytes()))
+    with (
+        EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store,
+        pytest.raises(InputError, match=r"one file under two names: Protein\.tsv and Protein\.tsv\.gz"),
+    ):
+        load_directory(crowd.folder, store, Settings(), quarantine=tmp_path / "q.jsonl")
 
 
 # --- places that cannot be written to --------------------------------------------------------------

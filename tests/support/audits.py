@@ -129,6 +129,12 @@ class MemoryStore:
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         raise NotImplementedError
 
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        raise NotImplementedError
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        raise NotImplementedError
+
     def close(self) -> None:
         return
 

@@ -40,7 +40,7 @@ def reference(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def numbered(path: Path) -> list[tuple[int, bytes]]:
-    return [(first + i, line) for first, block in read_lines(path) for i, line in enumerate(block)]
+    return [(first + i, line) for first, block in read_lines(path) for i, line in enumerate(block.to_pylist())]
 
 
 def records(path: Path) -> list[dict[str, object]]:

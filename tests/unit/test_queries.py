@@ -11,11 +11,13 @@ from kgcheck.errors import ConfigurationError
 from kgcheck.graph.queries import (
     Catalogue,
     columns,
+    fields,
     label_place,
+    lists,
     pattern_places,
     projection,
     quoted,
-    values,
+    same,
 )
 from kgcheck.graph.schema import load_schema
 from tests.support import ROOT
@@ -23,7 +25,7 @@ from tests.support import ROOT
 CKG = load_schema()
 PATHS = sorted((ROOT / "cypher").rglob("*.cypher"))
 WRITING = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|DROP|COPY)\b")
-WRITERS = {"meta_set", "update_nodes"}
+WRITERS = {"meta_set"}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -39,7 +41,7 @@ def test_a_statement_is_found_without_its_comments_and_with_its_places_filled(pa
 def test_only_statements_named_for_it_write() -> None:
     for path in PATHS:
         body = re.sub(r"(?m)^//.*$", "", path.read_text())
-        writer = path.stem.startswith(("create_", "copy_")) or path.stem in WRITERS
+        writer = path.stem.startswith(("create_", "copy_", "update_", "remove_")) or path.stem in WRITERS
         assert bool(WRITING.search(body)) == writer, path
 
 
@@ -73,8 +75,10 @@ def test_places_are_made_of_schema_names() -> None:
     assert label_place(protein) == {"label": "`Protein`"}
     assert pattern_places(acts_on) == {"head": "`Protein`", "relation": "`ACTS_ON`", "tail": "`Protein`"}
     assert projection("n", ["name", "taxid"]) == ", n.`name` AS `name`, n.`taxid` AS `taxid`"
-    assert values("r", ["name", "taxid"]) == ", r.`name`, r.`taxid`"
-    assert projection("n", []) == values("n", []) == ""
+    assert lists("r", ["name", "taxid"]) == ", [r IN rs | r.`name`], [r IN rs | r.`taxid`]"
+    assert projection("n", []) == lists("r", []) == fields([]) == same([]) == ""
+    assert fields(["id", "name"]) == "`id`: row[0], `name`: row[1]"
+    assert same([("r.`score`", "row[2]")]) == " AND (r.`score` = row[2] OR (r.`score` IS NULL AND row[2] IS NULL))"
     assert columns({"a": "string", "b": "strings", "c": "integer", "d": "number"}) == (
         ", `a` STRING, `b` STRING[], `c` INT64, `d` DOUBLE"
     )
