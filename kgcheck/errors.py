@@ -4,6 +4,7 @@ The tree::
 
     KgcheckError                       2
     ├── UsageError                     2  what was asked for cannot be understood
+    │   ├── NotUnderstood              2  a question whose words or names kgcheck does not know
     │   ├── UnknownName                2  a label, relation, property, run or finding that does not exist
     │   └── AmbiguousName              2  more than one thing answers to it
     ├── ConfigurationError             2  a profile, recipe or setting is wrong
@@ -18,7 +19,12 @@ The tree::
     │   └── StoreUnavailable           3  down, or it stopped answering
     ├── SnapshotError                  2  the reference snapshot
     ├── LedgerError                    2  the ledger of runs
-    ├── BudgetExceeded                 3  a check ran out of turns or seconds
+    ├── ModelError                     2  the language model
+    │   ├── ModelAccess                2  credentials
+    │   ├── ModelContext               2  the conversation is too long for it
+    │   ├── ModelAnswer                3  it did not answer in the form that was asked for
+    │   └── ModelUnavailable           3  down, too slow or too busy
+    ├── BudgetExceeded                 3  a check ran out of turns, tokens, seconds or money
     └── MissingExtra                   2  an optional package is not installed
 
 A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
@@ -51,6 +57,10 @@ class KgcheckError(Exception):
 
 class UsageError(KgcheckError):
     """What was asked for cannot be understood."""
+
+
+class NotUnderstood(UsageError):
+    """A question that cannot be read: better no answer than a guess."""
 
 
 class UnknownName(UsageError):
@@ -127,8 +137,32 @@ class LedgerError(KgcheckError):
     """The ledger cannot be read or written."""
 
 
+class ModelError(KgcheckError):
+    """The endpoint of a language model refused or failed."""
+
+
+class ModelAccess(ModelError):
+    """The key was refused, or none was given."""
+
+
+class ModelContext(ModelError):
+    """The conversation is longer than the model can take."""
+
+
+class ModelAnswer(ModelError):
+    """The model did not answer in the form that was asked for."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class ModelUnavailable(ModelError):
+    """The endpoint is down, too slow or too busy."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
 class BudgetExceeded(KgcheckError):
-    """A check ran out of turns or seconds before it could conclude."""
+    """A check ran out of turns, tokens, seconds or money before it could conclude."""
 
     exit_code = EXIT_INCOMPLETE
 

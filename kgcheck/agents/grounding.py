@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from kgcheck.agents.request import Request
 from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
@@ -23,6 +23,7 @@ class Seen(BaseModel):
     gaps: tuple[Gap, ...] = ()
     looked_up: bool = False
     refused: str = ""
+    last: str = Field(default="", description="the last result, as JSON")
 
     def node(self, ref: Ref) -> NodeResult | None:
         """What was seen of a node."""

@@ -28,6 +28,14 @@ class Request(Value):
     object: str | None = None
     patterns: tuple[Pattern, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The request in the words that `parse_request` takes."""
+        if self.relation:
+            return self.subject, self.relation, self.object or ""
+        kind, label = self.type.value if self.type else "", self.label or ""
+        return (kind, label, self.subject, self.attribute) if self.attribute else (kind, label, self.subject)
+
 
 def parse_request(words: Sequence[str], schema: Schema) -> Request:
     """Understand a request.

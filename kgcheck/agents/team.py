@@ -17,7 +17,7 @@ from kgcheck.agents.transcript import Role, Stage, Transcript
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import BudgetExceeded, UsageError
-from kgcheck.model import Change, CheckTask, Value, Verdict
+from kgcheck.model import Change, CheckTask, Outcome, Value, Verdict
 
 
 class Budget(Value):
@@ -27,21 +27,36 @@ class Budget(Value):
     seconds: float = Field(default=60.0, gt=0)
 
 
-class UseTool(Value):
+class Spoken(Value):
+    """What a model took to choose a step; nothing, where no model did."""
+
+    tokens: int = 0
+    cost: float | None = None
+
+
+class UseTool(Spoken):
     """An assistant uses a tool."""
 
     tool: str
     arguments: dict[str, Any]
 
 
-class HandOver(Value):
+class Talk(Spoken):
+    """Words instead of a step: refused, told why, and a turn is gone."""
+
+    message: str
+    why: str
+
+
+class HandOver(Spoken):
     """An agent is done with its part and says what came of it."""
 
     message: str
     task: CheckTask | None = Field(default=None, description="what is to be validated, for the KG agent to say")
+    concluded: Outcome | None = Field(default=None, description="what a model made of it: kept, never the verdict")
 
 
-Action = UseTool | HandOver
+Action = UseTool | HandOver | Talk
 
 
 class Brain(Protocol):
@@ -69,6 +84,12 @@ class Checked(Value):
     verdict: Verdict
     change: Change | None
     conclusion: str
+    concluded: Outcome | None = Field(default=None, description="what a model made of it, where one did")
+
+    @property
+    def differs(self) -> bool:
+        """Whether a model concluded something else than the evidence gives."""
+        return self.concluded is not None and self.concluded is not self.verdict.outcome
 
 
 _TURNS: tuple[tuple[Stage, Role], ...] = (
@@ -109,33 +130,42 @@ class Team:
         """
         check = _Check(request, transcript, Seen(), _Clock(self._budget))
         task: CheckTask | None = None
-        conclusion = ""
+        handed = HandOver(message="")
         for stage, role in _TURNS:
             handed = self._turn(stage, role, check, task)
-            conclusion = handed.message
             if stage is Stage.KG_QUERY:
                 task = handed.task
         if task is None:
             raise UsageError("the KG agent ended without saying what is to be validated")
         judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
-        return Checked(task=task, verdict=judged, change=propose(task, judged), conclusion=conclusion)
+        return Checked(
+            task=task,
+            verdict=judged,
+            change=propose(task, judged),
+            conclusion=handed.message,
+            concluded=handed.concluded,
+        )
 
     def _turn(self, stage: Stage, role: Role, check: "_Check", task: CheckTask | None) -> HandOver:
         """Let an agent act until it hands over."""
         while True:
             check.clock.tick(stage, check.seen)
             action = self._brain.act(stage, role, check.request, task, check.seen, self._toolbox.tools(role))
-            event = action.model_dump(mode="json", include={"tool", "arguments"})
-            event["text"] = action.message if isinstance(action, HandOver) else ""
+            event = _event(action, check)
             try:
-                if isinstance(action, HandOver):
-                    _check_part(stage, action, check)
-                else:
-                    event["result"] = self._use(role, action, check.seen, task).model_dump(mode="json")
+                match action:
+                    case UseTool():
+                        event["result"] = self._use(role, action, check.seen, task).model_dump(mode="json")
+                    case HandOver():
+                        _check_part(stage, action, check)
+                    case Talk():
+                        raise UsageError(action.why)
             except UsageError as error:
                 check.seen.refused = event["refused"] = error.message
             else:
                 check.seen.refused = ""
+            if stage is Stage.CONCLUSION and task and isinstance(action, HandOver):
+                event["verdict"] = verdict(task.type, check.seen.evidence, check.seen.gaps)
             check.transcript.add(stage, role, **event)
             if isinstance(action, HandOver) and not check.seen.refused:
                 return action
@@ -143,6 +173,7 @@ class Team:
     def _use(self, role: Role, action: UseTool, seen: Seen, task: CheckTask | None) -> BaseModel:
         result = self._toolbox.call(role, action.tool, action.arguments)
         key = call_key(action.tool, action.arguments)
+        seen.last = result.model_dump_json()
         match result:
             case NodeResult():
                 seen.nodes[key] = result
@@ -190,6 +221,15 @@ class _Check(NamedTuple):
     transcript: Transcript
     seen: Seen
     clock: _Clock
+
+
+def _event(action: Action, check: _Check) -> dict[str, Any]:
+    """What the transcript keeps of a step; the first one also says what was asked."""
+    event = action.model_dump(mode="json", include={"tool", "arguments", "tokens", "cost", "concluded", "task"})
+    event["text"] = "" if isinstance(action, UseTool) else action.message
+    if not check.transcript.events:
+        event["asked"] = check.request.words
+    return event
 
 
 def _check_part(stage: Stage, handed: HandOver, check: _Check) -> None:

@@ -6,11 +6,12 @@ A tool reads; none writes. Results are values of the model, so that a verdict re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.signature import Gap
-from kgcheck.errors import UnknownName, UsageError, nearest
+from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
+from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
@@ -18,6 +19,8 @@ from kgcheck.sources.observe import ReferenceSource
 
 _NEIGHBOUR_LIMIT = 100
 _NAME_LIMIT = 5
+_ROW_LIMIT = 100
+_CYPHER_SECONDS = 10.0
 
 
 class NodeArguments(Value):
@@ -84,6 +87,19 @@ class ReferenceResult(Value):
     gaps: tuple[Gap, ...]
 
 
+class CypherArguments(Value):
+    """A reading Cypher statement; `$name` parameters are not supported, write values as literals."""
+
+    query: str = Field(max_length=4000)
+
+
+class CypherResult(Value):
+    """Rows of a statement, and whether there were more."""
+
+    rows: tuple[dict[str, Any], ...]
+    cut_off: bool
+
+
 class Tool(NamedTuple):
     """A tool: who may use it, what it takes, what it does."""
 
@@ -115,6 +131,7 @@ class Toolbox:
                 Tool("kg_similar_ids", kg, "ids like one that does not exist", NodeArguments, self._similar_ids),
                 Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
+                Tool("kg_cypher", kg, "rows of a reading Cypher statement of your own", CypherArguments, self._cypher),
                 Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
             )
         }
@@ -171,6 +188,31 @@ class Toolbox:
         pattern = self.schema.pattern(head, asked.relation, tail)
         return IdsResult(ids=tuple(self._store.neighbours(asked.node, pattern, asked.direction, _NEIGHBOUR_LIMIT)))
 
+    def _cypher(self, asked: CypherArguments) -> CypherResult:
+        check_reading(asked.query, self.schema)
+        try:
+            rows = self._store.query(asked.query, _ROW_LIMIT + 1, _CYPHER_SECONDS)
+        except StoreUnavailable as error:
+            if "too long" not in error.message:
+                raise
+            raise UsageError(f"the statement took over {_CYPHER_SECONDS:.0f} seconds", "ask for less") from error
+        except StoreError as error:
+            # A statement that the store cannot run is the writer's mistake.
+            raise UsageError(error.message) from error
+        return CypherResult(rows=tuple(rows[:_ROW_LIMIT]), cut_off=len(rows) > _ROW_LIMIT)
+
     def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:
         evidence, gaps = self._source.observe(asked.task)
         return ReferenceResult(task=asked.task, evidence=evidence, gaps=gaps)
+
+
+RESULTS: dict[str, type[BaseModel]] = {
+    "kg_node": NodeResult,
+    "kg_ids_by_name": IdsResult,
+    "kg_similar_ids": IdsResult,
+    "kg_edges": EdgesResult,
+    "kg_neighbours": IdsResult,
+    "kg_cypher": CypherResult,
+    "reference_look_up": ReferenceResult,
+}
+"""What each tool gives."""

@@ -1,12 +1,13 @@
 """What a team did, event by event; enough to run it again."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
 
-from kgcheck.model import Value
+from kgcheck.model import CheckTask, Outcome, Value, Verdict
 
 
 class Role(StrEnum):
@@ -37,13 +38,24 @@ class Event(Value):
     arguments: dict[str, Any] = Field(default_factory=dict)
     result: dict[str, Any] | None = None
     refused: str | None = None
+    tokens: int = Field(default=0, description="sent and received, where a model acted")
+    cost: float | None = Field(default=None, description="money, where prices are set")
+    asked: tuple[str, ...] | None = Field(default=None, description="the request, with the first event")
+    task: CheckTask | None = Field(default=None, description="what the KG agent hands over")
+    concluded: Outcome | None = Field(default=None, description="what a model made of it; never the verdict")
+    verdict: Verdict | None = Field(default=None, description="with the last event")
 
 
 class Transcript:
-    """The events of one check, in order."""
+    """The events of one check, in order.
 
-    def __init__(self) -> None:
+    Args:
+        listener: Told every event as it happens.
+    """
+
+    def __init__(self, listener: Callable[[Event], None] | None = None) -> None:
         self.events: list[Event] = []
+        self._listener = listener
 
     def add(self, stage: Stage, role: Role, **event: Any) -> None:
         """Add an event.
@@ -54,6 +66,8 @@ class Transcript:
             event: The other fields of Event.
         """
         self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, **event))
+        if self._listener:
+            self._listener(self.events[-1])
 
     def as_jsonl(self) -> str:
         """One JSON object a line."""

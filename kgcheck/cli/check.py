@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import ledger_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import brain_options, ledger_option, profile_option, reference_option, store_option
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Checked
-    from kgcheck.agents.transcript import Transcript
+    from kgcheck.agents.transcript import Event, Transcript
     from kgcheck.model import Finding, Tally
 
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Most seconds that a check may take.",
 )
+@brain_options()
 @click.option(
     "--fail-on",
     type=click.Choice(("refuted", "insufficient", "never")),
@@ -45,14 +46,14 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     """
     import json
 
-    from kgcheck.agents.brains.rules import RulesBrain
     from kgcheck.agents.request import parse_request
     from kgcheck.agents.team import Budget, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
     from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
     from kgcheck.audit.run import listed_releases, store_place
-    from kgcheck.cli.console import results
+    from kgcheck.cli.brains import open_brain
+    from kgcheck.cli.console import errors, results
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
@@ -62,18 +63,20 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     settings, schema = read_settings(), read_schema(asked["profile"])
     request = parse_request(what, schema)
     reference: Path | None = asked["reference"]
-    started, name, transcript = now(), new_run_id(), Transcript()
+    started, name = now(), new_run_id()
+    transcript = Transcript(_show_event if asked["show_transcript"] else None)
     kept_at = settings.home / "transcripts" / f"{name}.jsonl"
     with (
         open_store(asked["store"], schema, settings) as opened,
         SnapshotSource(reference, schema, settings) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
+        open_brain(asked["brain"], schema, settings, asked) as brain,
     ):
         budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
         try:
-            checked = Team(Toolbox(opened, source), RulesBrain(schema), budget).check(request, transcript)
+            checked = Team(Toolbox(opened, source), brain, budget).check(request, transcript)
         finally:
-            _keep_transcript(transcript, kept_at, shown=asked["show_transcript"])
+            _keep_transcript(transcript, kept_at)
         run = Run(
             id=name,
             started=started,
@@ -85,6 +88,8 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         )
         finding, tally = _finding(checked, name), _tally(checked)
         kept.keep(run, finding, tally)
+    if asked["brain"] == "llm":
+        errors().print(_told(checked, transcript), soft_wrap=True)
     if asked["format_"] == "json":
         click.echo(json.dumps(finding.as_row(), indent=2))
     else:
@@ -92,16 +97,27 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     click.get_current_context().exit(exit_code([tally], asked["fail_on"]))
 
 
-def _keep_transcript(transcript: "Transcript", path: Path, *, shown: bool) -> None:
-    from kgcheck.cli.console import errors
+def _keep_transcript(transcript: "Transcript", path: Path) -> None:
     from kgcheck.cli.show import write
-    from kgcheck.report.tables import transcript_lines
 
     if transcript.events:
         write(path, transcript.as_jsonl())
-    if shown:
-        for line in transcript_lines(transcript):
-            errors().print(line, soft_wrap=True, markup=False)
+
+
+def _show_event(event: "Event") -> None:
+    from kgcheck.cli.console import errors
+    from kgcheck.report.tables import transcript_line
+
+    errors().print(transcript_line(event), soft_wrap=True, markup=False)
+
+
+def _told(checked: "Checked", transcript: "Transcript") -> str:
+    """What a model took, and whether it would have said something else."""
+    tokens, costs = sum(e.tokens for e in transcript.events), [e.cost for e in transcript.events if e.cost is not None]
+    text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
+    if checked.differs and checked.concluded:
+        text += f"; the model concluded {checked.concluded.value}, the evidence says {checked.verdict.outcome.value}"
+    return text
 
 
 def _finding(checked: "Checked", run: str) -> "Finding":

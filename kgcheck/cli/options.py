@@ -46,6 +46,31 @@ def ledger_option() -> Decorator:
     )
 
 
+def brain_options() -> Decorator:
+    """``--brain``, ``--tokens`` and ``--money``."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option(
+                "--money",
+                type=click.FloatRange(min=0, min_open=True),
+                help="Most money that a model may cost, for each item; needs prices.",
+            ),
+            click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that a model may take an item."),
+            click.option(
+                "--brain",
+                type=click.Choice(("rules", "llm")),
+                default="rules",
+                show_default=True,
+                help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
 def format_options(default: str = "table") -> Decorator:
     """``--format`` and ``--output``."""
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing
 from kgcheck.graph.columns import typed_table
-from kgcheck.graph.queries import Catalogue, fields, label_place, lists, pattern_places, projection, quoted
+from kgcheck.graph.queries import Catalogue, fields, hop_places, label_place, lists, pattern_places, projection, quoted
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
@@ -20,11 +20,13 @@ from kgcheck.graph.store import (
     NO_ID,
     Counts,
     Direction,
+    Hop,
     Properties,
     StrayEdge,
     check_meta,
     check_names,
     plain,
+    read_hop,
     with_as_text,
 )
 from kgcheck.graph.store import edge_schema as edge_columns
@@ -78,6 +80,10 @@ class CypherServerStore(ABC):
         """Run a writing statement in a transaction of its own."""
 
     @abstractmethod
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore."""
+
+    @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
 
@@ -124,6 +130,11 @@ class CypherServerStore(ABC):
         """See GraphStore."""
         statement = "tails" if direction == "out" else "heads"
         return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """See GraphStore."""
+        rows = self._rows(f"hops_{direction}", hop_places(pattern), ids=ids) if ids else []
+        return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""

@@ -1,13 +1,15 @@
 """The Neo4j store: a server, through the official driver (https://neo4j.com/docs/python-manual/current/)."""
 
+from itertools import islice
 from typing import Any
 
 import neo4j
 from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, ServiceUnavailable
 
-from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable
+from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
 from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
 from kgcheck.graph.schema import Schema
+from kgcheck.graph.store import Properties
 from kgcheck.settings import Settings
 
 _FETCH_ROWS = 10_000
@@ -77,6 +79,21 @@ class Neo4jStore(CypherServerStore):
                 session.begin_transaction(timeout=self._timeout_s) as transaction,
             ):
                 yield from transaction.run(query, parameters)
+        except (Neo4jError, DriverError) as error:
+            raise self._mapped(error) from error
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore."""
+        explained: Any = f"EXPLAIN {text}"
+        query: Any = text
+        try:
+            with (
+                self._session(neo4j.READ_ACCESS) as session,
+                session.begin_transaction(timeout=timeout_s) as transaction,
+            ):
+                if transaction.run(explained).consume().query_type != "r":
+                    raise UsageError("the statement is not a reading one", "use MATCH and RETURN")
+                return [record.data() for record in islice(transaction.run(query), limit)]
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 

@@ -5,12 +5,14 @@ py2neo is end-of-life: an extra of kgcheck, and never a dependency of its core.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Protocol
 
 from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable
 from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
 from kgcheck.graph.neo4j import server_error
 from kgcheck.graph.schema import Schema
+from kgcheck.graph.store import Properties
 
 try:
     from py2neo import errors as py2neo_errors
@@ -70,6 +72,13 @@ class Py2neoStore(CypherServerStore):
             while cursor.forward():
                 yield cursor.current.values()
 
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore; py2neo knows no time limit."""
+        with self._mapped():
+            self._graph.query(f"EXPLAIN {text}")
+            rows = self._graph.query(text)
+            return [_plain_row(row.data()) for row in islice(rows, limit)]
+
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         with self._mapped():
             return [record.values() for record in self._graph.run(text, parameters)]
@@ -86,3 +95,8 @@ class Py2neoStore(CypherServerStore):
 
     def _unavailable(self, error: Exception) -> KgcheckError:
         return StoreUnavailable(f"{self.name} stopped answering: {error}", "run the same command again")
+
+
+def _plain_row(row: dict[str, Any]) -> Properties:
+    """A row whose nodes and relationships are maps of their properties."""
+    return {k: dict(v) if hasattr(v, "identity") else v for k, v in row.items()}

@@ -87,6 +87,11 @@ def pattern_places(pattern: Pattern) -> dict[str, str]:
     return {"head": quoted(pattern.head), "relation": quoted(pattern.type), "tail": quoted(pattern.tail)}
 
 
+def hop_places(pattern: Pattern) -> dict[str, str]:
+    """Places ``head``, ``relation``, ``tail`` and ``properties``, those of the edge."""
+    return pattern_places(pattern) | {"properties": projection("r", pattern.properties)}
+
+
 def projection(variable: str, names: Iterable[str]) -> str:
     """``, n.`a` AS `a`, ...`` for every name, empty if there are none."""
     return "".join(f", {variable}.{quoted(name)} AS {quoted(name)}" for name in names)

@@ -1,8 +1,8 @@
 """The protocol that every graph store keeps, and the values that pass through it."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Protocol, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import pyarrow as pa
 from pydantic import Field
@@ -59,6 +59,14 @@ class StrayEdge(Value):
     relation: str
     tail_label: str
     tail_id: str
+
+
+class Hop(NamedTuple):
+    """One edge taken from a node: where from, where to, and the properties of the edge."""
+
+    start: str
+    end: str
+    properties: Properties
 
 
 class LoadTarget(Protocol):
@@ -126,6 +134,12 @@ class GraphStore(LoadTarget, Protocol):
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         """Ids at the other end of a pattern, in order, at most `limit`."""
 
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """Every edge of a pattern that leaves (``out``) or reaches (``in``) one of the nodes."""
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        """At most `limit` rows of a statement that `check_reading` let pass; it is explained before it runs."""
+
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
@@ -161,6 +175,13 @@ def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Prope
     """
     held = {name: value[name] for name in properties if value.get(name) is not None}
     return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in held.items()}
+
+
+def read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
+    """A row of the statements ``hops_out`` and ``hops_in``: two ids, then the properties of the pattern."""
+    start, end, *values = row
+    held = dict(zip(pattern.properties, values, strict=True))
+    return Hop(str(start), NO_ID if end is None else str(end), plain(held, pattern.properties))
 
 
 def brought_to(kind: PropertyType, value: Any) -> Any:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgcheck.agents.transcript import Transcript
+from kgcheck.agents.transcript import Event
 from kgcheck.audit.ledger import Run
 from kgcheck.graph.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally
@@ -172,13 +172,11 @@ def _what(f: Finding) -> str:
     return f"{f.task}{value}"
 
 
-def transcript_lines(transcript: Transcript) -> list[str]:
-    """What each agent did, a line an event."""
-    lines = []
-    for event in transcript.events:
-        did = event.text or f"{event.tool} {json.dumps(event.arguments)} -> {_short(event.result)}"
-        lines.append(f"[{event.stage.value}] {event.role.value}: {did}")
-    return lines
+def transcript_line(event: Event) -> str:
+    """What an agent did, in one line."""
+    did = event.text or f"{event.tool} {json.dumps(event.arguments)} -> {_short(event.result)}"
+    refused = f" (refused: {event.refused})" if event.refused else ""
+    return f"[{event.stage.value}] {event.role.value}: {did}{refused}"
 
 
 def _short(result: dict[str, object] | None) -> str:

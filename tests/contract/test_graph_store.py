@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, GraphStore, Properties
+from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName, UsageError
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
     ACTS_ON,
@@ -42,6 +42,7 @@ def test_an_empty_store_answers_every_read(opener: Opener, prepared: bool) -> No
         assert store.ids_named(PROTEIN, "TP53", 5) == []
         assert store.edges(triple("P1", ACTS_ON, "P2")) == []
         assert store.neighbours(ref, ACTS_ON, "out", 5) == []
+        assert store.hops(["P04637"], ACTS_ON, "in") == []
         assert all_nodes(store, PROTEIN) == []
         assert all_edges(store, ACTS_ON) == []
         assert store.stray_edges(5) == []
@@ -250,6 +251,23 @@ def test_neighbours_in_both_directions_in_order_and_once(store: GraphStore) -> N
     assert store.neighbours(hub, ACTS_ON, "in", 0) == []
 
 
+@pytest.mark.parametrize("many", [0, 150])
+def test_hops_are_every_edge_with_its_properties(store: GraphStore, many: int) -> None:
+    others = [f"x{i}" for i in range(many)]
+    add_nodes(store, PROTEIN, "a", "b", "c", *others)
+    edges = [("a", "b", 0.5), ("a", "b", 0.7), ("c", "b", None), ("b", "b", 0.9)]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": h, "tail": t, "score": s} for h, t, s in edges)))
+
+    def taken(*ids: str, to: Direction) -> list[tuple[str, str, float | None]]:
+        hops = store.hops([*ids, *others], ACTS_ON, to)
+        return sorted(((h.start, h.end, h.properties.get("score")) for h in hops), key=str)
+
+    assert taken("a", "c", "nobody", to="out") == [("a", "b", 0.5), ("a", "b", 0.7), ("c", "b", None)]
+    assert taken("b", to="in") == [("b", "a", 0.5), ("b", "a", 0.7), ("b", "b", 0.9), ("b", "c", None)]
+    assert taken("a", to="in") == []
+    assert store.hops([], ACTS_ON, "out") == []
+
+
 def test_ids_by_name(store: GraphStore) -> None:
     rows = [{"id": f"DOID:{i}", "name": "asthma"} for i in (3, 1, 2)] + [{"id": "DOID:4", "name": "Asthma"}]
     store.add_nodes(DISEASE, nodes_table(DISEASE, *rows))
@@ -366,3 +384,22 @@ def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) 
         assert store.meta()[head] == values["name"]
 
     check()
+
+
+def test_a_reading_query_from_outside(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "a", "b", "c")
+    rows = store.query("MATCH (p:Protein) RETURN p.id AS id, p ORDER BY id", 2, 5.0)
+    assert [row["id"] for row in rows] == ["a", "b"]
+    assert rows[0]["p"]["id"] == "a"
+    with pytest.raises(StoreError):
+        store.query("MATCH (p:Protein RETURN p", 2, 5.0)
+
+
+def test_a_query_from_outside_cannot_write(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "a")
+    with opener() as store:
+        with pytest.raises((StoreError, UsageError)):
+            store.query("MATCH (p:Protein) SET p.name = 'changed' RETURN p.id", 2, 5.0)
+        assert all_nodes(store, PROTEIN) == [{"id": "a"}]

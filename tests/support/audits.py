@@ -23,6 +23,7 @@ from kgcheck.graph.schema import Label, Pattern, Schema, load_schema, profile_di
 from kgcheck.graph.store import (
     Counts,
     Direction,
+    Hop,
     Properties,
     StrayEdge,
     edge_schema,
@@ -82,6 +83,17 @@ class MemoryStore:
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         here, there = ("head", "tail") if direction == "out" else ("tail", "head")
         return sorted(row[there] for row in self._edges.get(str(pattern), ()) if row[here] == ref.id)[:limit]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        start, end = ("head", "tail") if direction == "out" else ("tail", "head")
+        return [
+            Hop(row[start], row[end], {k: v for k, v in row.items() if k in pattern.properties})
+            for row in self._edges.get(str(pattern), ())
+            if row[start] in ids
+        ]
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+        raise NotImplementedError
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         yield pa.Table.from_pylist(list(self._nodes.get(label.name, ())), schema=with_as_text(node_schema(label)))

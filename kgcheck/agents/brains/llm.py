@@ -1,0 +1,203 @@
+"""A brain that asks a language model for each step.
+
+Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
+checked by the team like any other brain's steps, and the verdict is never its to give.
+"""
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from kgcheck.agents.grounding import Seen
+from kgcheck.agents.request import Request
+from kgcheck.agents.team import Action, HandOver, Talk, UseTool
+from kgcheck.agents.toolbox import Tool
+from kgcheck.agents.transcript import Role, Stage
+from kgcheck.chat import ChatClient, Message, Reply, ToolCall, ToolSpec
+from kgcheck.errors import ModelAnswer
+from kgcheck.model import CheckTask, Outcome, Value
+from kgcheck.spending import Limits, Meter
+
+MEMORY_STEPS = 20
+"""Steps that an agent remembers; what was asked stays, whatever comes after it."""
+
+MOST_WRONG = 4
+"""Refused steps in a row after which a model is given up."""
+
+HAND_OVER = "hand_over"
+
+_PROMPTS = {Role.LEADER: "leader", Role.KG: "kg", Role.VALIDATION: "validation"}
+
+_ASK = {
+    Stage.PLAN: "Make the plan.",
+    Stage.KG_QUERY: "Find it in the graph, and hand the task over.",
+    Stage.VALIDATION: "Look the task up in the reference sources, and hand over what they say.",
+    Stage.CONCLUSION: "Conclude.",
+}
+
+
+class _Words(Value):
+    """Be done with your part."""
+
+    message: str = Field(description="what came of it")
+
+
+class _Task(Value):
+    """Hand over what is to be validated."""
+
+    message: str = Field(description="what you found")
+    task: CheckTask
+
+
+class _Conclusion(Value):
+    """Conclude from the evidence."""
+
+    message: str = Field(description="the conclusion in a sentence")
+    outcome: Literal["supported", "refuted", "insufficient", "unavailable"]
+
+
+_FORMS: dict[Stage, type[_Words] | type[_Task] | type[_Conclusion]] = {
+    Stage.PLAN: _Words,
+    Stage.KG_QUERY: _Task,
+    Stage.VALIDATION: _Words,
+    Stage.CONCLUSION: _Conclusion,
+}
+
+
+class LlmBrain:
+    """Asks a model for the next step. One brain serves one check.
+
+    Args:
+        client: The model.
+        limits: Tokens, seconds and money of the whole check.
+        on_text: Gets what the model says as it says it.
+    """
+
+    def __init__(
+        self, client: ChatClient, limits: Limits | None = None, on_text: Callable[[str], None] | None = None
+    ) -> None:
+        self._client = client
+        self.meter = Meter(limits or Limits(), client.prices)
+        self._on_text = on_text
+        self._memory: dict[Role, list[Message]] = {}
+        self._waiting: dict[Role, ToolCall | None] = {}
+        self._stage: dict[Role, Stage] = {}
+        self._wrong = 0
+
+    def act(
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+    ) -> Action:
+        """See Brain."""
+        self._wrong = self._wrong + 1 if seen.refused else 0
+        if self._wrong >= MOST_WRONG:
+            raise ModelAnswer(
+                f"the model {self._client.model} took {MOST_WRONG} steps in a row that were refused,"
+                f" the last one because: {seen.refused}",
+                "try another model, or --brain rules",
+            )
+        conversation = self._continued(stage, role, request, task, seen)
+        specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
+        reply = self._client.complete(conversation, tools=specs, meter=self.meter, on_text=self._on_text)
+        return self._action(stage, role, reply)
+
+    def _continued(
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen
+    ) -> list[Message]:
+        """The conversation of a role with what has happened since."""
+        memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role)}])
+        waiting = self._waiting.get(role)
+        same = self._stage.get(role) is stage
+        if waiting and (same or seen.refused):
+            told = json.dumps({"refused": seen.refused}) if seen.refused else data(seen.last)
+            memory.append({"role": "tool", "tool_call_id": waiting.id, "content": told})
+        elif waiting:
+            memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
+        elif same and seen.refused:
+            memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
+        if not same:
+            memory.append({"role": "user", "content": _asked(stage, request, task, seen)})
+        self._stage[role], self._waiting[role] = stage, None
+        return [memory[0], *_recent(memory[1:])]
+
+    def _action(self, stage: Stage, role: Role, reply: Reply) -> Action:
+        prices = self._client.prices
+        took: dict[str, Any] = {
+            "tokens": reply.usage.total,
+            "cost": prices.cost(reply.usage) if prices else None,
+        }
+        call = reply.calls[0] if reply.calls else None
+        self._memory[role].append(reply.model_copy(update={"calls": reply.calls[:1]}).as_message())
+        self._waiting[role] = call
+        if call is None:
+            if stage is Stage.PLAN and reply.text.strip():
+                return HandOver(message=reply.text.strip(), **took)
+            why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
+            return Talk(message=reply.text, why=why, **took)
+        try:
+            arguments = json.loads(call.arguments or "{}")
+        except ValueError as error:
+            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON: {error}", **took)
+        if not isinstance(arguments, dict):
+            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON object", **took)
+        if call.name != HAND_OVER:
+            return UseTool(tool=call.name, arguments=arguments, **took)
+        return _handed_over(stage, arguments, took)
+
+
+def _handed_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> Action:
+    try:
+        said = _FORMS[stage].model_validate(arguments)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+        return Talk(message=json.dumps(arguments), why=f"the arguments of hand_over do not fit: {wrong}", **took)
+    task = said.task if isinstance(said, _Task) else None
+    concluded = Outcome(said.outcome) if isinstance(said, _Conclusion) else None
+    return HandOver(message=said.message, task=task, concluded=concluded, **took)
+
+
+def spec_of(name: str, purpose: str, arguments: type[BaseModel]) -> ToolSpec:
+    """A tool as a model is told of it."""
+    return ToolSpec(name=name, description=purpose, parameters=arguments.model_json_schema())
+
+
+def _hand_over_spec(stage: Stage) -> ToolSpec:
+    form = _FORMS[stage]
+    return spec_of(HAND_OVER, form.__doc__ or "", form)
+
+
+def data(text: str) -> str:
+    """Text from outside, marked as data; it cannot end the mark itself."""
+    closed = text.replace("</", "<\\/")
+    return f"<data>\n{closed}\n</data>"
+
+
+def _prompt(role: Role) -> str:
+    folder = files("kgcheck.agents") / "prompts"
+    return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in ("common", _PROMPTS[role]))
+
+
+def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> str:
+    """What an agent is asked, with the facts that it may rest on, as data."""
+    facts: dict[str, Any] = {
+        "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
+        "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],
+    }
+    if task and stage in (Stage.VALIDATION, Stage.CONCLUSION):
+        facts["task"] = task.model_dump(mode="json", exclude_none=True)
+    if stage is Stage.CONCLUSION:
+        facts["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in seen.evidence]
+        facts["could_not_ask"] = [str(gap) for gap in seen.gaps]
+    return f"{_ASK[stage]}\n{data(json.dumps(facts, ensure_ascii=False))}"
+
+
+def _recent(memory: list[Message]) -> list[Message]:
+    """What was asked and the last steps; never an answer without its call."""
+    if len(memory) <= 2 * MEMORY_STEPS:
+        return memory
+    kept = memory[-2 * MEMORY_STEPS :]
+    while kept and kept[0]["role"] == "tool":
+        kept = kept[1:]
+    return [memory[0], *kept]

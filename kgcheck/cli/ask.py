@@ -1,0 +1,70 @@
+"""``kgcheck ask``: one question about the graph."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgcheck.cli.options import brain_options, profile_option, store_option
+
+if TYPE_CHECKING:
+    from kgcheck.kgqa.answer import Answer
+
+_SHOWN = 50
+
+
+@click.command("ask")
+@click.argument("question", nargs=-1, required=True)
+@store_option()
+@profile_option()
+@brain_options()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def command(question: tuple[str, ...], store: str, profile: str, format_: str, **asked: Any) -> None:
+    """Answer QUESTION from the graph, with the path of every answer.
+
+    For example: "What diseases are associated with the protein encoded by the gene TP53?" Ends with 2 when the
+    question is not understood; a question that is understood and has no answer ends with 0.
+    """
+    from kgcheck.cli.brains import open_asker
+    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE
+    from kgcheck.graph.open import open_store
+    from kgcheck.kgqa.answer import Status
+
+    settings = read_settings()
+    with (
+        open_store(store, read_schema(profile), settings) as opened,
+        open_asker(asked["brain"], opened, settings, asked) as ask,
+    ):
+        answer = ask(" ".join(question))
+    if format_ == "json":
+        click.echo(answer.model_dump_json(indent=2, exclude_none=True))
+    else:
+        _show(answer)
+    codes = {Status.NOT_UNDERSTOOD: EXIT_USAGE, Status.STOPPED: EXIT_INCOMPLETE}
+    click.get_current_context().exit(codes.get(answer.status, 0))
+
+
+def _show(answer: "Answer") -> None:
+    from kgcheck.cli.console import errors, results
+    from kgcheck.kgqa.answer import Status
+    from kgcheck.report.answers import answer_table
+
+    said = errors()
+    if answer.understood:
+        said.print(f"understood as: {answer.understood}", soft_wrap=True)
+    if answer.tokens:
+        cost = "" if answer.cost is None else f", {answer.cost:.4f} in money"
+        said.print(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}", soft_wrap=True)
+    for note in answer.notes:
+        said.print(f"note: {note}", soft_wrap=True)
+    match answer.status:
+        case Status.NOT_UNDERSTOOD | Status.STOPPED:
+            said.print(f"kgcheck: {answer.because}", soft_wrap=True)
+        case Status.NOTHING:
+            said.print("the graph has no such node", soft_wrap=True)
+        case _ if answer.count is not None:
+            click.echo(answer.count)
+        case _:
+            results().print(answer_table(answer, _SHOWN))
+            if len(answer.found) > _SHOWN:
+                said.print(f"{len(answer.found) - _SHOWN} more; --format json has all", soft_wrap=True)

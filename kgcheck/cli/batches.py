@@ -1,0 +1,133 @@
+"""``kgcheck batch kgqa`` and ``kgcheck batch kgcheck``: BioKGBench's tasks with its metrics."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgcheck.cli.options import Decorator, brain_options, profile_option, reference_option, store_option
+
+if TYPE_CHECKING:
+    from kgcheck.batch.runner import Batch
+    from kgcheck.settings import Settings
+
+
+def _out_option() -> Decorator:
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder for results.jsonl and metrics.json [default: .kgcheck/batch/<name of FILE>]",
+    )
+
+
+@click.command("kgqa")
+@click.argument("file", type=click.Path(path_type=Path))
+@store_option()
+@_out_option()
+@profile_option()
+@brain_options()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, **asked: Any) -> None:
+    """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
+    from kgcheck.batch import kgqa as batch
+    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.cli.brains import open_asker
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.graph.open import open_store
+
+    questions = batch.unique(batch.read_questions(file))
+    settings, schema = read_settings(), read_schema(profile)
+    folder = out or settings.home / "batch" / f"kgqa-{file.stem}"
+    kept = {"task": "kgqa", "store": str(store), "profile": profile, **_brain(asked, settings)}
+    with (
+        open_store(store, schema, settings) as opened,
+        open_asker(asked["brain"], opened, settings, asked) as ask,
+    ):
+        keep_options(folder, kept)
+        done = run_batch(
+            ((q.id, q) for q in questions),
+            batch.work_of(ask),
+            folder / "results.jsonl",
+            progress=RichProgress(),
+            description="answering",
+            total=len(questions),
+        )
+    results = read_results(folder / "results.jsonl")
+    show(batch.metrics([results[q.id] for q in questions]), folder, done, format_)
+
+
+@click.command("kgcheck")
+@click.argument("file", type=click.Path(path_type=Path))
+@store_option()
+@reference_option()
+@_out_option()
+@profile_option()
+@brain_options()
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def kgcheck(
+    file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str, **asked: Any
+) -> None:
+    """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
+    from kgcheck.batch import kgcheck as batch
+    from kgcheck.batch.items import read_items
+    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.cli.brains import brain_maker
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.graph.open import open_store
+    from kgcheck.sources.observe import SnapshotSource
+
+    settings, schema = read_settings(), read_schema(profile)
+    items = read_items(file, schema)
+    folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
+    kept = {"task": "kgcheck", "store": str(store), "reference": str(reference), "profile": profile}
+    with (
+        open_store(store, schema, settings) as opened,
+        SnapshotSource(reference, schema, settings) as source,
+        brain_maker(asked["brain"], settings, asked) as brain,
+    ):
+        keep_options(folder, kept | _brain(asked, settings))
+        done = run_batch(
+            ((item.id, item) for item in items),
+            batch.Checker(opened, source, brain).work,
+            folder / "results.jsonl",
+            progress=RichProgress(),
+            description="checking",
+            total=len(items),
+        )
+    results = read_results(folder / "results.jsonl")
+    show(batch.metrics([results[item.id] for item in items]), folder, done, format_)
+
+
+def _brain(asked: dict[str, Any], settings: "Settings") -> dict[str, Any]:
+    """What a batch keeps about its brain."""
+    return {"brain": asked["brain"]} | ({"model": settings.llm_model} if asked["brain"] == "llm" else {})
+
+
+def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:
+    """Write metrics.json and show it.
+
+    Args:
+        metrics: Metrics by type.
+        folder: Of the batch.
+        done: How the batch went.
+        format_: table or json.
+    """
+    import json
+
+    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.show import write
+    from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.report.answers import metrics_table
+
+    text = json.dumps({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
+    write(folder / "metrics.json", text + "\n")
+    if format_ == "json":
+        click.echo(text)
+    else:
+        results().print(metrics_table(metrics))
+    errors().print(f"{done.done} done now, {done.before} before; results: {folder / 'results.jsonl'}", soft_wrap=True)
+    if done.failed:
+        errors().print(f"{done.failed} ended with an error; run the same command to try them again", soft_wrap=True)
+        click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -1,0 +1,95 @@
+"""Which brain a command uses."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgcheck.agents.team import Brain
+    from kgcheck.batch.kgcheck import BrainMaker
+    from kgcheck.graph.schema import Schema
+    from kgcheck.graph.store import GraphStore
+    from kgcheck.kgqa.answer import Answer
+    from kgcheck.settings import Settings
+
+
+@contextmanager
+def open_brain(name: str, schema: "Schema", settings: "Settings", asked: Mapping[str, Any]) -> Iterator["Brain"]:
+    """A brain for one check.
+
+    Args:
+        name: rules or llm.
+        schema: Profile.
+        settings: Endpoint and key.
+        asked: Options of the command: seconds, tokens and money.
+
+    Yields:
+        The brain.
+    """
+    if name == "rules":
+        from kgcheck.agents.brains.rules import RulesBrain
+
+        yield RulesBrain(schema)
+        return
+    from kgcheck.agents.brains.llm import LlmBrain
+    from kgcheck.chat import ChatClient
+    from kgcheck.spending import Limits
+
+    limits = Limits(tokens=asked.get("tokens"), seconds=asked.get("seconds"), money=asked.get("money"))
+    with ChatClient(settings) as client:
+        yield LlmBrain(client, limits)
+
+
+@contextmanager
+def open_asker(
+    name: str, store: "GraphStore", settings: "Settings", asked: Mapping[str, Any]
+) -> Iterator[Callable[[str], "Answer"]]:
+    """What answers questions.
+
+    Args:
+        name: rules (the compiler) or llm.
+        store: The graph.
+        settings: Endpoint and key.
+        asked: Options of the command: tokens and money.
+
+    Yields:
+        A function from a question to its answer.
+    """
+    if name == "rules":
+        from kgcheck.cli.console import RichProgress
+        from kgcheck.kgqa.answer import Questions
+
+        yield Questions(store, RichProgress()).ask
+        return
+    from kgcheck.agents.react import ReactAgent
+    from kgcheck.chat import ChatClient
+    from kgcheck.spending import Limits
+
+    with ChatClient(settings) as client:
+        yield ReactAgent(store, client, Limits(tokens=asked.get("tokens"), money=asked.get("money"))).ask
+
+
+@contextmanager
+def brain_maker(name: str, settings: "Settings", asked: Mapping[str, Any]) -> Iterator["BrainMaker"]:
+    """Makes a brain for each item of a batch.
+
+    Args:
+        name: rules or llm.
+        settings: Endpoint and key.
+        asked: Options of the command: tokens and money.
+
+    Yields:
+        A function from a store to a brain.
+    """
+    if name == "rules":
+        from kgcheck.agents.brains.rules import RulesBrain
+
+        yield lambda store: RulesBrain(store.schema)
+        return
+    from kgcheck.agents.brains.llm import LlmBrain
+    from kgcheck.chat import ChatClient
+    from kgcheck.spending import Limits
+
+    limits = Limits(tokens=asked.get("tokens"), seconds=60.0, money=asked.get("money"))
+    with ChatClient(settings) as client:
+        yield lambda store: LlmBrain(client, limits)

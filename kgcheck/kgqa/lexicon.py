@@ -1,0 +1,138 @@
+"""The words of a profile, read from ``loaders/<profile>/lexicon.toml`` and checked against its schema."""
+
+import re
+import tomllib
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.graph.schema import Schema, profile_dir
+from kgcheck.model import Value
+
+Role = Literal["head", "tail"]
+Comparison = Literal[">=", "<=", ">", "<", "="]
+
+
+class Words(Value):
+    """Words of no subject: what may be left over, and what groups or counts."""
+
+    ignore: str
+    count: tuple[str, ...]
+    any_of: tuple[str, ...]
+    all_of: tuple[str, ...]
+    apposition: tuple[str, ...]
+    aside: tuple[str, ...]
+
+    @cached_property
+    def ignored(self) -> frozenset[str]:
+        """The words that may be left over."""
+        return frozenset(self.ignore.split())
+
+
+class LabelWords(Value):
+    """What the nodes of a label are called, and which properties hold their names."""
+
+    name: str
+    nouns: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    exact: bool = False
+
+
+class KindWords(Value):
+    """What some of the nodes of a label are called: those whose property ends so."""
+
+    label: str
+    nouns: tuple[str, ...]
+    property: str
+    ends: str
+
+
+class RelationWords(Value):
+    """Phrases between the ends of a relation."""
+
+    type: str
+    words_needed: bool = False
+    either: bool = False
+    forward: tuple[str, ...] = ()
+    backward: tuple[str, ...] = ()
+
+
+class RoleNoun(Value):
+    """A noun for the nodes at one end of a relation whose other end is named beside it."""
+
+    nouns: tuple[str, ...]
+    relation: str
+    role: Role
+    label: str | None = None
+    steps: int = Field(default=1, ge=1, le=4)
+
+
+class PropertyWords(Value):
+    """What a property is called; ``text``: its value is the words that follow."""
+
+    name: str
+    words: tuple[str, ...]
+    text: bool = False
+
+
+class Lexicon(Value):
+    """All words of a profile."""
+
+    words: Words
+    labels: tuple[LabelWords, ...]
+    kinds: tuple[KindWords, ...] = ()
+    relations: tuple[RelationWords, ...]
+    role_nouns: tuple[RoleNoun, ...] = ()
+    properties: tuple[PropertyWords, ...] = ()
+    comparisons: dict[Comparison, tuple[str, ...]] = {}
+
+    def relation(self, name: str) -> RelationWords:
+        """The words of a relation; none for one that the lexicon does not list."""
+        return next((r for r in self.relations if r.type == name), RelationWords(type=name))
+
+
+def load_lexicon(schema: Schema) -> Lexicon:
+    """Read the lexicon of a profile.
+
+    Args:
+        schema: The profile; every name in the lexicon must be one of its.
+
+    Returns:
+        The lexicon.
+
+    Raises:
+        ConfigurationError: The profile has none, or it is wrong.
+    """
+    path = profile_dir(schema.profile.name) / "lexicon.toml"
+    try:
+        lexicon = Lexicon.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        _check(lexicon, schema)
+    except FileNotFoundError:
+        raise ConfigurationError(f"profile {schema.profile.name!r} has no lexicon: {path} is missing") from None
+    except (OSError, ValueError, ValidationError, UnknownName, re.error) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return lexicon
+
+
+def _check(lexicon: Lexicon, schema: Schema) -> None:
+    for label in lexicon.labels:
+        spec = schema.label(label.name)
+        for name in label.names:
+            if name not in spec.properties:
+                raise UnknownName("property", f"{label.name}.{name}", spec.properties)
+    for kind in lexicon.kinds:
+        schema.label(kind.label)
+    for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
+        schema.patterns(type_)
+    held = {name for holder in schema.holders for name in holder.properties}
+    for prop in lexicon.properties:
+        if prop.name not in held:
+            raise UnknownName("property", prop.name, held)
+
+
+def phrase(text: str) -> str:
+    """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
+    spaced = text.replace(" ", r"\s+")
+    return rf"(?<![\w-])(?:{spaced})(?![\w-])"

@@ -1,0 +1,144 @@
+"""Nouns and names of a question as nodes to be joined: "the gene TP53" is one, "A and B" is one of two names."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kgcheck.graph.schema import Pattern, Schema
+from kgcheck.kgqa.lexicon import Lexicon
+from kgcheck.kgqa.plan import Filter
+from kgcheck.kgqa.reading import Mention, Name, Noun, Phrase, Reading
+
+Direction = Literal["out", "in", "either"]
+
+
+@dataclass
+class Node:
+    """A noun or a group of names, while it is being joined."""
+
+    mention: Noun | Name
+    labels: tuple[str, ...]
+    names: tuple[Name, ...] = ()
+    mode: str = ""
+    ways: "list[Way]" = field(default_factory=list)
+    filters: list[Filter] = field(default_factory=list)
+    noun: Noun | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the question names its nodes."""
+        return bool(self.names)
+
+    @property
+    def start(self) -> int:
+        """Where it stands."""
+        return self.mention.start
+
+
+@dataclass
+class Way:
+    """One relation from a variable to another node; through labels that nobody named, if need be."""
+
+    pattern: Pattern
+    direction: Direction
+    to: Node
+    filters: list[Filter] = field(default_factory=list)
+
+
+class NodeMaker:
+    """Makes the nodes of one question.
+
+    Args:
+        schema: Profile.
+        lexicon: Its words.
+        reading: The question's mentions.
+    """
+
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: Reading) -> None:
+        self._schema = schema
+        self._lexicon = lexicon
+        self._reading = reading
+        self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
+
+    def nodes(self) -> list[Node]:
+        """Nouns and names, with "the gene TP53" as one node and "A and B" as one group."""
+        nodes: list[Node] = []
+        mentions = [m for m in self._reading.mentions if not isinstance(m, Phrase)]
+        position = 0
+        while position < len(mentions):
+            mention = mentions[position]
+            position += 1
+            after = mentions[position] if position < len(mentions) else None
+            if isinstance(mention, Name):
+                kind = after if isinstance(after, Noun) and self._is_kind(mention, after) else None
+                position += kind is not None
+                nodes.append(self._named(mention, kind))
+                continue
+            if isinstance(after, Name) and not mention.relation and self._is_apposition(mention, after):
+                nodes.append(self._named(after, mention))
+                position += 1
+            else:
+                nodes.append(Node(mention, mention.labels))
+        return self._grouped(self._merged(nodes))
+
+    def _named(self, name: Name, noun: Noun | None) -> Node:
+        labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
+        if noun:
+            labels = tuple(label for label in labels if label in noun.labels)
+        return Node(name, labels, (name,), noun=noun)
+
+    def _is_kind(self, name: Name, noun: Noun) -> bool:
+        """Whether a noun right after a name says what it is: "tear gland tissue"."""
+        beside = not self._reading.between(name, noun).strip()
+        return beside and not noun.relation and any(c.ref.label in noun.labels for c in name.candidates)
+
+    def _is_apposition(self, noun: Noun, name: Name) -> bool:
+        gap = self._reading.between(noun, name).split()
+        allowed = set(" ".join(self._lexicon.words.apposition).replace("(", " ").replace(")", " ").split())
+        phrases = any(noun.end <= p.start < name.start for p in self._phrases)
+        fits = any(c.ref.label in noun.labels for c in name.candidates)
+        return fits and not phrases and all(w.strip("\"':,") in allowed | {""} for w in gap)
+
+    def _merged(self, nodes: list[Node]) -> list[Node]:
+        """Nouns beside each other that mean the same: the PDB ids of the structures."""
+        merged: list[Node] = []
+        for node in nodes:
+            before = merged[-1] if merged else None
+            if before and isinstance(before.mention, Noun) and isinstance(node.mention, Noun) and not before.is_named:
+                same = before.labels == node.labels and not before.mention.relation and not node.mention.relation
+                if same and not self._joins_itself(node, before):
+                    continue
+            merged.append(node)
+        return merged
+
+    def _joins_itself(self, node: Node, before: Node) -> bool:
+        """Whether a relation between nodes of one label is said around two nouns of that label."""
+        for label in node.labels:
+            for pattern in self._schema.relations:
+                if pattern.head == pattern.tail == label and self._is_said(pattern.type):
+                    return True
+        return False
+
+    def _is_said(self, relation: str) -> bool:
+        return any(r == relation for p in self._phrases for r, _ in p.readings)
+
+    def _grouped(self, nodes: list[Node]) -> list[Node]:
+        """Names joined by "and", "or" and commas, of a label in common."""
+        grouped: list[Node] = []
+        for node in nodes:
+            before = grouped[-1] if grouped else None
+            if before and before.is_named and node.is_named:
+                joined = self._reading.joined(before.names[-1], node.noun or node.names[0])
+                common = tuple(label for label in before.labels if label in node.labels)
+                if joined and common:
+                    mode = joined if joined == "or" or not before.mode else before.mode
+                    before.names, before.labels = (*before.names, *node.names), common
+                    before.mode = "or" if self._reading.any_of and not self._reading.all_of else mode
+                    continue
+            grouped.append(node)
+        return grouped
+
+
+def told(node: Node) -> str:
+    """The node as the question says it."""
+    said: Mention = node.mention
+    return repr(said.text) if said.text else " or ".join(node.labels)

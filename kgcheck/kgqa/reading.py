@@ -1,0 +1,243 @@
+"""A question as a row of mentions: nouns for labels, names of nodes, phrases for relations, filters."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgcheck.errors import NotUnderstood
+from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, phrase
+from kgcheck.kgqa.linking import Candidate, NameIndex, Token, tokens
+from kgcheck.kgqa.plan import Filter
+
+_LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
+_AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
+_STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
+_OR = re.compile(rf"^[\s,;]*or{_LINK}")
+
+
+@dataclass
+class Noun:
+    """Nodes that are looked for. No labels: any that fits."""
+
+    start: int
+    end: int
+    text: str
+    labels: tuple[str, ...] = ()
+    ends: tuple[str, str] | None = None
+    relation: str | None = None
+    role: Role = "tail"
+    steps: int = 1
+
+
+@dataclass
+class Name:
+    """Nodes that the question names."""
+
+    start: int
+    end: int
+    text: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass
+class Phrase:
+    """Words that stand for a relation."""
+
+    start: int
+    end: int
+    text: str
+    relation: str
+    backward: bool = False
+    others: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def readings(self) -> tuple[tuple[str, bool], ...]:
+        """Relations that the words may stand for, each with whether they are said backwards."""
+        return ((self.relation, self.backward), *self.others)
+
+
+Mention = Noun | Name | Phrase
+
+
+@dataclass
+class Reading:
+    """What was found in a question."""
+
+    text: str
+    mentions: list[Mention] = field(default_factory=list)
+    filters: list[tuple[int, Filter]] = field(default_factory=list)
+    count: bool = False
+    any_of: bool = False
+    all_of: bool = False
+
+    def between(self, one: Mention, other: Mention) -> str:
+        """The text between two mentions, in lower case."""
+        return self.text[one.end : other.start].lower()
+
+    def joined(self, one: Mention, other: Mention) -> str:
+        """How two mentions are joined: "and", "or", or not at all."""
+        gap = self.between(one, other)
+        return "and" if _AND.match(gap) else "or" if _OR.match(gap) else ""
+
+
+class Reader:
+    """Finds what the lexicon and the names of a graph know in a question.
+
+    Args:
+        lexicon: Words of the profile.
+        index: Names of the graph.
+    """
+
+    def __init__(self, lexicon: Lexicon, index: NameIndex) -> None:
+        self._lexicon = lexicon
+        self._index = index
+        words = lexicon.words
+        self._count = _any(words.count)
+        self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
+        self._aside = _any(words.aside)
+        self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
+        self._phrases_of = _phrase_shapes(lexicon)
+        self._filters = _filter_shapes(lexicon)
+
+    def read(self, question: str) -> Reading:
+        """Find the mentions of a question.
+
+        Args:
+            question: In words.
+
+        Returns:
+            Its mentions, in order.
+
+        Raises:
+            NotUnderstood: Words are left over that nothing explains.
+        """
+        text = question
+        reading = Reading(text)
+        low = text.lower()
+        taken = self._take_filters(text, low, reading)
+        reading.count = bool(self._count.search(low))
+        reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
+        words = tokens(text)
+        for mention in self._chosen(low, words, taken):
+            reading.mentions.append(mention)
+        self._check_rest(words, reading, taken, low)
+        return reading
+
+    def forms(self, question: str) -> list[str]:
+        """The question without what only says it again, then the whole question."""
+        found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
+        whole = self._aside.sub(" ", question)
+        return [question[: found.start()], whole] if found else [question]
+
+    def _take_filters(self, text: str, low: str, reading: Reading) -> list[tuple[int, int]]:
+        taken: list[tuple[int, int]] = []
+        for pattern, name, comparison in self._filters:
+            for match in pattern.finditer(low):
+                if any(a < match.end() and match.start() < b for a, b in taken):
+                    continue
+                raw = text[match.start("value") : match.end("value")].strip(" '\"")
+                value: float | str = raw if comparison is None else float(raw)
+                reading.filters.append(
+                    (match.start(), Filter(property=name, comparison=comparison or "=", value=value))
+                )
+                taken.append(match.span())
+        return taken
+
+    def _chosen(self, low: str, words: list[Token], taken: list[tuple[int, int]]) -> list[Mention]:
+        """The longest mentions, none over another; of equals, a word of the lexicon."""
+        found: list[Mention] = [_predicate(noun, low) for noun in self._nouns(low)]
+        found += self._phrases(low)
+        found += [Name(link.start, link.end, link.text, link.candidates) for link in self._index.links(words)]
+        kept: list[Mention] = []
+        for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
+            spans = [*taken, *((k.start, k.end) for k in kept)]
+            if not any(a < mention.end and mention.start < b for a, b in spans):
+                kept.append(mention)
+        return sorted(kept, key=lambda m: m.start)
+
+    def _nouns(self, low: str) -> Iterator[Noun]:
+        for pattern, noun in self._nouns_of:
+            for match in pattern.finditer(low):
+                yield Noun(
+                    match.start(), match.end(), match[0], noun.labels, noun.ends, noun.relation, noun.role, noun.steps
+                )
+
+    def _phrases(self, low: str) -> list[Phrase]:
+        by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
+        for pattern, relation, backward in self._phrases_of:
+            for match in pattern.finditer(low):
+                readings = by_span.setdefault(match.span(), [])
+                if (relation, backward) not in readings:
+                    readings.append((relation, backward))
+        return [Phrase(a, b, low[a:b], *r[0], others=tuple(r[1:])) for (a, b), r in by_span.items()]
+
+    def _check_rest(self, words: list[Token], reading: Reading, taken: list[tuple[int, int]], low: str) -> None:
+        spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
+        spans += [m.span() for p in (self._count, self._any_of, self._all_of) for m in p.finditer(low)]
+        rest = [w for w in words if not any(a <= w.start and w.end <= b + 3 for a, b in spans)]
+        strange = [w for w in rest if not self._is_ignored(w)]
+        for word in strange:
+            label = self._index.malformed(word)
+            if label:
+                raise NotUnderstood(f"there is no {label} {word.text} in the graph", "check the id")
+        if strange:
+            near = [n for w in strange for n in self._index.nearest(w.text)]
+            hint = f"did you mean {' or '.join(near[:3])}?" if near else "ask with other words, or name ids"
+            raise NotUnderstood(f"not understood: {', '.join(repr(w.text) for w in strange)}", hint)
+
+    def _is_ignored(self, word: Token) -> bool:
+        return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
+
+
+def _predicate(noun: Noun, low: str) -> Noun | Phrase:
+    """A noun whose "of" has nothing after it says what comes before it: "What is asthma a subtype of?"."""
+    if noun.relation and _STRANDED.match(low[noun.end :]):
+        return Phrase(noun.start, noun.end, noun.text, noun.relation, noun.role == "tail")
+    return noun
+
+
+def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(phrase("|".join(phrases)))
+
+
+def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
+    """Each noun of the lexicon with what it stands for."""
+    shapes = [(k.nouns, Noun(0, 0, "", (k.label,), (k.property, k.ends))) for k in lexicon.kinds]
+    for role in lexicon.role_nouns:
+        labels = (role.label,) if role.label else ()
+        shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps)))
+    shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
+    return [(text, noun) for nouns, noun in shapes for text in nouns]
+
+
+def _phrase_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, bool]]:
+    """Each phrase of a relation, and whether it is said backwards."""
+    return [
+        (re.compile(phrase(text)), relation.type, backward)
+        for relation in lexicon.relations
+        for phrases, backward in ((relation.forward, False), (relation.backward, True))
+        for text in phrases
+    ]
+
+
+def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
+    """Each condition that can be said: a property with its value, or a comparison and a number."""
+    found: list[tuple[re.Pattern[str], str, Comparison | None]] = []
+    lead = (
+        r"(?<!\w)(?:,?\s*(?:with|at|having|has|have|whose|by|from|in|according\s+to|and|on|of)?\s*(?:an?|the|its)?\s*)"
+    )
+    for prop in lexicon.properties:
+        words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
+        if prop.text:
+            written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
+            text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
+            found.append((re.compile(text), prop.name, None))
+            continue
+        for comparison, phrases in lexicon.comparisons.items():
+            number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
+            for said in phrases:
+                sign = said.replace(" ", r"\s+") if said[0].isalpha() or "#" in said else re.escape(said)
+                compared = sign.replace("#", number) if "#" in sign else rf"{sign}\s*{number}"
+                text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
+                found.append((re.compile(text), prop.name, comparison))
+    return found

@@ -1,0 +1,67 @@
+"""``kgcheck ask`` and ``kgcheck batch kgqa`` over the demo: what a person sees, and with which exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.audits import Said, demo, kgcheck
+
+
+def ask(*arguments: object) -> Said:
+    return kgcheck("ask", *arguments, "--store", demo().store)
+
+
+def test_answers_come_with_their_paths() -> None:
+    said = ask("Which protein does the gene MGEA5 code for?")
+
+    assert said.code == 0
+    assert "O60502" in said.out
+    assert "MGEA5 TRANSLATED_INTO O60502" in said.out
+    assert "understood as: Protein <-TRANSLATED_INTO- Gene MGEA5" in said.err
+
+
+def test_words_need_no_quotes_and_json_holds_everything() -> None:
+    said = ask("Which", "protein", "does", "the", "gene", "MGEA5", "code", "for", "--format", "json")
+
+    answer = json.loads(said.out)
+    assert answer["status"] == "answered"
+    assert answer["found"][0]["path"][0]["triple"]["relation"] == "TRANSLATED_INTO"
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "out", "err"),
+    [
+        ("How many proteins does the gene MGEA5 code for?", 0, "1\n", "how many Protein"),
+        ("Which structures does A0A286YF18 have?", 0, "", "the graph has no such node"),
+        ("Which structures does P99999 have?", 2, "", "there is no Protein P99999 in the graph"),
+        ("Which drugs inhibit O60502?", 2, "", "kgcheck: not understood: 'drugs', 'inhibit'"),
+        ("", 2, "", "does not say what is asked for"),
+        ("\x00\x01 ; MATCH (n) DELETE n", 2, "", "not understood"),
+    ],
+)
+def test_what_ends_how(question: str, code: int, out: str, err: str) -> None:
+    said = ask(question)
+
+    assert (said.code, said.out) == (code, out)
+    assert err in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+    assert kgcheck("ask", "Which proteins?", "--store", tmp_path / "none.lbdb").refuses("there is no graph at")
+
+
+def test_a_batch_goes_on_and_shows_its_metrics(tmp_path: Path) -> None:
+    file = tmp_path / "q.json"
+    file.write_text(json.dumps([{"question": "Which protein does MGEA5 code for?", "type": "x", "answer": ["O60502"]}]))
+    command = ("batch", "kgqa", file, "--store", demo().store, "--out", tmp_path / "out")
+
+    first, again = kgcheck(*command), kgcheck(*command)
+
+    assert (first.code, again.code) == (0, 0)
+    assert first.out == again.out
+    assert "exact_match" in first.out
+    assert "1 done now, 0 before" in first.err
+    assert "0 done now, 1 before" in again.err
+    assert kgcheck(*command[:2], tmp_path / "none.json", *command[3:]).refuses("there is no file")

@@ -1,0 +1,245 @@
+"""Benchmark sets: made, checked for leaks, run in batches, killed and gone on with."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kgcheck.batch.items import Item, Seed, TaskType, Truth, read_items, request_of, seeded
+from kgcheck.batch.kgcheck import Checker, metrics
+from kgcheck.batch.make import BenchMaker, leaks
+from kgcheck.batch.truth import Truths
+from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.load import load_directory
+from kgcheck.graph.schema import load_schema, profile_dir
+from kgcheck.model import Ref, Triple
+from kgcheck.settings import Settings
+from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.observe import SnapshotSource
+from tests.support import ROOT, team_scripts
+from tests.support.audits import demo, kgcheck
+from tests.support.chat_server import chat_server
+
+CKG = load_schema()
+COMMITTED = profile_dir("ckg") / "demo" / "kgcheck_bench.jsonl"
+
+
+def run(items: list[Item], store: Path, reference: Path) -> list[dict[str, object]]:
+    with EmbeddedStore(store, CKG) as opened, SnapshotSource(reference, CKG, Settings()) as source:
+        checker = Checker(opened, source)
+        return [{"id": item.id, **checker.work(item)} for item in items]
+
+
+def test_the_committed_set_is_what_the_demo_gives() -> None:
+    with EmbeddedStore(demo().store, CKG) as store, Truths(demo().reference) as truths:
+        made = BenchMaker(store, truths).make(40)
+
+    assert list(made.items) == read_items(COMMITTED, CKG)
+    assert leaks(made.items) == []
+    assert {item.truth.origin for item in made.items} == {"real", "seeded"}
+    assert {item.type for item in made.items} == set(TaskType)
+
+
+def test_rules_on_the_committed_set() -> None:
+    results = run(read_items(COMMITTED, CKG), demo().store, demo().reference)
+
+    found = metrics(results)
+    for kind in ("existence", "attribute", "interaction", "relation"):
+        assert found[kind].exact_match >= 95, kind
+    assert found["all"].executability >= 95
+    assert found["all"].tool_path == 100
+
+
+@pytest.mark.slow
+def test_a_set_of_the_real_graph(shared_data: Path, tmp_path: Path) -> None:
+    store, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
+    with EmbeddedStore(store, CKG, create=True) as opened:
+        load_directory(shared_data / "ckg_import", opened, Settings(), quarantine=tmp_path / "q.jsonl")
+    build_snapshot(shared_data, reference, CKG, Settings())
+    with EmbeddedStore(store, CKG) as opened, Truths(reference) as truths:
+        made = BenchMaker(opened, truths).make(90)
+
+    assert len(made.items) >= 400
+    assert Counter(item.label for item in made.items) == {"support": 225, "refute": 225}
+    assert leaks(made.items) == []
+    # All of them take half a minute.
+    found = metrics(run(list(made.items[::10]), store, reference))
+    for kind in ("existence", "attribute", "interaction", "relation"):
+        assert found[kind].exact_match >= 95, kind
+
+
+@pytest.mark.parametrize(
+    ("changed", "leak"),
+    [
+        ({"instruction": "The answer is refute."}, "has its answer in its words"),
+        ({"label": "support"}, "is not balanced"),
+        ({"id": "again"}, "is asked 2 times"),
+    ],
+)
+def test_leaks_are_found(changed: dict[str, str], leak: str) -> None:
+    items = read_items(COMMITTED, CKG)
+    refute = next(i for i in items if i.label == "refute")
+    other = Item.model_validate(refute.model_dump() | changed)
+    found = leaks([*(i for i in items if i != refute or changed.get("id")), other])
+
+    assert any(leak in f.what for f in found)
+
+
+# --- items
+
+
+PAPER_EDGE = (
+    "Please check the relationship in the knowledge graph from the node of type \u2019Protein\u2019 with id "
+    "\u2019P04637\u2019 to the node of type \u2019{}\u2019 with id \u2019{}\u2019. If it is correct, respond so."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "kind"),
+    [
+        (PAPER_EDGE.format("Protein", "Q00987"), ("P04637", "ACTS_ON", "Q00987"), "interaction"),
+        (PAPER_EDGE.format("Tissue", "BTO:0000142"), ("P04637", "ASSOCIATED_WITH", "BTO:0000142"), "relation"),
+        ("Check if the 'name' attribute of the node with type Protein and id P1Q2R3 is right.", None, "attribute"),
+        ("Does the node with the type 'Protein' and the id 'A2RUG3' exist?", None, "existence"),
+    ],
+)
+def test_instructions_as_the_paper_has_them(
+    tmp_path: Path, text: str, asked: tuple[str, ...] | None, kind: str
+) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps([{"instruction": text, "label": "support"}]))
+
+    (item,) = read_items(path, CKG)
+    request = request_of(item, CKG)
+
+    assert item.type == kind
+    if asked:
+        assert (request.subject, request.relation, request.object) == asked
+    else:
+        assert request.type == kind
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{",
+        "[]",
+        '[{"label": "support"}]',
+        '[{"label": "maybe", "check": ["existence", "Protein", "P1"]}]',
+        '[{"label": "support", "check": ["existence", "Planet", "P1"]}]',
+        '[{"label": "support", "instruction": "Is it all right?"}]',
+        "[{\"label\": \"support\", \"instruction\": \"type 'Gene' with id 'A' to type 'Tissue' with id 'B'\"}]",
+    ],
+)
+def test_files_that_hold_what_is_no_item(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(row)
+
+    with pytest.raises(InputFormat, match=r"items\.json"):
+        read_items(path, CKG)
+    with pytest.raises(InputMissing):
+        read_items(tmp_path / "none.json", CKG)
+
+
+def test_a_seed_changes_the_graph_for_its_item_alone() -> None:
+    with EmbeddedStore(demo().store, CKG) as store:
+        pattern = CKG.pattern("Gene", "TRANSLATED_INTO", "Protein")
+        pair, other = (table.slice(n, 1).to_pylist()[0] for table in store.scan_edges(pattern) for n in (0, 1))
+        head, tail = Ref(label="Gene", id=pair["head"]), Ref(label="Protein", id=pair["tail"])
+        triple = Triple(head=head, relation="TRANSLATED_INTO", tail=tail)
+        value = Seed(kind="set_value", ref=tail, attribute="name", value="WRONG")
+        before = store.edges(triple)
+
+        assert before
+        assert seeded(store, Seed(kind="drop_edge", triple=triple)).edges(triple) == []
+        assert (seeded(store, value).node(tail) or {})["name"] == "WRONG"
+        assert seeded(store, value).nodes(CKG.label("Protein"), [tail.id])[tail.id]["name"] == "WRONG"
+        assert seeded(store, None) is store
+        assert store.edges(triple) == before
+        backwards = Triple(head=head, relation="TRANSLATED_INTO", tail=Ref(label="Protein", id=other["tail"]))
+        assert len(seeded(store, Seed(kind="add_edge", triple=backwards)).edges(backwards)) == 1
+
+
+def test_an_item_without_a_conclusion_is_not_executable() -> None:
+    item = Item(id="x", type=TaskType.EXISTENCE, check=("P1", "ACTS_ON", "P2"), label="support", truth=Truth())
+
+    (result,) = run([item], demo().store, demo().reference)
+
+    assert result["answer"] is None
+    found = metrics([result, {"error": "down"}])
+    assert (found["all"].exact_match, found["all"].executability, found["all"].right_source) == (0, 0, None)
+
+
+# --- the command line
+
+
+def test_bench_and_batch_on_the_command_line(tmp_path: Path) -> None:
+    out, where = tmp_path / "set.jsonl", ("--store", demo().store, "--reference", demo().reference)
+    made = kgcheck("bench", "make", *where, "--out", out, "--per-type", 4)
+    said = kgcheck("batch", "kgcheck", out, *where, "--out", tmp_path / "b", "--format", "json")
+    again = kgcheck("batch", "kgcheck", out, *where, "--out", tmp_path / "b", "--format", "json")
+
+    assert (made.code, said.code, again.code) == (0, 0, 0)
+    assert json.loads(said.out)["all"]["items"] == 20
+    assert again.out == said.out
+    assert "0 done now, 20 before" in again.err
+    other = kgcheck("batch", "kgcheck", out, "--store", demo().store, "--out", tmp_path / "b")
+    assert other.refuses(f"{tmp_path / 'b'} holds a batch with other options: reference")
+
+
+def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "one.json"
+    words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
+    file.write_text(json.dumps([{"check": words, "label": "refute"}]))
+    with chat_server(team_scripts.agents(conclusion=team_scripts.conclude("supported"))) as server:
+        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KGCHECK_LLM_MODEL", "scripted")
+        where = ("--store", demo().store, "--reference", demo().reference, "--out", tmp_path / "b")
+        said = kgcheck("batch", "kgcheck", file, *where, "--brain", "llm", "--format", "json")
+
+    found = json.loads(said.out)["all"]
+    assert (said.code, found["exact_match"], found["tool_path"]) == (0, 100, 100)
+    assert found["tokens"] > 0
+    assert json.loads((tmp_path / "b" / "results.jsonl").read_text())["concluded"] == "supported"
+
+
+def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
+    questions = [
+        {"id": f"q{n}", "question": f"Which pathways is {p} annotated in with a score above {n}?", "answer": None}
+        if n % 7 == 0
+        else {"id": f"q{n}", "question": f"Which {what} are associated with {p}?", "answer": None}
+        for n, (p, what) in enumerate(
+            (p, what) for what in ("diseases", "tissues", "molecular functions", "processes") * 65 for p in _PROTEINS
+        )
+    ][:1000]
+    file, out = tmp_path / "q.json", tmp_path / "out"
+    file.write_text(json.dumps(questions))
+    command = [sys.executable, "-m", "kgcheck", "batch", "kgqa", str(file)]
+    command += ["--store", str(demo().store), "--out", str(out)]
+    results, chance = out / "results.jsonl", random.Random(7)  # noqa: S311
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for killed in range(3):
+        child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wanted = killed * 250 + chance.randint(1, 240)
+        while child.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < wanted):
+            time.sleep(0.002)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    done = results.read_bytes().count(b"\n")
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+    ids = [json.loads(line)["id"] for line in results.read_text().splitlines()]
+    assert done < 1000
+    assert Counter(ids) == Counter(q["id"] for q in questions)
+    assert len(ids) == 1000
+
+
+_PROTEINS = ("P04637", "P38398", "P00533", "P01116")

@@ -1,0 +1,288 @@
+"""Questions understood without a model, on a graph of a few invented nodes."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.batch.kgqa import Metrics, metrics, read_questions, score, unique, work_of
+from kgcheck.errors import InputFormat, InputMissing, KgcheckError
+from kgcheck.graph.schema import load_schema
+from kgcheck.kgqa.answer import Answer, Found, Questions, Status
+from kgcheck.kgqa.lexicon import load_lexicon
+from kgcheck.kgqa.linking import folded, tokens
+from kgcheck.kgqa.plan import Filter
+from kgcheck.model import Ref
+from tests.support.audits import MemoryStore, Rows
+
+NODES: dict[str, Rows] = {
+    "Protein": [
+        {"id": "P00001", "name": "ABC1", "synonyms": ["alphin", "SET"], "description": "Alpha protein"},
+        {"id": "P00002", "name": "BCD2"},
+        {"id": "P00003", "name": "CDE3"},
+        {"id": "P00004", "name": "CDE3"},
+    ],
+    "Gene": [{"id": "ABC1", "name": "alpha one"}, {"id": "BCD2", "name": "beta two"}],
+    "Disease": [
+        {"id": "DOID:1", "name": "disease"},
+        {"id": "DOID:2", "name": "grey fever", "synonyms": ["ague"]},
+        {"id": "DOID:3", "name": "pale grey fever"},
+    ],
+    "Tissue": [{"id": "BTO:0000001", "name": "brain"}],
+    "Pathway": [{"id": "R-HSA-1", "name": "Making (of) things"}],
+    "Protein_structure": [{"id": "1ABC"}],
+    "Amino_acid_sequence": [{"id": "P00001", "sequence": "MKV", "size": 3}],
+    "Modified_protein": [
+        {"id": "P00001_S3-p", "residue": "S", "position": 3},
+        {"id": "P00001_K9-ac", "residue": "K", "position": 9},
+    ],
+    "Modification": [{"id": "MOD:00046", "name": "phosphoserine"}],
+}
+EDGES: dict[str, Rows] = {
+    "Gene TRANSLATED_INTO Protein": [{"head": "ABC1", "tail": "P00001"}, {"head": "BCD2", "tail": "P00002"}],
+    "Protein ASSOCIATED_WITH Disease": [
+        {"head": "P00001", "tail": "DOID:2", "source": "Curators", "score": 5.0},
+        {"head": "P00002", "tail": "DOID:2", "source": "Curators", "score": 2.0},
+        {"head": "P00002", "tail": "DOID:3", "source": "Others (2)", "score": 4.0},
+    ],
+    "Protein ASSOCIATED_WITH Tissue": [{"head": "P00001", "tail": "BTO:0000001"}],
+    "Protein ANNOTATED_IN_PATHWAY Pathway": [
+        {"head": "P00001", "tail": "R-HSA-1"},
+        {"head": "P00003", "tail": "R-HSA-1"},
+    ],
+    "Protein ACTS_ON Protein": [
+        {"head": "P00001", "tail": "P00002", "score": 0.9},
+        {"head": "P00001", "tail": "P00003", "score": 0.5},
+        {"head": "P00004", "tail": "P00001", "score": 0.6},
+    ],
+    "Protein CURATED_INTERACTS_WITH Protein": [
+        {"head": "P00001", "tail": "P00003"},
+        {"head": "P00002", "tail": "P00001"},
+    ],
+    "Protein HAS_STRUCTURE Protein_structure": [{"head": "P00001", "tail": "1ABC"}],
+    "Protein HAS_SEQUENCE Amino_acid_sequence": [{"head": "P00001", "tail": "P00001"}],
+    "Protein HAS_MODIFIED_SITE Modified_protein": [
+        {"head": "P00001", "tail": "P00001_S3-p"},
+        {"head": "P00001", "tail": "P00001_K9-ac"},
+    ],
+    "Modified_protein HAS_MODIFICATION Modification": [{"head": "P00001_S3-p", "tail": "MOD:00046"}],
+    "Disease HAS_PARENT Disease": [{"head": "DOID:3", "tail": "DOID:2"}, {"head": "DOID:2", "tail": "DOID:1"}],
+}
+
+
+@pytest.fixture(scope="module")
+def questions() -> Questions:
+    return Questions(MemoryStore(NODES, EDGES))
+
+
+def ids(answer: Answer) -> list[str]:
+    return [found.ref.id for found in answer.found]
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What diseases is P00001 associated with?", ["DOID:2"]),
+        ("which illnesses are linked to alphin", ["DOID:2"]),
+        ("Diseases of the Alpha protein?", ["DOID:2"]),
+        ("Which proteins are implicated in ague?", ["P00001", "P00002"]),
+        ("What are the diseases of the protein encoded by the gene ABC1?", ["DOID:2"]),
+        ("Which diseases is the gene BCD2 linked to?", ["DOID:2", "DOID:3"]),
+        ("Which proteins does ABC1 act on?", ["P00002", "P00003"]),
+        ("Which proteins act on ABC1?", ["P00004"]),
+        ("Which proteins are acted on by P00001?", ["P00002", "P00003"]),
+        ("What interacts with ABC1?", ["P00002", "P00003"]),
+        ("Who are the partners of ABC1?", ["P00002", "P00003"]),
+        ("Who interacts with the partners of BCD2?", ["P00003"]),
+        ("Which proteins take part in Making (of) things?", ["P00001", "P00003"]),
+        ("What are the subtypes of grey fever?", ["DOID:3"]),
+        ("What are the parents of pale grey fever?", ["DOID:2"]),
+        ("What is pale grey fever a subtype of?", ["DOID:2"]),
+        ("Which proteins are found in brain tissue?", ["P00001"]),
+        ("Which proteins are linked to grey fever or to pale grey fever?", ["P00001", "P00002"]),
+        ("Which diseases is BCD2 linked to with a score of 4 or more?", ["DOID:3"]),
+        ("By which proteins is ABC1 acted on?", ["P00004"]),
+        ("What are the grandparents of pale grey fever?", ["DOID:1"]),
+        ("Which phosphorylation sites does ABC1 have?", ["P00001_S3-p"]),
+        ("Which proteins have a modified site with phosphoserine?", ["P00001"]),
+        ("PDB ids of the structures of ABC1", ["1ABC"]),
+        ("What is the amino acid sequence of P00001?", ["P00001"]),
+        ("Which diseases are ABC1 and BCD2 both associated with?", ["DOID:2"]),
+        ("Which diseases are associated with P00001 or P00002?", ["DOID:2", "DOID:3"]),
+        ("Which proteins expressed in the brain are annotated in the pathway Making (of) things?", ["P00001"]),
+        ("Which proteins does ABC1 act on with a score of at least 0.7?", ["P00002"]),
+        ("Which diseases are associated with P00002 according to the source Others (2)?", ["DOID:3"]),
+        ("Which modified sites of ABC1 are at a position above 5?", ["P00001_K9-ac"]),
+        ("Which tissues express proteins that BCD2 interacts with?", ["BTO:0000001"]),
+    ],
+)
+def test_questions_and_answers(questions: Questions, question: str, wanted: list[str]) -> None:
+    answer = questions.ask(question)
+
+    assert (answer.status, ids(answer)) == (Status.ANSWERED, wanted), answer.understood or answer.because
+
+
+def test_count(questions: Questions) -> None:
+    assert questions.ask("How many diseases is BCD2 associated with?").count == 2
+    assert questions.ask("How many proteins are there?").count == 4
+
+
+def test_every_answer_has_the_path_that_led_to_it(questions: Questions) -> None:
+    (found,) = questions.ask("What diseases are linked to the protein encoded by the gene ABC1?").found
+
+    assert [str(edge.triple) for edge in found.path] == [
+        "P00001 ASSOCIATED_WITH DOID:2",
+        "ABC1 TRANSLATED_INTO P00001",
+    ]
+    assert found.path[0].properties["source"] == "Curators"
+
+
+def test_understood_and_nothing_there_is_an_answer(questions: Questions) -> None:
+    answer = questions.ask("Which structures does BCD2 have?")
+
+    assert (answer.status, answer.found) == (Status.NOTHING, ())
+    assert answer.understood == "Protein_structure <-HAS_STRUCTURE- Protein P00002 (BCD2)"
+
+
+@pytest.mark.parametrize(
+    ("question", "because"),
+    [
+        ("Which drugs inhibit P00001?", "'drugs'"),
+        ("What is the weather in Bern?", "'weather'"),
+        ("Which diseases is P99999 associated with?", "there is no Protein P99999"),
+        ("Which pathways is flumoxinase in?", "'flumoxinase'"),
+        ("Which proteins?", "names nothing that is in the graph"),
+        ("P00001", "does not say what is asked for"),
+        ("Which proteins are proteins of P00001?", "no way"),
+        ("Which diseases have a score above 3?", "score"),
+        ("", "does not say what is asked for"),
+        ("set of brains", "not understood"),
+        ("Which proteins are not associated with grey fever?", "'not'"),
+        ("Which proteins without a disease are in Making (of) things?", "'without'"),
+        ("Which modifications have modified proteins of tissues?", "nothing that is in the graph"),
+    ],
+)
+def test_what_is_not_understood_is_said_and_not_guessed(questions: Questions, question: str, because: str) -> None:
+    answer = questions.ask(question)
+
+    assert answer.status is Status.NOT_UNDERSTOOD
+    assert because in answer.because
+    assert answer.found == ()
+
+
+def test_a_word_is_a_gene_only_as_it_is_written(questions: Questions) -> None:
+    assert questions.ask("Which diseases is SET associated with?").status is Status.ANSWERED
+    assert questions.ask("Which diseases is set associated with?").status is Status.NOT_UNDERSTOOD
+
+
+def test_a_name_of_several_nodes_means_all_and_says_so(questions: Questions) -> None:
+    answer = questions.ask("Which pathways is CDE3 in?")
+
+    assert ids(answer) == ["R-HSA-1"]
+    assert answer.notes == ("CDE3 names 2 Protein nodes; all are meant",)
+
+
+def test_a_misspelt_name_gets_a_suggestion(questions: Questions) -> None:
+    assert "did you mean alphin?" in questions.ask("Which diseases is alphinn linked to?").because
+
+
+@given(st.text(max_size=80))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    answer = _SHARED.ask(text)
+
+    assert answer.found == () or answer.understood
+
+
+@given(st.text(max_size=60))
+def test_words_stand_where_they_are_said_to(text: str) -> None:
+    for token in tokens(text):
+        assert text[token.start : token.end].startswith(token.text)
+    assert folded(folded(text)) == folded(text) or "'" in text or "\u2019" in text
+
+
+_SHARED = Questions(MemoryStore(NODES, EDGES))
+
+
+def test_twenty_questions_at_once(questions: Questions) -> None:
+    asked = ["Which diseases is BCD2 associated with?", "Which proteins act on ABC1?"] * 10
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(questions.ask, asked))
+
+    assert [ids(a) for a in found] == [["DOID:2", "DOID:3"], ["P00004"]] * 10
+
+
+def test_filters_hold_for_what_is_there_and_only_then() -> None:
+    assert Filter(property="score", comparison=">=", value=4.0).holds(4)
+    assert not Filter(property="score", comparison=">", value=4.0).holds(4)
+    assert not Filter(property="score", comparison="<", value=4.0).holds(None)
+    assert not Filter(property="score", comparison="<", value=4.0).holds("3")
+    assert Filter(property="source", comparison="=", value="string").holds("STRING")
+
+
+def test_the_lexicon_names_every_label_and_relation() -> None:
+    schema = load_schema()
+    lexicon = load_lexicon(schema)
+
+    assert {label.name for label in lexicon.labels} == set(schema.label_names)
+    said = {r.type for r in lexicon.relations}
+    assert set(schema.relation_types) - said == {"HAS_SEQUENCE", "HAS_MODIFIED_SITE", "HAS_MODIFICATION"}
+
+
+# --- batches
+
+
+def write(path: Path, items: object) -> Path:
+    path.write_text(json.dumps(items), encoding="utf-8")
+    return path
+
+
+def test_scores_compare_sets_by_id_name_or_sequence(tmp_path: Path, questions: Questions) -> None:
+    items = [
+        {"question": "Which diseases is BCD2 linked to?", "type": "one", "answer": [{"answer": "grey fever"}]},
+        {"question": "Which structures does BCD2 have?", "type": "one", "answer": [{"answer": None}]},
+        {"question": "What is the sequence of P00001?", "type": "one", "answer": [{"answer": "MKV"}]},
+        {"question": "How many diseases is BCD2 linked to?", "type": "count", "answer": 2},
+        {"question": "Which drugs inhibit ABC1?", "type": "count", "answer": ["x"]},
+    ]
+    asked = read_questions(write(tmp_path / "q.json", items))
+    results = [work_of(questions.ask)(q) for q in asked]
+
+    found = metrics(results)
+    assert [round(r["score"]["f1"], 3) for r in results] == [0.667, 1.0, 1.0, 1.0, 0.0]
+    assert found["count"] == Metrics(questions=2, f1=50.0, exact_match=50.0, executability=50.0)
+    assert found["all"].executability == 80.0
+    assert len({q.id for q in asked}) == 5
+
+
+def test_an_answer_where_there_is_none_is_wrong(tmp_path: Path) -> None:
+    (asked,) = read_questions(write(tmp_path / "q.json", [{"question": "q", "answer": None}]))
+    given = Answer(question="q", status=Status.ANSWERED, found=(Found(ref=Ref(label="Gene", id="X")),))
+
+    assert score(asked, given).f1 == 0.0
+    assert not score(asked, Answer(question="q", status=Status.NOT_UNDERSTOOD)).executable
+
+
+def test_a_question_asked_twice_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.json", [{"question": "a"}, {"question": "b"}, {"question": "a"}])
+
+    assert [q.question for q in unique(read_questions(path))] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[1]", '[{"answer": 1}]', '[{"question": "  "}]', '[{"question": 3}]'])
+def test_files_that_are_no_questions(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "q.json"
+    path.write_text(text)
+
+    with pytest.raises(InputFormat, match=r"q\.json"):
+        read_questions(path)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputMissing):
+        read_questions(tmp_path / "none.json")
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(KgcheckError):
+        read_questions(tmp_path / "b.json")
