@@ -102,7 +102,7 @@ class Http:
 
     def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings
-        self._sleep = sleep
+        self.sleep = sleep
         self._session: requests.Session | None = None
         self._paces: dict[str, Pace] = {}
         self._down: dict[str, tuple[float, SourceError]] = {}
@@ -228,7 +228,7 @@ class Http:
             retry=retry_if_exception(_is_worth_another),
             stop=_Stop(self._settings),
             wait=self._wait,
-            sleep=self._sleep,
+            sleep=self.sleep,
             reraise=True,
         )
 
