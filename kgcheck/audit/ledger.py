@@ -12,13 +12,17 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from pydantic import Field, ValidationError
-from sqlalchemy import Connection, case, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
 
 from kgcheck.audit.database import FINDING, PIECE, RUN, TALLY, Database
+from kgcheck.checks.signature import Gap
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Value
 
 V = TypeVar("V", bound=Value)
+
+_UNLOOKED = str(Gap("", Reason.SOURCE_UNAVAILABLE)).strip()
+"""How a verdict names a service that could not be looked at, after its name."""
 
 _WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
 
@@ -108,6 +112,26 @@ class Ledger:
                 connection.execute(insert(FINDING), found)
             if counted:
                 connection.execute(insert(TALLY), counted)
+
+    def unlooked(self, run: Run) -> list[tuple[str, str]]:
+        """Types and targets of a run for which a service could not be looked at."""
+        told = TALLY.c.reason == Reason.SOURCE_UNAVAILABLE.value
+        told |= TALLY.c.sources.contains(_UNLOOKED, autoescape=True)
+        query = select(TALLY.c.type, TALLY.c.target).where(TALLY.c.run == run.id, told).distinct()
+        with self._database.reading() as connection:
+            return [(row.type, row.target) for row in connection.execute(query)]
+
+    def reopen(self, run: Run) -> None:
+        """Forget what was done where a service could not be looked at, so that it is done again."""
+        targets = self.unlooked(run)
+        with self._database.writing() as connection:
+            for kind, target in targets:
+                for table, which in (
+                    (PIECE, PIECE.c.piece.startswith(f"{kind} {target} #", autoescape=True)),
+                    (TALLY, (TALLY.c.type == kind) & (TALLY.c.target == target)),
+                    (FINDING, (FINDING.c.type == kind) & _of_target(target)),
+                ):
+                    connection.execute(delete(table).where(table.c.run == run.id, which))
 
     def runs(self) -> list[Run]:
         """All runs, newest first."""
@@ -241,6 +265,18 @@ def now() -> datetime:
 def new_run_id() -> str:
     """A run id that sorts by time: 20261121-021005-3f9a."""
     return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
+
+
+def _of_target(target: str) -> ColumnElement[bool]:
+    """Findings about a label, an attribute of one, or a pattern, as Unit.target names them."""
+    label, *pattern = target.split(" ")
+    if pattern:
+        relation, other = pattern
+        tail = func.json_extract(FINDING.c.body, "$.task.object.label")
+        return (FINDING.c.label == label) & (FINDING.c.relation == relation) & (tail == other)
+    name, _, attribute = label.partition(".")
+    stated = func.coalesce(func.json_extract(FINDING.c.body, "$.task.attribute"), "")
+    return (FINDING.c.label == name) & FINDING.c.relation.is_(None) & (stated == attribute)
 
 
 def _insert_run(connection: Connection, run: Run) -> None:

@@ -94,6 +94,12 @@ class TaskSelection:
         count, digest = rows[0]
         return int(count), f"{digest or 0:016x}"
 
+    def count(self, unit: Unit) -> int:
+        """How many tasks of a unit the filters and the sample leave."""
+        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
+        rows = self._db.execute(f"SELECT count(*) FROM ({self._wanted(unit)}) {kept}").fetchall()
+        return int(rows[0][0])
+
     def about(self, ids: set[str]) -> bool:
         """Whether a task about these ids is asked for."""
         return not self._options.ids or bool(ids & set(self._options.ids))

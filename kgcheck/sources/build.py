@@ -8,33 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
-from kgcheck import __version__
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.graph.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
-from kgcheck.sources.derive import derive
 from kgcheck.sources.facts import add_facts
 from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
-from kgcheck.sources.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
 from kgcheck.sources.tsv import check_file, first_words, open_tsv
+from kgcheck.sources.writer import COLUMNS, SnapshotWriter
 from kgcheck.tables import limits
 
-_ARROW = {
-    "successors": pa.list_(pa.string()),
-    "candidates": pa.list_(pa.string()),
-    "score": pa.float64(),
-    "negated": pa.bool_(),
-}
-_COLUMNS = {
-    "entity": ("id", "label", "state", "name", "successors", "candidates", "detail", "record"),
-    "value": ("id", "attribute", "value", "status", "record"),
-    "link": ("relation", "head", "tail", "score", "negated", "record"),
-    "covered": ("topic", "id"),
-}
 _UNNAMED = "coalesce({0}, '') = ''"
 _BAD_ROWS = {
     "entity": f"{_UNNAMED.format('id')} OR state IS NULL",
@@ -94,7 +79,6 @@ def build_snapshot(
         partial.unlink(missing_ok=True)
         with duckdb.connect(str(partial), config=limits(settings)) as db:
             builder = _Builder(db, schema, releases or {})
-            db.execute(TABLES + DERIVED_TABLES).fetchall()
             with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                 for recipe, file, path in chosen:
                     builder.add(recipe, file, path, folder)
@@ -129,17 +113,16 @@ class _Builder:
         self._db = db
         self._schema = schema
         self._releases = releases
-        self._next = 1
-        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        self._writer = SnapshotWriter(db, schema)
 
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
-            add_facts(self._db, path.parent, self._schema, self._add_release)
+            add_facts(self._db, path.parent, self._schema, self._writer.add_release)
             return
         parsed, release, released = self._parse(file, path)
         released = released or file.released
-        release_id = self._add_release(
+        release_id = self._writer.add_release(
             {
                 "source": recipe.source,
                 "name": recipe.name,
@@ -152,26 +135,19 @@ class _Builder:
             }
         )
         for topic, complete in file.topics.items():
-            self._add_topic(release_id, recipe.source, topic, complete)
+            self._writer.add_topic(release_id, recipe.source, topic, complete=complete)
         if parsed is None:
             self._refuse_without(recipe, path)
             self._add_selected(recipe.source, release_id, file, path)
         else:
             parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
             for table, rows in parsed.items():
-                self._add_rows(table, recipe.source, release_id, rows)
+                self._writer.add_rows(table, recipe.source, release_id, rows)
         self._refuse_bad_rows(release_id, path)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
         """Derive what is looked up most, and say what the snapshot is."""
-        derive(self._db, self._schema, {recipe.source: recipe.dropped for recipe in recipes})
-        for key, value in (
-            ("profile", self._schema.profile.name),
-            ("format", str(FORMAT_VERSION)),
-            ("kgcheck", __version__),
-            ("built_at", self._now.isoformat()),
-        ):
-            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
+        self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
 
     def _parse(self, file: ReferenceFile, path: Path) -> tuple[Parsed | None, str, str]:
         match file.format:
@@ -185,27 +161,6 @@ class _Builder:
     def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
         """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""
         return self._releases.get(recipe.source) or file.release.replace("{released}", released)
-
-    def _add_release(self, row: dict[str, object]) -> int:
-        release_id, self._next = self._next, self._next + 1
-        filled = {"id": release_id, "built_at": self._now, "recency": _recency(str(row["released"]))} | row
-        names = ", ".join(filled)
-        marks = ", ".join(f"${n}" for n in filled)
-        self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
-        return release_id
-
-    def _add_topic(self, release_id: int, source: str, topic: str, complete: bool) -> None:
-        self._db.execute("INSERT INTO topic VALUES (?, ?, ?, ?)", [release_id, source, topic, complete]).fetchall()
-
-    def _add_rows(self, table: str, source: str, release_id: int, rows: list[dict[str, object]]) -> None:
-        columns = _COLUMNS[table]
-        arrow = pa.table({c: pa.array([r.get(c) for r in rows], _ARROW.get(c, pa.string())) for c in columns})
-        self._db.register("incoming", arrow)
-        self._db.execute(
-            f"INSERT INTO {table} BY NAME SELECT $id AS release_id, $source AS source, * FROM incoming",
-            {"id": release_id, "source": source},
-        ).fetchall()
-        self._db.unregister("incoming")
 
     def _refuse_without(self, recipe: ReferenceRecipe, path: Path) -> None:
         """The selects of some recipes read the rows of other sources."""
@@ -230,7 +185,7 @@ class _Builder:
             except duckdb.BinderException as error:
                 raise InputFormat(
                     f"{path} has other columns than the recipe of {source!r} expects: {first_words(error)}",
-                    f"the recipe fills {rows.table} ({', '.join(_COLUMNS[rows.table])})",
+                    f"the recipe fills {rows.table} ({', '.join(COLUMNS[rows.table])})",
                 ) from error
             except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
                 raise InputFormat(f"{path} holds a value of another type: {first_words(error)}") from error
@@ -249,12 +204,6 @@ class _Builder:
             raise InputFormat(
                 f"{path} gives no row", "it may be empty or truncated, or of another kind than its name says"
             )
-
-
-def _recency(released: str) -> int:
-    """A day, month or year as a number that orders releases; 0 where nothing is stated."""
-    digits = "".join(c for c in released[:10] if c.isdigit())
-    return int(digits.ljust(8, "0")) if digits else 0
 
 
 def _dated(path: Path) -> str:
