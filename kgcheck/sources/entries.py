@@ -118,7 +118,7 @@ def empty_rows() -> Rows:
     return {"entity": [], "value": [], "link": [], "covered": []}
 
 
-def topics(rows: Rows) -> Iterable[str]:
-    """The topics that rows speak of."""
-    found = {row["relation"] for row in rows["link"]} | {row["topic"] for row in rows["covered"]}
-    return sorted(found | ({"entity"} if rows["entity"] else set()) | ({"value"} if rows["value"] else set()))
+def topics_of(source: str, rows: Rows) -> Iterable[str]:
+    """The topics that live rows speak of; an entry speaks of all that it may list."""
+    own = {"entity", "value", "HAS_MODIFICATION", *COVERED} if source == "uniprot" else set()
+    return sorted(own | {row["relation"] for row in rows["link"]} | {row["topic"] for row in rows["covered"]})

@@ -193,7 +193,10 @@ class Http:
             url += ("&" if "?" in url else "?") + urlencode(params, safe=",", quote_via=quote)
         try:
             return requests.Request(
-                "POST" if form else "GET", url, data=form, headers={"User-Agent": self._agent(), "Accept": "*/*"}
+                "POST" if form else "GET",
+                url,
+                data=form,
+                headers={"User-Agent": self._agent(), "Accept": "application/json", "Accept-Encoding": "gzip"},
             ).prepare()
         except (*WIRE_ERRORS, ValueError) as error:
             raise ConfigurationError(

@@ -13,7 +13,7 @@ from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import SourceError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
-from kgcheck.sources.entries import Rows, add_record, empty_rows, topics
+from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
 from kgcheck.sources.http import Http
 from kgcheck.sources.links import unmapped_topic
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
@@ -262,7 +262,7 @@ def _write(writer: SnapshotWriter, said: _Said) -> None:
             "built_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
         }
     )
-    for topic in topics(said.rows):
+    for topic in topics_of(said.source, said.rows):
         writer.add_topic(release, said.source, topic, complete=False)
     for table, rows in said.rows.items():
         writer.add_rows(table, said.source, release, rows)
