@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,11 +15,14 @@ from kgcheck.graph.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 from kgcheck.sources.facts import add_facts
-from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
+from kgcheck.sources.formats import STREAMS, Parsed, iso_day, read_obo
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
-from kgcheck.sources.tsv import check_file, first_words, open_tsv
+from kgcheck.sources.tsv import Form, check_file, first_words, open_text, open_tsv
 from kgcheck.sources.writer import COLUMNS, SnapshotWriter
 from kgcheck.tables import limits
+
+_HEAD = 20_000
+"""Characters at the beginning of a file that may state its release."""
 
 _UNNAMED = "coalesce({0}, '') = ''"
 _BAD_ROWS = {
@@ -120,8 +124,26 @@ class _Builder:
         if file.format == "facts":
             add_facts(self._db, path.parent, self._schema, self._writer.add_release)
             return
+        if file.format in STREAMS:
+            self._add_stream(recipe, file, path, folder)
+            return
         parsed, release, released = self._parse(file, path)
+        if not release:
+            release, released = _told(file, path)
         released = released or file.released
+        release_id = self._add_release(recipe, file, path, folder, release, released)
+        if parsed is None:
+            self._refuse_without(recipe, path)
+            self._add_selected(recipe.source, release_id, file, path)
+        else:
+            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+            for table, rows in parsed.items():
+                self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._refuse_bad_rows(release_id, path)
+
+    def _add_release(
+        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, release: str, released: str
+    ) -> int:
         release_id = self._writer.add_release(
             {
                 "source": recipe.source,
@@ -136,13 +158,18 @@ class _Builder:
         )
         for topic, complete in file.topics.items():
             self._writer.add_topic(release_id, recipe.source, topic, complete=complete)
-        if parsed is None:
-            self._refuse_without(recipe, path)
-            self._add_selected(recipe.source, release_id, file, path)
-        else:
+        return release_id
+
+    def _add_stream(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
+        """Entries by the thousand, so that a file need not fit into memory; its date is known when it has been read."""
+        release_id = self._add_release(recipe, file, path, folder, "", file.released)
+        released = file.released
+        for parsed, newest in STREAMS[file.format](path, file):
+            released = newest or released
             parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
             for table, rows in parsed.items():
                 self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
         self._refuse_bad_rows(release_id, path)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
@@ -153,8 +180,6 @@ class _Builder:
         match file.format:
             case "obo":
                 return read_obo(path, file)
-            case "uniprot_flat":
-                return read_uniprot_flat(path, file)
             case _:
                 return None, "", ""
 
@@ -172,7 +197,8 @@ class _Builder:
                 )
 
     def _add_selected(self, source: str, release_id: int, file: ReferenceFile, path: Path) -> None:
-        open_tsv(self._db, "file", path, header=file.header, columns=file.columns)
+        form = Form(file.header, file.columns, file.delimiter, file.quoted, file.comment, file.format == "lines")
+        open_tsv(self._db, "file", path, form)
         for rows in file.rows:
             try:
                 self._db.execute(
@@ -204,6 +230,16 @@ class _Builder:
             raise InputFormat(
                 f"{path} gives no row", "it may be empty or truncated, or of another kind than its name says"
             )
+
+
+def _told(file: ReferenceFile, path: Path) -> tuple[str, str]:
+    """The release that a file states in its head or in its name, and its date; each empty where it states none."""
+    found = re.search(file.release_name, path.name) if file.release_name else None
+    if file.release_line:
+        with open_text(path) as stream:
+            found = re.search(file.release_line, stream.read(_HEAD), re.MULTILINE) or found
+    groups = found.groupdict() if found else {}
+    return groups.get("release") or "", iso_day(groups.get("released") or "")
 
 
 def _dated(path: Path) -> str:

@@ -250,25 +250,36 @@ def _record(accession: str, answer: Answer) -> Record:
 
 
 def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
-    told = Record(
-        accession,
-        Life.ACTIVE,
-        answer.release,
-        answer.url,
-        answer.retrieved_at,
-        entry,
-        uniparc=entry.extra_attributes.uni_parc_id,
-    )
-    reason = entry.inactive_reason
-    if entry.primary_accession != accession and reason:
+    if accession != entry.primary_accession and (entry.inactive_reason or accession not in entry.secondary_accessions):
         raise SourceAnswer(f"{answer.url} answered with another entry: {entry.primary_accession}")
+    told = record_of_entry(entry, answer.release, answer.url, answer.retrieved_at)
+    if accession == entry.primary_accession:
+        return told
+    # A secondary id: its entry is known by another one.
+    return told._replace(accession=accession, life=Life.MERGED, successors=(entry.primary_accession,), entry=None)
+
+
+def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: datetime) -> Record:
+    """What an entry says of its own accession.
+
+    Args:
+        entry: Active or not.
+        release: The release that it is of.
+        url: Where it was found.
+        retrieved_at: When.
+
+    Returns:
+        The record.
+
+    Raises:
+        SourceAnswer: It does not say what became of it.
+    """
+    accession, reason = entry.primary_accession, entry.inactive_reason
+    uniparc = entry.extra_attributes.uni_parc_id
+    told = Record(accession, Life.ACTIVE, release, url, retrieved_at, entry, uniparc=uniparc)
     if reason is None:
         if entry.entry_type == "Inactive":
-            raise SourceAnswer(f"{answer.url} does not say why {accession} is inactive")
-        if entry.primary_accession != accession:
-            if accession not in entry.secondary_accessions:
-                raise SourceAnswer(f"{answer.url} answered with another entry: {entry.primary_accession}")
-            return told._replace(life=Life.MERGED, successors=(entry.primary_accession,))
+            raise SourceAnswer(f"{url} does not say why {accession} is inactive")
         return told
     gone = told._replace(entry=None, successors=reason.merge_demerge_to, reason=reason.deleted_reason)
     match reason.inactive_reason_type:
@@ -279,7 +290,7 @@ def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
         case "DELETED":
             return gone._replace(life=Life.DELETED, successors=())
         case other:
-            raise SourceAnswer(f"{answer.url} says that {accession} is inactive for an unknown reason: {other!r}")
+            raise SourceAnswer(f"{url} says that {accession} is inactive for an unknown reason: {other!r}")
 
 
 def _of_isoform(asked: str, found: Record) -> Record:

@@ -60,6 +60,13 @@ class SnapshotWriter:
         self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
         return release_id
 
+    def date_release(self, release_id: int, release: str, released: str) -> None:
+        """Name and date a release whose file told so at its end."""
+        self._db.execute(
+            "UPDATE release SET release = ?, released = ?, recency = ? WHERE id = ?",
+            [release, released, recency(released), release_id],
+        ).fetchall()
+
     def add_topic(self, release_id: int, source: str, topic: str, *, complete: bool) -> None:
         """Say that a release speaks of a topic, and whether it lists all of it."""
         self._db.execute("INSERT INTO topic VALUES (?, ?, ?, ?)", [release_id, source, topic, complete]).fetchall()
