@@ -195,7 +195,7 @@ def test_uniprot_entry(file: Path) -> None:
     assert links(parsed, "CURATED_INTERACTS_WITH") == [("P10001", "Q9Y2J4"), ("P10001", "P10001")]
     assert links(parsed, "HAS_MODIFIED_SITE") == [("P10001", "P10001_S2-p")]
     assert links(parsed, "HAS_MODIFICATION") == [("P10001_S2-p", "MOD:00046")]
-    assert (release, released) == ("", "2021-02-10")
+    assert released == "2021-02-10"
 
 
 def test_uniprot_entry_covers_itself_and_the_sites_that_it_lists(file: Path) -> None:
