@@ -108,7 +108,8 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
         for recipe in recipes
         for file in recipe.files
         for path in sorted(folder.rglob(file.glob))
-        if path.is_file()
+        # What fetch has not finished is no file yet.
+        if path.is_file() and ".part" not in path.suffixes
     ]
 
 

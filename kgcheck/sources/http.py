@@ -7,7 +7,8 @@ goes wrong is an error of the tree under `SourceError`, or a `ConfigurationError
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -163,6 +164,48 @@ class Http:
             raise
         return made
 
+    def repeat(self, work: Callable[[], T]) -> T:
+        """Do a piece of work again while it fails for a cause that may be gone, waiting as for a call."""
+        made: T = self._attempts()(work)
+        return made
+
+    @contextmanager
+    def stream(self, service: Service, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+        """Open a file at a provider, to be read as it comes; nothing of it is kept here.
+
+        Args:
+            service: The provider.
+            url: The file.
+            headers: Of the call, besides the user agent.
+
+        Yields:
+            The answer, whatever its status but busy or refused.
+
+        Raises:
+            SourceOffline: kgcheck is to stay offline.
+            wrong: The file cannot be reached, see kgcheck.sources.faults.
+        """
+        if self._settings.offline:
+            raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
+        self._pace(service).wait()
+        self.calls += 1
+        timeout = (self._settings.connect_timeout_s, self._settings.http_timeout_s)
+        try:
+            response = requests.get(
+                url,
+                headers={"User-Agent": self._agent(), **headers},
+                timeout=timeout,
+                stream=True,
+                allow_redirects=False,
+            )
+        except WIRE_ERRORS as error:
+            wrong = error_for(error, service.name, url)
+            raise wrong from error
+        with response:
+            answer = _answer(response, "", datetime.now(UTC), cached=False, body=b"")
+            _refuse_status(service, answer, response)
+            yield response
+
     def close(self) -> None:
         """Close connections and files."""
         if self._session:
@@ -259,16 +302,19 @@ class Http:
                 self._cache.save_response(without_body(response), f"release {service.url}", ends)
         return made
 
+    def _pace(self, service: Service) -> Pace:
+        host = urlsplit(service.url).netloc
+        if host not in self._paces:
+            self._paces[host] = Pace(self._settings.cache_dir / "pace", host, service.calls_per_s)
+        return self._paces[host]
+
     def _send(self, service: Service, request: requests.PreparedRequest) -> requests.Response:
         if self._session is None:
             self._session = requests.Session()
             limits = self._settings.http_total_s, int(self._settings.http_max_mb * 1_000_000)
             for scheme in ("http://", "https://"):
                 self._session.mount(scheme, BoundedAdapter(*limits))
-        host = urlsplit(service.url).netloc
-        if host not in self._paces:
-            self._paces[host] = Pace(self._settings.cache_dir / "pace", host, service.calls_per_s)
-        self._paces[host].wait()
+        self._pace(service).wait()
         self.calls += 1
         timeout = (self._settings.connect_timeout_s, self._settings.http_timeout_s)
         environment = self._session.merge_environment_settings(request.url or "", {}, None, None, None)
@@ -300,11 +346,13 @@ def _is_worth_another(error: BaseException) -> bool:
     return isinstance(error, _AGAIN) and not isinstance(error.__cause__, TooLarge)
 
 
-def _answer(response: requests.Response, release: str, at: datetime, *, cached: bool) -> Answer:
+def _answer(
+    response: requests.Response, release: str, at: datetime, *, cached: bool, body: bytes | None = None
+) -> Answer:
     return Answer(
         status=response.status_code,
         headers=response.headers,
-        body=response.content,
+        body=response.content if body is None else body,
         url=str(response.url),
         release=release,
         retrieved_at=at.replace(microsecond=0),

@@ -153,8 +153,9 @@ P10009
             ),
         ]
     ),
-    "hgnc_complete_set_2026-10-06.txt": """hgnc_id\tsymbol\tname\tstatus\talias_symbol\tprev_symbol\tprev_name\tuniprot_ids
-HGNC:1\tONE\tgene one\tApproved\t"UNO|EINS"\t"FIRST|SHARED"\tthe first\tP10001
+    "hgnc_complete_set_2026-10-06.txt": "hgnc_id\tsymbol\tname\tstatus\talias_symbol\t"
+    "prev_symbol\tprev_name\tuniprot_ids\n"
+    """HGNC:1\tONE\tgene one\tApproved\t"UNO|EINS"\t"FIRST|SHARED"\tthe first\tP10001
 HGNC:2\tTWO\tgene two\tApproved\t\tSHARED\t\t"P10002|P10003"
 """,
     "withdrawn.txt": """HGNC_ID\tSTATUS\tWITHDRAWN_SYMBOL\tMERGED_INTO_REPORT(S) (i.e HGNC_ID|SYMBOL|STATUS)
