@@ -1,8 +1,9 @@
 """Runs an audit: one piece of work after the other, each written to the ledger, so that a killed run resumes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.audit.plan import AuditOptions, make_plan
 from kgcheck.audit.work import Worker
@@ -12,7 +13,7 @@ from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import EvidenceJoin
-from kgcheck.sources.observe import LiveSource
+from kgcheck.sources.observe import LiveSource, SnapshotSource
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot, SourceRelease
 from kgcheck.tables import working_database
@@ -126,8 +127,15 @@ class Audit:
                 for unit in units:
                     worker.work(unit, done)
                     step.advance()
+        if options.team_budget:
+            run = run.model_copy(update={"team": self._pour(run, options.team_budget)})
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _pour(self, run: Run, budget: int) -> Mapping[str, int]:
+        with SnapshotSource(self._snapshot, self._store.schema, self._settings, self._live) as source:
+            funnel = Funnel(self._store, source, self._ledger, self._settings.home / "transcripts")
+            return funnel.pour(run, budget, self._progress)
 
 
 def store_place(store: GraphStore) -> str:

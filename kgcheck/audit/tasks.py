@@ -139,7 +139,10 @@ class TaskSelection:
     def _missing_of(self, pattern: Pattern, check: EdgeCheck) -> str:
         heads = self._copy.nodes(self._schema.label(pattern.head))
         tails = self._copy.nodes(self._schema.label(pattern.tail))
-        enough = f"AND (score IS NULL OR score >= {check.threshold})" if check.threshold is not None else ""
+        least = check.threshold
+        if least is not None:
+            least = max(least, self._options.threshold or 0.0)
+        enough = f"AND (score IS NULL OR score >= {least})" if least is not None else ""
         # Where order means nothing, both orders are one pair.
         order = "least(head, tail) AS head, greatest(head, tail) AS tail" if pattern.symmetric else "head, tail"
         return f"""

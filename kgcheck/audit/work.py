@@ -69,6 +69,10 @@ class Worker:
             units: The plan.
         """
         self._tasks.check_ids(self._store, units)
+        if self._live:
+            for unit in units:
+                if unit.type is CheckType.POTENTIAL and unit.pattern:
+                    self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
         self._tasks.draw(units)
         if self._live:
             self._refuse_too_many(units)

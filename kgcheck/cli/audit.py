@@ -23,7 +23,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
 
 _LATEST = "(latest)"
-_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all", "live")
+_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all", "live", "team_budget", "threshold")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -37,6 +37,18 @@ _OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_al
     help="Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed.",
 )
 @offline_option()
+@click.option(
+    "--team-budget",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Hand so many undecided findings, the worst first, to the agent team, which asks UniProt and STRING.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Least score of a potential edge, where the source gives scores [default: that of the check, 0.4 for STRING].",
+)
 @click.option("--label", "labels", multiple=True, help="Only nodes of this label, and edges that end at it.")
 @click.option("--relation", "relations", multiple=True, help="Only edges of this relation.")
 @click.option("--id", "ids", multiple=True, help="Only tasks about the node with this id.")
@@ -85,7 +97,7 @@ def command(**asked: Any) -> None:
     with (
         open_store(asked["store"], schema, settings) as opened,
         Ledger(ledger) as kept,
-        live_sources(schema, settings, wanted=asked["live"]) as live,
+        live_sources(schema, settings, wanted=asked["live"] or asked["team_budget"] > 0) as live,
     ):
         audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live)
         run = audit.resume(old) if old else audit.start(_options(asked))
@@ -109,6 +121,8 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
         seed=asked["seed"],
         keep_all=asked["keep_all"],
         live=asked["live"],
+        team_budget=asked["team_budget"],
+        threshold=asked["threshold"],
     )
 
 
@@ -133,4 +147,5 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
     if not given("profile"):
         asked["profile"] = run.profile
     asked["live"] = bool(run.options.get("live"))
+    asked["team_budget"] = int(run.options.get("team_budget", 0))
     return run

@@ -1,6 +1,6 @@
 """Live answers as a small snapshot over the pinned one: what a handful of tasks needs, fetched many at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,6 +71,7 @@ class LiveReference:
         self.failures: dict[str, str] = {}
         self._folder = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
         self._count = 0
+        self._suggested: list[_Said] = []
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
@@ -92,6 +93,27 @@ class LiveReference:
                 if check.source in NETWORKS:
                     said += self._ask_string(tasks, part, check)
         self._lay(db, said)
+
+    def suggest(
+        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
+    ) -> None:
+        """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
+
+        Args:
+            db: The working database.
+            pattern: What the links are.
+            ids: Heads, or where order means nothing either end; others are left out.
+            threshold: Least score, where that is above the check's own.
+        """
+        head = self._schema.label(pattern.head)
+        tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
+        sources = {check.source for check in pattern.checks}
+        if UNIPROT in sources:
+            self._suggested += self._ask_uniprot(tasks, head)
+        for check in pattern.checks:
+            if NETWORKS.get(check.source) == "functional" and tasks:
+                self._suggested += self._ask_partners(tasks, pattern, check, threshold)
+        self._lay(db, [])
 
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Of the gaps in the table ``gap``, name those of a service that could not be looked at."""
@@ -181,6 +203,33 @@ class LiveReference:
             said.append(self._network_rows(network, accessions, pattern, check))
         return [*said, *(self._unmapped(ends.values(), pattern, check) if by_pair else [])]
 
+    def _ask_partners(
+        self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
+    ) -> list[_Said]:
+        """The partners of proteins, under the accessions that UniProt has for them."""
+        least = max(check.threshold or 0.0, threshold or 0.0)
+        try:
+            self._map(task.head for task in tasks)
+            known = {task.head: p for task in tasks if (p := self._string_ids[task.head])}
+            links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
+            others = sorted({p for link in links for p in link.pair} - set(known.values()))
+            mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
+            release = self._string.version()
+        except SourceError as error:
+            self.failures[check.source] = error.message
+            return []
+        accessions = {
+            p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
+        }
+        network = Network(
+            frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
+        )
+        return [self._network_rows(network, accessions, pattern, check)]
+
+    @property
+    def _network_url(self) -> str:
+        return f"{self._string.service.url}/api/json/network"
+
     def _now(self, label: str, identifier: str) -> str:
         """The accession under which an end is known today."""
         accession = self._schema.label(label).base_id(identifier)
@@ -241,7 +290,7 @@ class LiveReference:
         path = Path(self._folder.name) / f"live-{self._count}.duckdb"
         with duckdb.connect(str(path)) as live:
             writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
-            for one in said:
+            for one in (*self._suggested, *said):
                 _write(writer, one)
             writer.finish({})
         db.execute("DETACH live").fetchall()

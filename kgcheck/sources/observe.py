@@ -38,6 +38,11 @@ class LiveSource(Protocol):
     def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
         """Bring what the tasks in the table ``task`` need."""
 
+    def suggest(
+        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
+    ) -> None:
+        """Bring the links of some nodes, so that those that the graph lacks can be seen."""
+
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Name the gaps of services that could not be looked at."""
 

@@ -1,7 +1,7 @@
 """Checks with live sources: verdicts, calls, faults, going on when a source is back, live answers over a snapshot."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -79,14 +79,14 @@ class World:
     def verdict(self, task: CheckTask, snapshot: Path | None = None, **more: Any) -> Verdict:
         return self.verdicts([task], snapshot, **more)[0]
 
-    def audit(self, store: Any, ledger: Path, *, resume: bool = False, **options: Any) -> Audited:
-        settings = self.settings()
-        with ExitStack() as stack:
-            kept = stack.enter_context(Ledger(ledger))
-            live = stack.enter_context(live_sources(SCHEMA, settings, wanted=True))
-            audit = Audit(store, options.pop("snapshot", None), kept, settings, live=live)
-            run = audit.resume(kept.cut_off()) if resume else audit.start(AuditOptions(live=True, **options))
-            return of_run(kept, run)
+    def audit(
+        self, store: Any, ledger: Path, snapshot: Path | None = None, *, resume: bool = False, **options: Any
+    ) -> Audited:
+        settings = self.settings(home=self.folder / "home")
+        with Ledger(ledger) as kept, live_sources(SCHEMA, settings, wanted=True) as live:
+            audit = Audit(store, snapshot, kept, settings, live=live)
+            asked = AuditOptions(**({"live": True} | options))
+            return of_run(kept, audit.resume(kept.cut_off()) if resume else audit.start(asked))
 
     @property
     def calls(self) -> int:
@@ -95,12 +95,12 @@ class World:
 
 @pytest.fixture
 def world(shared_data: Path, tmp_path: Path) -> Iterator[World]:
-    with _running(shared_data, tmp_path) as made:
+    with running(shared_data, tmp_path) as made:
         yield made
 
 
 @contextmanager
-def _running(shared_data: Path, folder: Path) -> Iterator[World]:
+def running(shared_data: Path, folder: Path) -> Iterator[World]:
     with Loopback() as uniprot, Loopback() as string:
         made = World(uniprot, string, shared_data / "api", folder)
         made.uniprot.add(
@@ -202,7 +202,7 @@ CASES: list[tuple[CheckTask, Outcome, Reason]] = [
 @pytest.fixture(scope="module")
 def judged_live(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Verdict]:
     """The verdicts on all cases, from one source."""
-    with _running(shared_data, tmp_path_factory.mktemp("live")) as world:
+    with running(shared_data, tmp_path_factory.mktemp("live")) as world:
         return world.verdicts([task for task, *_ in CASES])
 
 
@@ -464,3 +464,34 @@ def test_the_command_line_offline_without_kept_answers(
     assert "offline" in checked.err
     assert "--resume goes on" in audited.err
     assert world.calls == 0
+
+
+def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
+    world.string.link("9606.E1", "9606.E4", 0.95)
+    proteins = [{"id": f"P1000{n}"} for n in range(1, 5)]
+    edges = [{"head": "P10003", "tail": "P10001"}]
+    store = MemoryStore(
+        {"Protein": proteins, "Protein_structure": [{"id": "1TUP"}, {"id": "4HHB"}]}, {"Protein ACTS_ON Protein": edges}
+    )
+    world.string.knows(P10004="9606.E4")
+    asked: dict[str, Any] = {"types": (CheckType.POTENTIAL,), "ids": ("P10001",)}
+    found = world.audit(store, tmp_path / "a.sqlite", **asked)
+    strict = world.audit(store, tmp_path / "b.sqlite", **asked, threshold=0.9)
+
+    assert [(str(f.task), f.verdict.reason) for f in found.findings] == [
+        ("P10001 HAS_STRUCTURE 1TUP", Reason.EDGE_MISSING),
+        ("P10001 ACTS_ON P10004", Reason.EDGE_MISSING),
+        ("P10001 CURATED_INTERACTS_WITH P10002", Reason.EDGE_MISSING),
+        ("P10001 ACTS_ON P10002", Reason.EDGE_MISSING),
+    ]
+    assert [f.verdict.evidence[0].score for f in found.findings[1:]] == [0.95, None, 0.7]
+    assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
+
+
+def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.POTENTIAL,), ids=("P10001",))
+
+    assert (done.findings, done.tallies) == ([], [])
