@@ -5,13 +5,13 @@ follows a redirect, ends after a time and a size, and its answer is kept on disk
 goes wrong is an error of the tree under `SourceError`, or a `ConfigurationError` where the address is wrong.
 """
 
-import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
@@ -31,9 +31,12 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.settings import Settings
+from kgcheck.sources.answer import Answer, Service, answer_of
 from kgcheck.sources.faults import WIRE_ERRORS, error_for
 from kgcheck.sources.pace import Pace
 from kgcheck.sources.wire import BoundedAdapter, TooLarge, without_body
+
+__all__ = ["Answer", "Http", "Service"]
 
 T = TypeVar("T")
 
@@ -43,51 +46,10 @@ _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 _DOWN = (SourceUnreachable, SourceTimeout, SourceBusy)
 """Errors of a whole service, which is then left alone for a while."""
 
+_WRONG_IN_A_ROW = 3
+"""Answers in a row that are none, after which a service passes as down: one may be about one record only."""
+
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-
-class Service(NamedTuple):
-    """A service and what is to be known before it is asked.
-
-    ``release_header`` is where each answer names the release; of a service that has none, ``release`` says it.
-    """
-
-    name: str
-    url: str
-    calls_per_s: float
-    setting: str
-    release_header: str = ""
-    release: str = ""
-
-
-class Answer(NamedTuple):
-    """What a service said."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    url: str
-    release: str
-    retrieved_at: datetime
-    cached: bool
-
-    def json(self) -> Any:
-        """The body as JSON.
-
-        Returns:
-            The value.
-
-        Raises:
-            SourceAnswer: It is none: a page, or half of it.
-        """
-        try:
-            return json.loads(self.body)
-        except ValueError as error:
-            begins = self.body[:60].decode(errors="replace").split("\n")[0]
-            raise SourceAnswer(
-                f"{self.url} answered {self.status} with no JSON: {begins!r} ({error})",
-                "an outage, or a page in between: try again later",
-            ) from error
 
 
 class Http:
@@ -107,14 +69,11 @@ class Http:
         self._session: requests.Session | None = None
         self._paces: dict[str, Pace] = {}
         self._down: dict[str, tuple[float, SourceError]] = {}
+        self._wrong: dict[str, int] = {}
         self.calls = 0
-        try:
+        with self._keeping():
             settings.cache_dir.mkdir(parents=True, exist_ok=True)
             self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
-        except Exception as error:
-            raise ConfigurationError(
-                f"cannot keep answers in {settings.cache_dir}: {error}", "set KGCHECK_CACHE_DIR to a writable folder"
-            ) from error
 
     def ask(
         self,
@@ -142,13 +101,16 @@ class Http:
 
         Raises:
             SourceError: The service could not be looked at.
+            SourceAnswer: It says what it does not promise.
             SourceOffline: It was not asked.
             ConfigurationError: Its address is wrong.
         """
         request = self._prepare(service, path, params, form)
         kept = None if fresh else self._kept(service, request)
         if kept is not None:
-            return read(kept)
+            # What an older version took for an answer may be none to this one.
+            with suppress(SourceAnswer):
+                return read(kept)
         if self._settings.offline:
             raise SourceOffline(
                 f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {_shown(request)}",
@@ -159,9 +121,12 @@ class Http:
             raise error
         try:
             made: T = self._attempts()(self._call, service, request, read, keep=not fresh)
-        except _DOWN as error:
-            self._down[service.url] = (time.monotonic() + self._settings.http_pause_s, error)
+        except (*_DOWN, SourceAnswer) as error:
+            self._wrong[service.url] = self._wrong.get(service.url, 0) + 1
+            if isinstance(error, _DOWN) or self._wrong[service.url] >= _WRONG_IN_A_ROW:
+                self._down[service.url] = (time.monotonic() + self._settings.http_pause_s, error)
             raise
+        self._wrong[service.url] = 0
         return made
 
     def repeat(self, work: Callable[[], T]) -> T:
@@ -202,7 +167,7 @@ class Http:
             wrong = error_for(error, service.name, url)
             raise wrong from error
         with response:
-            answer = _answer(response, "", datetime.now(UTC), cached=False, body=b"")
+            answer = answer_of(response, "", datetime.now(UTC), cached=False, body=b"")
             _refuse_status(service, answer, response)
             yield response
 
@@ -252,19 +217,32 @@ class Http:
 
     def _kept(self, service: Service, request: requests.PreparedRequest) -> Answer | None:
         release = self._release(service)
-        found = self._cache.get_response(self._key(release, request)) if release else None
+        with self._keeping():
+            found = self._cache.get_response(self._key(release, request)) if release else None
         if found is None or (found.is_expired and not self._settings.offline):
             return None
-        return _answer(found, release, found.created_at, cached=True)
+        return answer_of(found, release, found.created_at, cached=True)
 
     def _release(self, service: Service) -> str:
         """The service's release as far as it is known."""
         if not service.release_header:
             return service.release
-        found = self._cache.get_response(f"release {service.url}")
+        with self._keeping():
+            found = self._cache.get_response(f"release {service.url}")
         if found is None or (found.is_expired and not self._settings.offline):
             return ""
         return str(found.headers.get(service.release_header, ""))
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Say where answers are kept if they cannot be."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigurationError(
+                f"cannot keep answers in {self._settings.cache_dir}: {error}",
+                "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
+            ) from error
 
     def _key(self, release: str, request: requests.PreparedRequest) -> str:
         return f"{release} {self._cache.create_key(request)}"
@@ -291,15 +269,17 @@ class Http:
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        answer = _answer(response, release, datetime.now(UTC), cached=False)
+        answer = answer_of(response, release, datetime.now(UTC), cached=False)
         _refuse_status(service, answer, response)
         made = read(answer)
         if keep and release:
             ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
-            self._cache.save_response(response, self._key(release, request), ends)
+            with self._keeping():
+                self._cache.save_response(response, self._key(release, request), ends)
             if service.release_header and release != self._release(service):
                 ends = datetime.now(UTC) + timedelta(hours=self._settings.release_hours)
-                self._cache.save_response(without_body(response), f"release {service.url}", ends)
+                with self._keeping():
+                    self._cache.save_response(without_body(response), f"release {service.url}", ends)
         return made
 
     def _pace(self, service: Service) -> Pace:
@@ -344,20 +324,6 @@ class _Stop:
 
 def _is_worth_another(error: BaseException) -> bool:
     return isinstance(error, _AGAIN) and not isinstance(error.__cause__, TooLarge)
-
-
-def _answer(
-    response: requests.Response, release: str, at: datetime, *, cached: bool, body: bytes | None = None
-) -> Answer:
-    return Answer(
-        status=response.status_code,
-        headers=response.headers,
-        body=response.content if body is None else body,
-        url=str(response.url),
-        release=release,
-        retrieved_at=at.replace(microsecond=0),
-        cached=cached,
-    )
 
 
 def _refuse_status(service: Service, answer: Answer, response: requests.Response) -> None:

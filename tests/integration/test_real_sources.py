@@ -30,7 +30,7 @@ class Real(NamedTuple):
     tallies: list[Tally]
     findings: dict[str, Finding]
 
-    def count(self, target: str, reason: Reason) -> int:
+    def counted(self, target: str, reason: Reason) -> int:
         return sum(t.count for t in self.tallies if (t.target, t.reason) == (target, reason))
 
 
@@ -64,7 +64,7 @@ def test_diseases_that_the_ontology_of_2026_no_longer_has(real: Real) -> None:
     without_root = {pair for pair in gone if pair[1] != "DOID:4"}
 
     assert len({disease for _, disease in gone}) == 13
-    assert real.count("Protein ASSOCIATED_WITH Disease", Reason.ENDPOINT_DELETED) == len(without_root)
+    assert real.counted("Protein ASSOCIATED_WITH Disease", Reason.ENDPOINT_DELETED) == len(without_root)
 
 
 def test_go_annotations_with_terms_that_are_obsolete_now(real: Real) -> None:
@@ -75,7 +75,7 @@ def test_go_annotations_with_terms_that_are_obsolete_now(real: Real) -> None:
         pairs = {(row[0], row[1]) for row in edges}
         gone = {pair for pair in pairs if pair[1] in obsolete}
 
-        assert real.count(f"Protein ASSOCIATED_WITH {label}", Reason.ENDPOINT_DELETED) == len(gone)
+        assert real.counted(f"Protein ASSOCIATED_WITH {label}", Reason.ENDPOINT_DELETED) == len(gone)
 
 
 def test_counts_by_reason(real: Real) -> None:
@@ -119,4 +119,4 @@ def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:
     for target in ("Protein ASSOCIATED_WITH Tissue", "Protein ASSOCIATED_WITH Disease"):
         refuted = {t.reason for t in real.tallies if t.target == target and t.outcome is REFUTED}
         assert refuted == {Reason.ENDPOINT_DELETED}
-        assert real.count(target, Reason.CONFIRMED) > 19_000
+        assert real.counted(target, Reason.CONFIRMED) > 19_000

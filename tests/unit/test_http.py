@@ -390,3 +390,40 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="file"):
         Http(Settings(cache_dir=tmp_path / "file"))
+
+
+def test_a_broken_file_of_kept_answers_is_named(server: Loopback, make: Callable[..., Client], tmp_path: Path) -> None:
+    (tmp_path / "answers.sqlite").write_bytes(b"no database" * 100)
+
+    with pytest.raises(ConfigurationError, match="cannot keep answers"):
+        make().fact()
+
+
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(server: Loopback, make: Callable[..., Client]) -> None:
+    def strict(answer: Answer) -> Any:
+        if answer.cached:
+            raise SourceAnswer("of an older form")
+        return answer.json()
+
+    make().fact()
+    client = make()
+
+    assert client.http.ask(client.service, "/fact", strict) == {"fact": 1}
+    assert len(server.calls) == 2
+
+
+def test_one_record_that_is_wrong_leaves_a_service_alone_only_when_others_are_too(
+    server: Loopback, make: Callable[..., Client]
+) -> None:
+    client = make(http_attempts=1)
+    server.faults += [loopback.page(), loopback.page()]
+    for _ in range(2):
+        with pytest.raises(SourceAnswer):
+            client.fact()
+    assert client.fact(fresh=True) == {"fact": 1}
+    server.always = loopback.page()
+    for _ in range(5):
+        with pytest.raises(SourceAnswer):
+            client.fact(fresh=True)
+
+    assert len(server.calls) == 6
