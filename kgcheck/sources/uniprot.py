@@ -22,6 +22,8 @@ from kgcheck.sources.uniprot_entry import UniProtEntry
 ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
 """https://www.uniprot.org/help/accession_numbers"""
 
+_ENTRY_NAME = re.compile(r"[A-Z0-9]{1,10}_[A-Z0-9]{1,5}")
+
 FIELDS = (
     "accession,id,gene_names,protein_name,organism_id,organism_name,sequence,length,go,xref_pdb,xref_reactome,"
     "xref_string,cc_interaction,cc_disease,cc_tissue_specificity,cc_alternative_products,ft_mod_res,lit_pubmed_id"
@@ -112,6 +114,22 @@ class UniProt:
             self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
         )
         return _of_isoform(accession, found)
+
+    def accession_of(self, name: str) -> str | None:
+        """The accession of an entry name; UniProt redirects from the one to the other.
+
+        Args:
+            name: For example ``BRAF_HUMAN``.
+
+        Returns:
+            The accession, or None where no one entry has the name: it is unknown, obsolete or no name.
+
+        Raises:
+            SourceError: UniProt could not be looked at.
+        """
+        if not _ENTRY_NAME.fullmatch(name):
+            return None
+        return self._http.ask(self.service, f"/uniprotkb/{name}.json", _accession, params={"fields": "accession,id"})
 
     def records(self, accessions: Iterable[str]) -> tuple[dict[str, Record], dict[str, SourceError]]:
         """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one.
@@ -245,6 +263,23 @@ def _record(accession: str, answer: Answer) -> Record:
             _messages(answer)
             life = Life.UNKNOWN if answer.status == 404 else Life.MALFORMED
             return Record(accession, life, answer.release, answer.url, answer.retrieved_at)
+        case _:
+            raise SourceAnswer(f"{answer.url} answered {answer.status}")
+
+
+def _accession(answer: Answer) -> str | None:
+    match answer.status:
+        case 200:
+            return _entry(answer.json(), answer).primary_accession
+        case 303:
+            _refuse_other_host(answer)
+            place = urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
+            if not ACCESSION.fullmatch(place):
+                raise SourceAnswer(f"{answer.url} redirects to no entry: {answer.headers.get('Location')}")
+            return place
+        case 404 | 400:
+            _messages(answer)
+            return None
         case _:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 

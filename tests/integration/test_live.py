@@ -5,8 +5,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
@@ -69,10 +72,10 @@ class World:
             patch.setenv(f"KGCHECK_{name.upper()}", str(getattr(chosen, name)))
 
     def verdicts(self, tasks: list[CheckTask], snapshot: Path | None = None, **more: Any) -> list[Verdict]:
-        settings = self.settings(**more)
+        chosen = self.settings(**more)
         with (
-            live_sources(SCHEMA, settings, wanted=True) as live,
-            SnapshotSource(snapshot, SCHEMA, settings, live) as source,
+            live_sources(SCHEMA, chosen, wanted=True) as live,
+            SnapshotSource(snapshot, SCHEMA, chosen, live) as source,
         ):
             return [verdict(task.type, *source.observe(task)) for task in tasks]
 
@@ -82,9 +85,9 @@ class World:
     def audit(
         self, store: Any, ledger: Path, snapshot: Path | None = None, *, resume: bool = False, **options: Any
     ) -> Audited:
-        settings = self.settings(home=self.folder / "home")
-        with Ledger(ledger) as kept, live_sources(SCHEMA, settings, wanted=True) as live:
-            audit = Audit(store, snapshot, kept, settings, live=live)
+        chosen = self.settings(home=self.folder / "home")
+        with Ledger(ledger) as kept, live_sources(SCHEMA, chosen, wanted=True) as live:
+            audit = Audit(store, snapshot, kept, chosen, live=live)
             asked = AuditOptions(**({"live": True} | options))
             return of_run(kept, audit.resume(kept.cut_off()) if resume else audit.start(asked))
 
@@ -276,6 +279,44 @@ def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
 
 def test_without_a_fault_the_same_is_refuted(world: World) -> None:
     assert [v.outcome for v in world.verdicts(ASKED)] == [REFUTED] * len(ASKED)
+
+
+SOME_FAULTS: list[Fault] = [
+    loopback.busy(),
+    loopback.answers(500, b"x"),
+    loopback.page(),
+    loopback.page(404),
+    loopback.truncated,
+    loopback.cut_off,
+    loopback.reset,
+    loopback.error_in_200(),
+    loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/"),
+    loopback.answers(200, b""),
+    loopback.answers(200, {"results": [None]}),
+]
+FAULTY_CALLS = st.lists(st.none() | st.sampled_from(SOME_FAULTS), max_size=4)
+
+
+@pytest.mark.slow
+def test_whatever_goes_wrong_nothing_is_refuted_that_is_not(shared_data: Path, tmp_path: Path) -> None:
+    asked = [*ASKED, existence("Protein P10001"), triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 1TUP")]
+    with running(shared_data, tmp_path) as world:
+        undisturbed = [v.outcome for v in world.verdicts(asked, cache_dir=tmp_path / "good")]
+        assert undisturbed == [REFUTED, REFUTED, REFUTED, SUPPORTED, SUPPORTED]
+
+        @settings(max_examples=15)
+        @given(FAULTY_CALLS, FAULTY_CALLS)
+        def check(of_uniprot: list[Fault | None], of_string: list[Fault | None]) -> None:
+            world.uniprot.server.faults[:] = [fault or loopback.send for fault in of_uniprot]
+            world.string.server.faults[:] = [fault or loopback.send for fault in of_string]
+            folder = tmp_path / uuid4().hex
+            judged = [v.outcome for v in world.verdicts(asked, cache_dir=folder, http_attempts=2)]
+            again = [v.outcome for v in world.verdicts(asked, cache_dir=folder, http_attempts=9)]
+
+            assert all(said in (right, UNAVAILABLE) for said, right in zip(judged, undisturbed, strict=True))
+            assert again == undisturbed
+
+        check()
 
 
 def test_one_source_that_is_down_leaves_the_other(world: World) -> None:
