@@ -5,8 +5,8 @@ from typing import Any
 
 from kgcheck.checks.catalogue import State
 from kgcheck.sources.recipe import Modification
-from kgcheck.sources.uniprot import Life, Record
 from kgcheck.sources.uniprot_entry import UniProtEntry
+from kgcheck.sources.uniprot_record import Life, Record
 
 Rows = dict[str, list[dict[str, Any]]]
 

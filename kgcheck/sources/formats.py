@@ -163,8 +163,8 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Pars
         InputFormat: A line is no entry.
     """
     from kgcheck.sources.entries import add_record
-    from kgcheck.sources.uniprot import record_of_entry
     from kgcheck.sources.uniprot_entry import UniProtEntry
+    from kgcheck.sources.uniprot_record import record_of_entry
 
     parsed, count = empty(), 0
     try:

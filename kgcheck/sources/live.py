@@ -19,7 +19,8 @@ from kgcheck.sources.links import unmapped_topic
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
 from kgcheck.sources.stringdb import Network, NetworkType, StringDb, batches, pair
-from kgcheck.sources.uniprot import Life, Record, UniProt
+from kgcheck.sources.uniprot import UniProt
+from kgcheck.sources.uniprot_record import Life, Record
 from kgcheck.sources.writer import SnapshotWriter
 from kgcheck.tables import literal
 

@@ -7,7 +7,6 @@ with 303 to its replacement, and one that was demerged or deleted with 200.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,6 +17,7 @@ from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeo
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Answer, Http, Service
 from kgcheck.sources.uniprot_entry import UniProtEntry
+from kgcheck.sources.uniprot_record import Life, Record, record_of_entry
 
 ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
 """https://www.uniprot.org/help/accession_numbers"""
@@ -38,35 +38,6 @@ MAPPED_AT_ONCE = 100_000
 
 _JOB_WAIT_S = 3.0
 _JOB_POLLS = 200
-
-
-class Life(StrEnum):
-    """What became of an accession."""
-
-    ACTIVE = "active"
-    MERGED = "merged"
-    DEMERGED = "demerged"
-    DELETED = "deleted"
-    UNKNOWN = "unknown"
-    MALFORMED = "malformed"
-
-
-class Record(NamedTuple):
-    """What UniProt says of one accession.
-
-    ``entry`` is there for an active one. ``successors`` are the entries that a merged one went into, or that a demerged
-    one was split into.
-    """
-
-    accession: str
-    life: Life
-    release: str
-    url: str
-    retrieved_at: datetime
-    entry: UniProtEntry | None = None
-    successors: tuple[str, ...] = ()
-    reason: str = ""
-    uniparc: str = ""
 
 
 class IdMapping(NamedTuple):
@@ -292,40 +263,6 @@ def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
         return told
     # A secondary id: its entry is known by another one.
     return told._replace(accession=accession, life=Life.MERGED, successors=(entry.primary_accession,), entry=None)
-
-
-def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: datetime) -> Record:
-    """What an entry says of its own accession.
-
-    Args:
-        entry: Active or not.
-        release: The release that it is of.
-        url: Where it was found.
-        retrieved_at: When.
-
-    Returns:
-        The record.
-
-    Raises:
-        SourceAnswer: It does not say what became of it.
-    """
-    accession, reason = entry.primary_accession, entry.inactive_reason
-    uniparc = entry.extra_attributes.uni_parc_id
-    told = Record(accession, Life.ACTIVE, release, url, retrieved_at, entry, uniparc=uniparc)
-    if reason is None:
-        if entry.entry_type == "Inactive":
-            raise SourceAnswer(f"{url} does not say why {accession} is inactive")
-        return told
-    gone = told._replace(entry=None, successors=reason.merge_demerge_to, reason=reason.deleted_reason)
-    match reason.inactive_reason_type:
-        case "MERGED" if len(reason.merge_demerge_to) == 1:
-            return gone._replace(life=Life.MERGED)
-        case "DEMERGED" | "MERGED" if reason.merge_demerge_to:
-            return gone._replace(life=Life.DEMERGED)
-        case "DELETED":
-            return gone._replace(life=Life.DELETED, successors=())
-        case other:
-            raise SourceAnswer(f"{url} says that {accession} is inactive for an unknown reason: {other!r}")
 
 
 def _of_isoform(asked: str, found: Record) -> Record:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Http
-from kgcheck.sources.uniprot import Life, Record, UniProt
+from kgcheck.sources.uniprot import UniProt
 from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
+from kgcheck.sources.uniprot_record import Life, Record
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback
 from tests.support.services import UniProtServer, entry
