@@ -18,6 +18,13 @@ The tree::
     │   ├── StoreAccess                2  credentials
     │   └── StoreUnavailable           3  down, or it stopped answering
     ├── SnapshotError                  2  the reference snapshot
+    ├── SourceError                    3  a reference service could not be looked at: nothing can be said
+    │   ├── SourceUnreachable          3  no connection, or it broke
+    │   ├── SourceTimeout              3  it did not answer in time
+    │   ├── SourceBusy                 3  it asked to wait (429) or failed (5xx), after every retry
+    │   ├── SourceAnswer               3  it said something that its API does not promise
+    │   ├── SourceRefused              3  it does not take the request
+    │   └── SourceOffline              3  it was not asked, because of --offline
     ├── LedgerError                    2  the ledger of runs
     ├── ModelError                     2  the language model
     │   ├── ModelAccess                2  credentials
@@ -131,6 +138,46 @@ class StoreUnavailable(StoreError):
 
 class SnapshotError(KgcheckError):
     """A reference snapshot is missing, broken or of another profile."""
+
+
+class SourceError(KgcheckError):
+    """A reference service could not be looked at: that says nothing about the graph."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class SourceUnreachable(SourceError):
+    """There is no connection to a service, or it broke."""
+
+
+class SourceTimeout(SourceError):
+    """A service did not answer in time."""
+
+
+class SourceBusy(SourceError):
+    """A service asked to wait, or failed, as often as it was asked.
+
+    Args:
+        message: What it said.
+        hint: What to do next.
+        wait_s: Seconds that it asked to wait, where it did.
+    """
+
+    def __init__(self, message: str, hint: str = "", wait_s: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.wait_s = wait_s
+
+
+class SourceAnswer(SourceError):
+    """A service said something that its API does not promise: a page instead of data, half an answer, too much."""
+
+
+class SourceRefused(SourceError):
+    """A service does not take a request."""
+
+
+class SourceOffline(SourceError):
+    """A service was not asked, because kgcheck is to stay offline and the answer is not kept."""
 
 
 class LedgerError(KgcheckError):

@@ -106,6 +106,7 @@ class Reason(StrEnum):
 
     REFERENCE_MISSING = "reference_missing"
     NOT_COVERED = "not_covered"
+    SOURCE_UNAVAILABLE = "source_unavailable"
 
     ID_ON_TWO_LABELS = "id_on_two_labels"
     SHARED_NAME = "shared_name"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from platformdirs import user_cache_path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -28,6 +29,29 @@ class Settings(BaseSettings):
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
+
+    uniprot_url: str = Field(default="https://rest.uniprot.org", description="or a mirror")
+    uniprot_calls_per_s: float = Field(default=5.0, gt=0)
+    string_url: str = Field(
+        default="https://version-12-5.string-db.org", description="a pinned version, so that an answer can be repeated"
+    )
+    string_calls_per_s: float = Field(default=1.0, gt=0, description="STRING asks for at most one")
+    string_species: int = Field(default=9606, gt=0, description="NCBI taxonomy id of the proteins that STRING is asked")
+    caller_identity: str = Field(default="kgcheck", min_length=1, description="what STRING is told of the caller")
+    contact: str = Field(default="", description="mail address for providers, in the user agent")
+    offline: bool = Field(default=False, description="open no connection: only kept answers")
+    cache_dir: Path = Field(
+        default_factory=lambda: user_cache_path("kgcheck"), description="kept answers, and the pace of calls by host"
+    )
+    cache_days: float = Field(default=30.0, gt=0, description="how long an answer of a release is kept")
+    release_hours: float = Field(default=24.0, gt=0, description="how long a release passes as the newest unasked")
+    http_timeout_s: float = Field(default=60.0, gt=0, description="longest silence of a service")
+    http_total_s: float = Field(default=300.0, gt=0, description="longest time for one answer, headers and body")
+    http_max_mb: float = Field(default=256.0, gt=0, description="largest answer")
+    http_attempts: int = Field(default=5, gt=0)
+    http_wait_s: float = Field(default=1.0, ge=0, description="first wait between attempts; the next ones are longer")
+    http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
+    http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")
 
     @property
     def ledger(self) -> Path:

@@ -12,13 +12,20 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from pydantic import Field, ValidationError
-from sqlalchemy import Connection, case, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
 
 from kgcheck.audit.database import FINDING, PIECE, RUN, TALLY, Database
+from kgcheck.checks.signature import Gap
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Value
 
 V = TypeVar("V", bound=Value)
+
+_UNLOOKED = str(Gap("", Reason.SOURCE_UNAVAILABLE)).strip()
+"""How a verdict names a service that could not be looked at, after its name."""
+
+_TEAM = "team "
+"""Pieces that are a finding handed to the team are named so, with its fingerprint."""
 
 _WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
 
@@ -37,6 +44,7 @@ class Run(Value):
     options: dict[str, Any] = Field(default_factory=dict)
     nodes: dict[str, int] = Field(default_factory=dict)
     edges: dict[str, int] = Field(default_factory=dict)
+    team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
 
 
@@ -109,6 +117,61 @@ class Ledger:
             if counted:
                 connection.execute(insert(TALLY), counted)
 
+    def handed(self, run: Run) -> dict[str, str]:
+        """What came of each finding that was handed to the team, by fingerprint."""
+        with self._database.reading() as connection:
+            query = select(PIECE.c.piece, PIECE.c.tasks).where(PIECE.c.run == run.id, PIECE.c.piece.startswith(_TEAM))
+            return {row.piece.removeprefix(_TEAM): row.tasks for row in connection.execute(query)}
+
+    def hand_over(self, run: Run, old: Finding, new: Finding | None, way: str, target: str) -> None:
+        """Write what came of a finding that was handed to the team, all or nothing.
+
+        Args:
+            run: The run.
+            old: The finding as it was.
+            new: As the team decided, or None where it stays as it was.
+            way: What came of it.
+            target: The part of the schema that it is of.
+        """
+        piece = f"{_TEAM}{old.fingerprint}"
+        with self._database.writing() as connection:
+            connection.execute(insert(PIECE).values(run=run.id, piece=piece, tasks=way))
+            if new is None:
+                return
+            _take_from_tally(connection, run, old, target)
+            sources = ", ".join(sorted({e.source for e in new.verdict.evidence}))
+            tally = Tally(
+                type=new.task.type,
+                target=target,
+                outcome=new.verdict.outcome,
+                reason=new.verdict.reason,
+                sources=f"team: {sources}",
+                count=1,
+            )
+            connection.execute(insert(TALLY), [_tally_row(run, piece, tally)])
+            found = (FINDING.c.run == run.id) & (FINDING.c.fingerprint == old.fingerprint)
+            connection.execute(update(FINDING).where(found).values(**_finding_row(run, new)))
+
+    def unlooked(self, run: Run) -> list[tuple[str, str]]:
+        """Types and targets of a run for which a service could not be looked at."""
+        told = TALLY.c.reason == Reason.SOURCE_UNAVAILABLE.value
+        told |= TALLY.c.sources.contains(_UNLOOKED, autoescape=True)
+        query = select(TALLY.c.type, TALLY.c.target).where(TALLY.c.run == run.id, told).distinct()
+        with self._database.reading() as connection:
+            return [(row.type, row.target) for row in connection.execute(query)]
+
+    def reopen(self, run: Run) -> None:
+        """Forget what was done where a service could not be looked at, so that it is done again."""
+        targets = self.unlooked(run)
+        with self._database.writing() as connection:
+            for kind, target in targets:
+                for table, which in (
+                    (PIECE, PIECE.c.piece.startswith(f"{kind} {target} #", autoescape=True)),
+                    (TALLY, (TALLY.c.type == kind) & (TALLY.c.target == target)),
+                    (FINDING, (FINDING.c.type == kind) & _of_target(target)),
+                ):
+                    connection.execute(delete(table).where(table.c.run == run.id, which))
+
     def runs(self) -> list[Run]:
         """All runs, newest first."""
         with self._database.reading() as connection:
@@ -155,7 +218,7 @@ class Ledger:
         return next((r for r in self.runs() if r.finished and r.store == store and r.nodes), None)
 
     def findings(self, run: Run, outcomes: Iterable[Outcome] = (), limit: int | None = None) -> Iterator[Finding]:
-        """Findings of a run, the refuted ones first, then by type, reason and subject.
+        """Findings of a run, the refuted first, then by type, reason and subject; potential edges by their support.
 
         Args:
             run: The run.
@@ -172,6 +235,9 @@ class Ledger:
         ranked = query.order_by(
             case({o.value: rank for rank, o in enumerate(_WORST_FIRST)}, value=FINDING.c.outcome),
             FINDING.c.type,
+            # Edges that the graph lacks are ranked: the best supported ones first.
+            case((FINDING.c.type == CheckType.POTENTIAL.value, -_said("confidence")), else_=0),
+            case((FINDING.c.type == CheckType.POTENTIAL.value, -func.coalesce(_said("evidence[0].score"), 0)), else_=0),
             FINDING.c.reason,
             FINDING.c.label,
             func.json_extract(FINDING.c.body, "$.task.subject.id"),
@@ -206,7 +272,9 @@ class Ledger:
     def tallies(self, run: Run) -> list[Tally]:
         """Counts of a run over all its pieces."""
         keys = (TALLY.c.type, TALLY.c.target, TALLY.c.outcome, TALLY.c.reason, TALLY.c.sources)
-        query = select(*keys, func.sum(TALLY.c.count)).where(TALLY.c.run == run.id).group_by(*keys).order_by(*keys)
+        counted = func.sum(TALLY.c.count)
+        grouped = select(*keys, counted).where(TALLY.c.run == run.id).group_by(*keys)
+        query = grouped.having(counted > 0).order_by(*keys)
         with self._database.reading() as connection:
             rows = list(connection.execute(query))
         return [
@@ -241,6 +309,34 @@ def now() -> datetime:
 def new_run_id() -> str:
     """A run id that sorts by time: 20261121-021005-3f9a."""
     return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
+
+
+def _said(part: str) -> Any:
+    """A part of a finding's verdict."""
+    return func.json_extract(FINDING.c.body, f"$.verdict.{part}")
+
+
+def _take_from_tally(connection: Connection, run: Run, finding: Finding, target: str) -> None:
+    """One task less in a tally that counts the finding."""
+    same = (TALLY.c.run == run.id) & (TALLY.c.type == finding.task.type.value) & (TALLY.c.target == target)
+    same &= (TALLY.c.outcome == finding.verdict.outcome.value) & (TALLY.c.reason == finding.verdict.reason.value)
+    keys = [TALLY.c.piece, TALLY.c.sources]
+    row = connection.execute(select(*keys).where(same, TALLY.c.count > 0).order_by(*keys).limit(1)).first()
+    if row:
+        one = same & (TALLY.c.piece == row.piece) & (TALLY.c.sources == row.sources)
+        connection.execute(update(TALLY).where(one).values(count=TALLY.c.count - 1))
+
+
+def _of_target(target: str) -> ColumnElement[bool]:
+    """Findings about a label, an attribute of one, or a pattern, as Unit.target names them."""
+    label, *pattern = target.split(" ")
+    if pattern:
+        relation, other = pattern
+        tail = func.json_extract(FINDING.c.body, "$.task.object.label")
+        return (FINDING.c.label == label) & (FINDING.c.relation == relation) & (tail == other)
+    name, _, attribute = label.partition(".")
+    stated = func.coalesce(func.json_extract(FINDING.c.body, "$.task.attribute"), "")
+    return (FINDING.c.label == name) & FINDING.c.relation.is_(None) & (stated == attribute)
 
 
 def _insert_run(connection: Connection, run: Run) -> None:

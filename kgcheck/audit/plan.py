@@ -22,6 +22,11 @@ class AuditOptions(Value):
     sample: int | None = Field(default=None, gt=0)
     seed: int = 0
     keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
+    live: bool = Field(default=False, description="ask services, too")
+    threshold: float | None = Field(
+        default=None, ge=0, le=1, description="least score of a potential edge, where that is above the check's own"
+    )
+    team_budget: int = Field(default=0, ge=0, description="undecided findings that the team may be asked about")
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
 
     def wants_label(self, name: str) -> bool:

@@ -1,8 +1,9 @@
 """Runs an audit: one piece of work after the other, each written to the ledger, so that a killed run resumes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.audit.plan import AuditOptions, make_plan
 from kgcheck.audit.work import Worker
@@ -12,6 +13,8 @@ from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import EvidenceJoin
+from kgcheck.sources.observe import LiveSource, SnapshotSource
+from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot, SourceRelease
 from kgcheck.tables import working_database
 
@@ -28,6 +31,7 @@ class Audit:
         ledger: Where the run is kept.
         settings: Limits.
         progress: Where to show progress.
+        live: Services to ask, for options that want them.
     """
 
     def __init__(
@@ -37,12 +41,14 @@ class Audit:
         ledger: Ledger,
         settings: Settings,
         progress: Progress | None = None,
+        live: LiveSource | None = None,
     ) -> None:
         self._store = store
         self._snapshot = snapshot
         self._ledger = ledger
         self._settings = settings
         self._progress = progress or NoProgress()
+        self._live = live
 
     def start(self, options: AuditOptions) -> Run:
         """Audit the graph from the beginning.
@@ -71,7 +77,7 @@ class Audit:
             profile=self._store.schema.profile.name,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
             releases=listed_releases(self._snapshot, self._store.schema),
-            warnings=_warnings(self._snapshot, releases),
+            warnings=_warnings(self._snapshot, releases, live=options.live),
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
             edges=counts.edges,
@@ -102,13 +108,17 @@ class Audit:
             raise LedgerError(
                 f"the graph or the snapshot has changed since run {run.id} began", "start a new run without --resume"
             )
+        self._ledger.reopen(run)
         return self._work(run, counts, new=False)
 
     def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
-        units = make_plan(AuditOptions.model_validate(run.options), self._store.schema, counts)
+        options = AuditOptions.model_validate(run.options)
+        units = make_plan(options, self._store.schema, counts)
+        live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db:
-            worker = Worker(db, self._store, EvidenceJoin(db, self._snapshot), self._ledger, run, before)
+            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot)
+            worker = Worker(db, self._store, join, self._ledger, run, before, live)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -117,7 +127,15 @@ class Audit:
                 for unit in units:
                     worker.work(unit, done)
                     step.advance()
-        return self._ledger.finish(run)
+        if options.team_budget:
+            run = run.model_copy(update={"team": self._pour(run, options.team_budget)})
+        # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
+        return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _pour(self, run: Run, budget: int) -> Mapping[str, int]:
+        with SnapshotSource(self._snapshot, self._store.schema, self._settings, self._live) as source:
+            funnel = Funnel(self._store, source, self._ledger, self._settings.home / "transcripts")
+            return funnel.pour(run, budget, self._progress)
 
 
 def store_place(store: GraphStore) -> str:
@@ -137,8 +155,10 @@ def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:
         return opened.releases()
 
 
-def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease]) -> tuple[str, ...]:
+def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
     """What makes the references of a run less trustworthy: age, or no date."""
+    if not snapshot and live:
+        return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
     if not snapshot:
         return ("no reference snapshot: only the structure of the graph can be checked",)
     newest: dict[str, str] = {}

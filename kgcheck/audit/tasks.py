@@ -94,6 +94,12 @@ class TaskSelection:
         count, digest = rows[0]
         return int(count), f"{digest or 0:016x}"
 
+    def count(self, unit: Unit) -> int:
+        """How many tasks of a unit the filters and the sample leave."""
+        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
+        rows = self._db.execute(f"SELECT count(*) FROM ({self._wanted(unit)}) {kept}").fetchall()
+        return int(rows[0][0])
+
     def about(self, ids: set[str]) -> bool:
         """Whether a task about these ids is asked for."""
         return not self._options.ids or bool(ids & set(self._options.ids))
@@ -133,7 +139,10 @@ class TaskSelection:
     def _missing_of(self, pattern: Pattern, check: EdgeCheck) -> str:
         heads = self._copy.nodes(self._schema.label(pattern.head))
         tails = self._copy.nodes(self._schema.label(pattern.tail))
-        enough = f"AND (score IS NULL OR score >= {check.threshold})" if check.threshold is not None else ""
+        least = check.threshold
+        if least is not None:
+            least = max(least, self._options.threshold or 0.0)
+        enough = f"AND (score IS NULL OR score >= {least})" if least is not None else ""
         # Where order means nothing, both orders are one pair.
         order = "least(head, tail) AS head, greatest(head, tail) AS tail" if pattern.symmetric else "head, tail"
         return f"""

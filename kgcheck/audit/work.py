@@ -12,10 +12,17 @@ from kgcheck.audit.ledger import Ledger, Run, now
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
 from kgcheck.audit.tasks import TaskSelection
-from kgcheck.errors import LedgerError
+from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckType
 from kgcheck.sources.evidence import EvidenceJoin
+from kgcheck.sources.observe import LiveSource
+
+LIVE_TASKS = 20_000
+"""Most checks of a run that asks services; more are for a snapshot."""
+
+LIVE_PIECE_TASKS = 2_000
+"""Tasks that services are asked for together."""
 
 T = TypeVar("T")
 
@@ -30,6 +37,7 @@ class Worker:
         ledger: Where the pieces are kept.
         run: The run.
         before: The audit whose counts are compared, or None.
+        live: Services to ask, or None.
     """
 
     def __init__(
@@ -40,6 +48,7 @@ class Worker:
         ledger: Ledger,
         run: Run,
         before: Run | None,
+        live: LiveSource | None = None,
     ) -> None:
         self._db = db
         self._store = store
@@ -47,6 +56,7 @@ class Worker:
         self._ledger = ledger
         self._run = run
         self._join = join
+        self._live = live
         self._options = AuditOptions.model_validate(run.options)
         copy = GraphCopy(db, store)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
@@ -59,7 +69,13 @@ class Worker:
             units: The plan.
         """
         self._tasks.check_ids(self._store, units)
+        if self._live:
+            for unit in units:
+                if unit.type is CheckType.POTENTIAL and unit.pattern:
+                    self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
         self._tasks.draw(units)
+        if self._live:
+            self._refuse_too_many(units)
 
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """Do a unit, as far as it is not done.
@@ -80,7 +96,7 @@ class Worker:
 
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
         total, digest = self._tasks.select(unit)
-        size = self._options.piece_tasks
+        size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         pieces = max(-(-total // size), 1)
         for number in range(pieces):
             piece = unit.piece(number, last=number == pieces - 1)
@@ -89,19 +105,29 @@ class Worker:
             if not total:
                 self._ledger.record(self._run, piece, [], [], digest)
                 return
-            self._judge(unit, number * size)
+            self._judge(unit, number * size, size)
             found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
             counted = bulk.tallies(self._db, unit)
             self._ledger.record(self._run, piece, found, counted, digest)
 
-    def _judge(self, unit: Unit, start: int) -> None:
+    def _refuse_too_many(self, units: Sequence[Unit]) -> None:
+        wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
+        if wanted > LIVE_TASKS:
+            raise UsageError(
+                f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",
+                "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
+            )
+
+    def _judge(self, unit: Unit, start: int, size: int) -> None:
         self._join.reset()
         self._db.execute(
             f"""
             INSERT INTO task SELECT number, head, tail, value, items FROM chosen
-            WHERE number > {start} AND number <= {start + self._options.piece_tasks}
+            WHERE number > {start} AND number <= {start + size}
             """
         ).fetchall()
+        if self._live:
+            self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern:
             ends = self._schema.label(unit.pattern.head), self._schema.label(unit.pattern.tail)
             self._join.edges(unit.pattern, *ends)
@@ -111,6 +137,8 @@ class Worker:
                 self._join.attribute(label, label.attributes[unit.attribute])
             else:
                 self._join.existence(label)
+        if self._live:
+            self._live.explain(self._db)
         bulk.judge_tasks(self._db, unit.type)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from kgcheck.cli.options import (
     format_options,
     ledger_option,
     limit_option,
+    offline_option,
     profile_option,
     reference_option,
     store_option,
@@ -22,7 +23,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
 
 _LATEST = "(latest)"
-_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all")
+_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all", "live", "team_budget", "threshold")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -30,6 +31,24 @@ _OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_al
 @click.option("--type", "types", multiple=True, type=click.Choice((*TYPES, "all")), default=("all",), show_default=True)
 @store_option()
 @reference_option()
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed.",
+)
+@offline_option()
+@click.option(
+    "--team-budget",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Hand so many undecided findings, the worst first, to the agent team, which asks UniProt and STRING.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Least score of a potential edge, where the source gives scores [default: that of the check, 0.4 for STRING].",
+)
 @click.option("--label", "labels", multiple=True, help="Only nodes of this label, and edges that end at it.")
 @click.option("--relation", "relations", multiple=True, help="Only edges of this relation.")
 @click.option("--id", "ids", multiple=True, help="Only tasks about the node with this id.")
@@ -65,21 +84,25 @@ def command(**asked: Any) -> None:
     """
     from kgcheck.audit.ledger import Ledger
     from kgcheck.audit.run import Audit
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
 
     context = click.get_current_context()
-    settings = read_settings()
+    settings = reading_settings(offline=asked["offline"])
     ledger = asked["ledger"] or settings.ledger
     old = _to_resume(context, ledger, asked) if asked["resume"] else None
+    schema = read_schema(asked["profile"])
     with (
-        open_store(asked["store"], read_schema(asked["profile"]), settings) as opened,
+        open_store(asked["store"], schema, settings) as opened,
         Ledger(ledger) as kept,
+        live_sources(schema, settings, wanted=asked["live"] or asked["team_budget"] > 0) as live,
     ):
-        audit = Audit(opened, asked["reference"], kept, settings, RichProgress())
+        audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live)
         run = audit.resume(old) if old else audit.start(_options(asked))
+        for source, failure in (live.failures if live else {}).items():
+            errors().print(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on", soft_wrap=True)
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 
@@ -97,6 +120,9 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
         sample=asked["sample"],
         seed=asked["seed"],
         keep_all=asked["keep_all"],
+        live=asked["live"],
+        team_budget=asked["team_budget"],
+        threshold=asked["threshold"],
     )
 
 
@@ -120,4 +146,6 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
         asked["reference"] = Path(run.reference) if run.reference else None
     if not given("profile"):
         asked["profile"] = run.profile
+    asked["live"] = bool(run.options.get("live"))
+    asked["team_budget"] = int(run.options.get("team_budget", 0))
     return run

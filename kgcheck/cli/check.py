@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import brain_options, ledger_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import (
+    brain_options,
+    ledger_option,
+    offline_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Checked
@@ -17,6 +24,8 @@ if TYPE_CHECKING:
 @click.argument("what", nargs=-1, required=True)
 @store_option()
 @reference_option()
+@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
+@offline_option()
 @click.option("--transcript", "show_transcript", is_flag=True, help="Print what each agent did, on stderr.")
 @click.option(
     "--turns", type=click.IntRange(min=1), default=30, show_default=True, help="Most turns of all agents together."
@@ -54,13 +63,13 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import errors, results
-    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
     from kgcheck.report.tables import explain_finding
     from kgcheck.sources.observe import SnapshotSource
 
-    settings, schema = read_settings(), read_schema(asked["profile"])
+    settings, schema = reading_settings(offline=asked["offline"]), read_schema(asked["profile"])
     request = parse_request(what, schema)
     reference: Path | None = asked["reference"]
     started, name = now(), new_run_id()
@@ -68,7 +77,8 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     kept_at = settings.home / "transcripts" / f"{name}.jsonl"
     with (
         open_store(asked["store"], schema, settings) as opened,
-        SnapshotSource(reference, schema, settings) as source,
+        live_sources(schema, settings, wanted=asked["live"]) as live,
+        SnapshotSource(reference, schema, settings, live) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
         open_brain(asked["brain"], schema, settings, asked) as brain,
     ):
@@ -86,6 +96,8 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             releases=listed_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},
         )
+        for name_of_source, failure in (live.failures if live else {}).items():
+            errors().print(f"{name_of_source}: {failure}", soft_wrap=True)
         finding, tally = _finding(checked, name), _tally(checked)
         kept.keep(run, finding, tally)
     if asked["brain"] == "llm":

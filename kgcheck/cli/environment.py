@@ -1,6 +1,8 @@
 """What the commands start from: the environment and the profile, with one clear message where they say nonsense."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -8,6 +10,9 @@ from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.graph.schema import Schema, load_schema
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from kgcheck.sources.live import LiveReference
 
 
 def read_settings(**given: Any) -> Settings:
@@ -45,3 +50,35 @@ def read_schema(profile: str) -> Schema:
     if profile not in known:
         raise UnknownName("profile", profile, known)
     return load_schema(profile)
+
+
+@contextmanager
+def live_sources(schema: Schema, settings: Settings, *, wanted: bool) -> Iterator["LiveReference | None"]:
+    """UniProt and STRING, if they are to be asked.
+
+    Args:
+        schema: Profile.
+        settings: Addresses and limits.
+        wanted: Whether they are.
+
+    Yields:
+        What asks them, or None.
+    """
+    if not wanted:
+        yield None
+        return
+    from kgcheck.sources.http import Http
+    from kgcheck.sources.live import LiveReference
+    from kgcheck.sources.stringdb import StringDb
+    from kgcheck.sources.uniprot import UniProt
+
+    with (
+        Http(settings) as http,
+        LiveReference(http, UniProt(http, settings), StringDb(http, settings), schema) as live,
+    ):
+        yield live
+
+
+def reading_settings(*, offline: bool) -> Settings:
+    """Settings for a command that may ask services."""
+    return read_settings(offline=True) if offline else read_settings()

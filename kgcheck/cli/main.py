@@ -24,7 +24,7 @@ EXIT_PIPE_CLOSED = 141
 
 _COMMANDS = {
     "load": ("kgcheck.cli.load", "Load an import directory into a graph store."),
-    "reference": ("kgcheck.cli.reference", "Build and show reference snapshots."),
+    "reference": ("kgcheck.cli.reference", "Fetch, build, show and compare reference snapshots."),
     "audit": ("kgcheck.cli.audit", "Check a graph against a reference snapshot."),
     "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
     "replay": ("kgcheck.cli.replay", "Run a check again from its transcript."),

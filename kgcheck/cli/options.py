@@ -90,6 +90,13 @@ def format_options(default: str = "table") -> Decorator:
     return add
 
 
+def offline_option() -> Decorator:
+    """``--offline``."""
+    return click.option(
+        "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
+    )
+
+
 def limit_option() -> Decorator:
     """``--limit``."""
     return click.option(

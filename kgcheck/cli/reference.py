@@ -1,4 +1,4 @@
-"""``kgcheck reference``: build and show reference snapshots."""
+"""``kgcheck reference``: fetch, build, show and compare reference snapshots."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from kgcheck.cli.options import profile_option
 
 @click.group("reference")
 def command() -> None:
-    """Build and show reference snapshots: pinned local copies of what the sources say."""
+    """Fetch, build, show and compare reference snapshots: pinned local copies of what the sources say."""
 
 
 @command.command("build")
@@ -48,6 +48,57 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
 def show(snapshot: Path, format_: str, profile: str) -> None:
     """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
     _show(snapshot, profile, format_)
+
+
+@command.command("fetch")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--source", "sources", multiple=True, help="Only the files of this source; all if none is named.")
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@profile_option()
+def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str) -> None:
+    """Download the providers' files into DIRECTORY: goes on where it was cut off, leaves what is unchanged.
+
+    Exit code 3 if a file could not be had.
+    """
+    import json
+
+    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.report.references import fetched_table
+    from kgcheck.sources.fetch import fetch_references
+    from kgcheck.sources.http import Http
+
+    schema, settings = read_schema(profile), read_settings()
+    with Http(settings) as http:
+        done = fetch_references(directory, schema, http, sources=sources, progress=RichProgress())
+    if format_ == "json":
+        click.echo(json.dumps([f.model_dump(mode="json") for f in done], indent=2))
+    else:
+        results().print(fetched_table(done))
+    if any(f.failure for f in done):
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+@command.command("diff")
+@click.argument("older", type=click.Path(path_type=Path))
+@click.argument("newer", type=click.Path(path_type=Path))
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@profile_option()
+def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
+    """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
+    import json
+
+    from kgcheck.cli.console import results
+    from kgcheck.cli.environment import read_schema
+    from kgcheck.report.references import difference_table
+    from kgcheck.sources.difference import compare_snapshots
+
+    changes = compare_snapshots(older, newer, read_schema(profile))
+    if format_ == "json":
+        click.echo(json.dumps([c.model_dump(mode="json") for c in changes], indent=2))
+    else:
+        results().print(difference_table(changes))
 
 
 def _show(path: Path, profile: str, format_: str) -> None:

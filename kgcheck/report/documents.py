@@ -64,6 +64,7 @@ REASONS: dict[Reason, str] = {
     Reason.CONFLICTING_EVIDENCE: "Equally trusted sources disagree",
     Reason.REFERENCE_MISSING: "No reference to look in",
     Reason.NOT_COVERED: "Outside what the reference covers",
+    Reason.SOURCE_UNAVAILABLE: "The service could not be asked",
     Reason.ID_ON_TWO_LABELS: "One identifier under two labels",
     Reason.SHARED_NAME: "Two nodes of one name",
     Reason.ORPHAN_NODE: "Node without any edge",

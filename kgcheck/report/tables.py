@@ -119,6 +119,9 @@ def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
     state = "" if run.finished else " (cut off: go on with --resume)"
     lines = [f"run {run.id}{state}: {total:,} checked: " + ", ".join(f"{counts[o]:,} {o.value}" for o in Outcome)]
     lines += [f"  warning: {text}" for text in run.warnings]
+    if run.team:
+        went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
+        lines.append(f"  handed to the team: {sum(run.team.values()):,}: {went}")
     missing = Counter[str]()
     for t in tallies:
         if t.outcome is Outcome.UNAVAILABLE:

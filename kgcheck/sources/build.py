@@ -2,39 +2,28 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
-from kgcheck import __version__
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.graph.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
-from kgcheck.sources.derive import derive
 from kgcheck.sources.facts import add_facts
-from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
+from kgcheck.sources.formats import STREAMS, Parsed, iso_day, read_obo
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
-from kgcheck.sources.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
-from kgcheck.sources.tsv import check_file, first_words, open_tsv
+from kgcheck.sources.tsv import Form, check_file, first_words, open_text, open_tsv
+from kgcheck.sources.writer import COLUMNS, SnapshotWriter
 from kgcheck.tables import limits
 
-_ARROW = {
-    "successors": pa.list_(pa.string()),
-    "candidates": pa.list_(pa.string()),
-    "score": pa.float64(),
-    "negated": pa.bool_(),
-}
-_COLUMNS = {
-    "entity": ("id", "label", "state", "name", "successors", "candidates", "detail", "record"),
-    "value": ("id", "attribute", "value", "status", "record"),
-    "link": ("relation", "head", "tail", "score", "negated", "record"),
-    "covered": ("topic", "id"),
-}
+_HEAD = 20_000
+"""Characters at the beginning of a file that may state its release."""
+
 _UNNAMED = "coalesce({0}, '') = ''"
 _BAD_ROWS = {
     "entity": f"{_UNNAMED.format('id')} OR state IS NULL",
@@ -94,7 +83,6 @@ def build_snapshot(
         partial.unlink(missing_ok=True)
         with duckdb.connect(str(partial), config=limits(settings)) as db:
             builder = _Builder(db, schema, releases or {})
-            db.execute(TABLES + DERIVED_TABLES).fetchall()
             with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                 for recipe, file, path in chosen:
                     builder.add(recipe, file, path, folder)
@@ -120,7 +108,8 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
         for recipe in recipes
         for file in recipe.files
         for path in sorted(folder.rglob(file.glob))
-        if path.is_file()
+        # What fetch has not finished is no file yet.
+        if path.is_file() and ".part" not in path.suffixes
     ]
 
 
@@ -129,17 +118,34 @@ class _Builder:
         self._db = db
         self._schema = schema
         self._releases = releases
-        self._next = 1
-        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        self._writer = SnapshotWriter(db, schema)
 
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
-            add_facts(self._db, path.parent, self._schema, self._add_release)
+            add_facts(self._db, path.parent, self._schema, self._writer.add_release)
+            return
+        if file.format in STREAMS:
+            self._add_stream(recipe, file, path, folder)
             return
         parsed, release, released = self._parse(file, path)
+        if not release:
+            release, released = _told(file, path)
         released = released or file.released
-        release_id = self._add_release(
+        release_id = self._add_release(recipe, file, path, folder, release, released)
+        if parsed is None:
+            self._refuse_without(recipe, path)
+            self._add_selected(recipe.source, release_id, file, path)
+        else:
+            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+            for table, rows in parsed.items():
+                self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._refuse_bad_rows(release_id, path)
+
+    def _add_release(
+        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, release: str, released: str
+    ) -> int:
+        release_id = self._writer.add_release(
             {
                 "source": recipe.source,
                 "name": recipe.name,
@@ -152,60 +158,35 @@ class _Builder:
             }
         )
         for topic, complete in file.topics.items():
-            self._add_topic(release_id, recipe.source, topic, complete)
-        if parsed is None:
-            self._refuse_without(recipe, path)
-            self._add_selected(recipe.source, release_id, file, path)
-        else:
+            self._writer.add_topic(release_id, recipe.source, topic, complete=complete)
+        return release_id
+
+    def _add_stream(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
+        """Entries by the thousand, so that a file need not fit into memory; its date is known when it has been read."""
+        release_id = self._add_release(recipe, file, path, folder, "", file.released)
+        released = file.released
+        for parsed, newest in STREAMS[file.format](path, file):
+            released = newest or released
             parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
             for table, rows in parsed.items():
-                self._add_rows(table, recipe.source, release_id, rows)
+                self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
         self._refuse_bad_rows(release_id, path)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
         """Derive what is looked up most, and say what the snapshot is."""
-        derive(self._db, self._schema, {recipe.source: recipe.dropped for recipe in recipes})
-        for key, value in (
-            ("profile", self._schema.profile.name),
-            ("format", str(FORMAT_VERSION)),
-            ("kgcheck", __version__),
-            ("built_at", self._now.isoformat()),
-        ):
-            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
+        self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
 
     def _parse(self, file: ReferenceFile, path: Path) -> tuple[Parsed | None, str, str]:
         match file.format:
             case "obo":
                 return read_obo(path, file)
-            case "uniprot_flat":
-                return read_uniprot_flat(path, file)
             case _:
                 return None, "", ""
 
     def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
         """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""
         return self._releases.get(recipe.source) or file.release.replace("{released}", released)
-
-    def _add_release(self, row: dict[str, object]) -> int:
-        release_id, self._next = self._next, self._next + 1
-        filled = {"id": release_id, "built_at": self._now, "recency": _recency(str(row["released"]))} | row
-        names = ", ".join(filled)
-        marks = ", ".join(f"${n}" for n in filled)
-        self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
-        return release_id
-
-    def _add_topic(self, release_id: int, source: str, topic: str, complete: bool) -> None:
-        self._db.execute("INSERT INTO topic VALUES (?, ?, ?, ?)", [release_id, source, topic, complete]).fetchall()
-
-    def _add_rows(self, table: str, source: str, release_id: int, rows: list[dict[str, object]]) -> None:
-        columns = _COLUMNS[table]
-        arrow = pa.table({c: pa.array([r.get(c) for r in rows], _ARROW.get(c, pa.string())) for c in columns})
-        self._db.register("incoming", arrow)
-        self._db.execute(
-            f"INSERT INTO {table} BY NAME SELECT $id AS release_id, $source AS source, * FROM incoming",
-            {"id": release_id, "source": source},
-        ).fetchall()
-        self._db.unregister("incoming")
 
     def _refuse_without(self, recipe: ReferenceRecipe, path: Path) -> None:
         """The selects of some recipes read the rows of other sources."""
@@ -217,7 +198,8 @@ class _Builder:
                 )
 
     def _add_selected(self, source: str, release_id: int, file: ReferenceFile, path: Path) -> None:
-        open_tsv(self._db, "file", path, header=file.header, columns=file.columns)
+        form = Form(file.header, file.columns, file.delimiter, file.quoted, file.comment, file.format == "lines")
+        open_tsv(self._db, "file", path, form)
         for rows in file.rows:
             try:
                 self._db.execute(
@@ -230,7 +212,7 @@ class _Builder:
             except duckdb.BinderException as error:
                 raise InputFormat(
                     f"{path} has other columns than the recipe of {source!r} expects: {first_words(error)}",
-                    f"the recipe fills {rows.table} ({', '.join(_COLUMNS[rows.table])})",
+                    f"the recipe fills {rows.table} ({', '.join(COLUMNS[rows.table])})",
                 ) from error
             except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
                 raise InputFormat(f"{path} holds a value of another type: {first_words(error)}") from error
@@ -251,10 +233,14 @@ class _Builder:
             )
 
 
-def _recency(released: str) -> int:
-    """A day, month or year as a number that orders releases; 0 where nothing is stated."""
-    digits = "".join(c for c in released[:10] if c.isdigit())
-    return int(digits.ljust(8, "0")) if digits else 0
+def _told(file: ReferenceFile, path: Path) -> tuple[str, str]:
+    """The release that a file states in its head or in its name, and its date; each empty where it states none."""
+    found = re.search(file.release_name, path.name) if file.release_name else None
+    if file.release_line:
+        with open_text(path) as stream:
+            found = re.search(file.release_line, stream.read(_HEAD), re.MULTILINE) or found
+    groups = found.groupdict() if found else {}
+    return groups.get("release") or "", iso_day(groups.get("released") or "")
 
 
 def _dated(path: Path) -> str:

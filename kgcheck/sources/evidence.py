@@ -4,6 +4,7 @@ The caller fills the table ``task`` (columns of TASK_COLUMNS) in a working datab
 append to ``evidence`` (one row an observation) and ``gap`` (one row a deciding source that could not be looked at).
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -15,8 +16,8 @@ from kgcheck.model import Reason
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
-from kgcheck.sources.snapshot import DERIVED_TABLES, TABLES
-from kgcheck.tables import identifier, literal
+from kgcheck.sources.overlay import attach_snapshot
+from kgcheck.tables import literal
 
 __all__ = ["EVIDENCE_COLUMNS", "SCHEMA_SOURCE", "TASK_COLUMNS", "EvidenceJoin"]
 
@@ -37,16 +38,17 @@ class EvidenceJoin:
     Args:
         db: A working database.
         snapshot: Path of the snapshot, or None: then every reference is missing.
+        attach: Makes the catalog ``ref`` of the snapshot.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        snapshot: Path | None,
+        attach: Callable[[duckdb.DuckDBPyConnection, Path | None], None] = attach_snapshot,
+    ) -> None:
         self._db = db
-        if snapshot:
-            db.execute(f"ATTACH {literal(str(snapshot))} AS ref (READ_ONLY)").fetchall()
-        else:
-            # Empty tables of the same form, so that every statement runs and finds nothing.
-            own = identifier(str(db.execute("SELECT current_catalog()").fetchall()[0][0]))
-            db.execute(f"ATTACH ':memory:' AS ref; USE ref; {TABLES} {DERIVED_TABLES} USE {own}").fetchall()
+        attach(db, snapshot)
         db.execute("CREATE TEMP TABLE state_reason (state VARCHAR, reason VARCHAR)").fetchall()
         for state, reason in STATE_REASONS.items():
             db.execute("INSERT INTO state_reason VALUES (?, ?)", [state.value, reason.value]).fetchall()
@@ -211,6 +213,7 @@ class EvidenceJoin:
         self._db.execute(
             "CREATE OR REPLACE TEMP TABLE unseen AS SELECT task, base FROM asked ANTI JOIN evidence USING (task)"
         ).fetchall()
+        self._asked_for(source)
         listing = complete_release(self._db, source, "entity")
         if listing is None:
             add_gaps(self._db, "unseen", source, "entity")
@@ -232,6 +235,20 @@ class EvidenceJoin:
             """,
             {"source": source, "release": listing},
         ).fetchall()
+
+    def _asked_for(self, source: str) -> None:
+        """An id that a release was asked for by itself, and did not know, is not there."""
+        self._db.execute(
+            """
+            INSERT INTO evidence BY NAME
+            SELECT u.task, $source AS source, max(c.release_id) AS release_id, base AS record, 'silent' AS stance,
+                   'closed' AS world, 'owner' AS tier, 'not in this release' AS value, 'fact' AS about
+            FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = 'entity' AND c.id = base
+            GROUP BY u.task, base
+            """,
+            {"source": source},
+        ).fetchall()
+        self._db.execute("DELETE FROM unseen WHERE task IN (SELECT task FROM evidence)").fetchall()
 
 
 _VALUE_COMPARISON = f"""

@@ -3,12 +3,14 @@
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from kgcheck.errors import InputFormat
+from kgcheck.errors import InputFormat, SourceAnswer
 from kgcheck.sources.recipe import ReferenceFile
+from kgcheck.sources.tsv import open_text
 
 Row = dict[str, Any]
 Parsed = dict[str, list[Row]]
@@ -18,6 +20,9 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _EVIDENCE_TAG = re.compile(r"\s*\{[^}]*\}")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
+_AT_ONCE = 2_000
+"""Entries that are in memory together."""
+
 _NO_COVERAGE = ("entity", "value", "HAS_MODIFICATION")
 _HEADED_BY_SITES = "HAS_MODIFICATION"
 """Its heads are parts of the entry, which covers those that it names; of all other relations the entry is an end."""
@@ -110,36 +115,79 @@ def _obo_date(text: str) -> str:
     return f"{match[3]}-{match[2]}-{match[1]}" if match else ""
 
 
-def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
+def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parsed, str]]:
     """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites.
 
     Args:
-        path: The file.
+        path: The file, packed with gzip or not.
         recipe: What the MOD_RES notes are called in PSI-MOD.
 
-    Returns:
-        Rows, no release, for the file states none, and the day of its newest entry.
+    Yields:
+        Rows of some entries, and the day of the newest entry so far; the file states no release.
 
     Raises:
         InputFormat: It is no UniProt flat file, or truncated.
     """
     from Bio import BiopythonParserWarning, SwissProt
 
-    parsed = empty()
-    newest = ""
+    parsed, newest, count = empty(), "", 0
     parse: Callable[[TextIO], Iterator[Any]] = SwissProt.parse
     try:
-        with path.open(encoding="utf-8") as stream, warnings.catch_warnings():
+        with open_text(path) as stream, warnings.catch_warnings():
             # It warns of references that it cannot read; nothing here reads them.
             warnings.simplefilter("ignore", BiopythonParserWarning)
             for record in parse(stream):
                 _add_entry(parsed, record, recipe)
-                newest = max(newest, _iso_day(record.annotation_update[0]))
-    except (ValueError, AssertionError, LookupError, TypeError, AttributeError) as error:
+                newest, count = max(newest, iso_day(record.annotation_update[0])), count + 1
+                if not count % _AT_ONCE:
+                    yield parsed, newest
+                    parsed = empty()
+    except (ValueError, AssertionError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
         raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
-    if not parsed["entity"]:
+    if not count:
         raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
-    return parsed, "", newest
+    yield parsed, newest
+
+
+def read_uniprot_jsonl(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parsed, str]]:
+    """Entries of UniProtKB as its REST service gives them, one JSON object a line, inactive ones too.
+
+    Args:
+        path: The file, packed with gzip or not.
+        recipe: What the MOD_RES notes are called in PSI-MOD.
+
+    Yields:
+        Rows of some entries, and no day, for the file states none.
+
+    Raises:
+        InputFormat: A line is no entry.
+    """
+    from kgcheck.sources.entries import add_record
+    from kgcheck.sources.uniprot_entry import UniProtEntry
+    from kgcheck.sources.uniprot_record import record_of_entry
+
+    parsed, count = empty(), 0
+    try:
+        with open_text(path) as stream:
+            for line in stream:
+                entry = UniProtEntry.model_validate_json(line)
+                add_record(parsed, record_of_entry(entry, "", "", datetime.min), recipe.modifications)
+                parsed["entity"] += [_merged(old, entry.primary_accession) for old in entry.secondary_accessions]
+                count += 1
+                if not count % _AT_ONCE:
+                    yield parsed, ""
+                    parsed = empty()
+    except (ValueError, EOFError, OSError, SourceAnswer) as error:
+        told = str(error).split("\n")[0]
+        raise InputFormat(f"{path}: line {count + 1} is no UniProt entry: {told}", "it may be truncated") from error
+    yield parsed, ""
+
+
+STREAMS: dict[str, Callable[[Path, ReferenceFile], Iterator[tuple[Parsed, str]]]] = {
+    "uniprot_flat": read_uniprot_flat,
+    "uniprot_jsonl": read_uniprot_jsonl,
+}
+"""Formats whose files may be larger than memory."""
 
 
 def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
@@ -150,9 +198,7 @@ def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
         {"id": accession, "label": "Protein", "state": "current", "name": protein_name, "record": accession}
     )
     for secondary in record.accessions[1:]:
-        parsed["entity"].append(
-            {"id": secondary, "label": "Protein", "state": "merged", "successors": [accession], "record": secondary}
-        )
+        parsed["entity"].append(_merged(secondary, accession))
     for attribute, value, status in _values(record, protein_name):
         parsed["value"].append(
             {"id": accession, "attribute": attribute, "value": value, "status": status, "record": accession}
@@ -162,6 +208,10 @@ def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
         if relation == _HEADED_BY_SITES:
             parsed["covered"].append({"topic": relation, "id": head})
     parsed["covered"] += [{"topic": topic, "id": accession} for topic in recipe.topics if topic not in _NO_COVERAGE]
+
+
+def _merged(secondary: str, accession: str) -> Row:
+    return {"id": secondary, "label": "Protein", "state": "merged", "successors": [accession], "record": secondary}
 
 
 def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, str]]:
@@ -210,9 +260,12 @@ def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple
             yield "HAS_MODIFICATION", site, known.term
 
 
-def _iso_day(text: str) -> str:
-    """``10-FEB-2021`` as 2021-02-10."""
-    return datetime.strptime(text, "%d-%b-%Y").date().isoformat()
+def iso_day(text: str) -> str:
+    """``10-FEB-2021`` as 2021-02-10, and so of ``02-September-2026``; what is written otherwise stays as it is."""
+    for form in ("%d-%b-%Y", "%d-%B-%Y"):
+        with suppress(ValueError):
+            return datetime.strptime(text, form).date().isoformat()
+    return text
 
 
 def _untagged(text: str) -> str:

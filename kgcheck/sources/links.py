@@ -159,8 +159,10 @@ def _look_at_silence(
         {"source": check.source, "tier": check.tier.value},
     ).fetchall()
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
-    if complete is not None and check.both_ends_mapped:
-        _say_what_is_unmapped(db, check, complete)
+    if check.both_ends_mapped:
+        _say_who_is_unmapped(db, check, pattern.type)
+        if complete is not None:
+            _say_what_is_unmapped(db, check, complete)
     add_gaps(db, "unseen", check.source, pattern.type)
 
 
@@ -177,6 +179,29 @@ def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relea
         {"source": check.source, "release": release, "tier": check.tier.value},
     ).fetchall()
     db.execute("DELETE FROM unseen WHERE head_now <> tail_now").fetchall()
+
+
+def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> None:
+    """A release that was asked for an id by itself, and does not map it, cannot tell."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT u.task, $source AS source, max(c.release_id) AS release_id, head_now || ' ' || tail_now AS record,
+               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               min(c.id) || ', which the source does not map' AS value, 'fact' AS about
+        FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
+        GROUP BY u.task, head_now, tail_now
+        """,
+        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(relation)},
+    ).fetchall()
+    db.execute(
+        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
+    ).fetchall()
+
+
+def unmapped_topic(relation: str) -> str:
+    """The topic under which a network's release covers the ids that it does not map."""
+    return f"{relation} unmapped"
 
 
 def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label) -> str:

@@ -11,10 +11,11 @@ import duckdb
 
 from kgcheck.checks.items import items_of
 from kgcheck.checks.signature import Gap
-from kgcheck.graph.schema import Schema
+from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
+from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot
 from kgcheck.tables import limits
 
@@ -28,24 +29,46 @@ class ReferenceSource(Protocol):
         """What the source says of a task, and which deciding sources could not be looked at."""
 
 
+class LiveSource(Protocol):
+    """Services that lay what they say over a snapshot, see kgcheck.sources.live."""
+
+    def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
+        """Make the catalog ``ref``."""
+
+    def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
+        """Bring what the tasks in the table ``task`` need."""
+
+    def suggest(
+        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
+    ) -> None:
+        """Bring the links of some nodes, so that those that the graph lacks can be seen."""
+
+    def explain(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Name the gaps of services that could not be looked at."""
+
+
 class SnapshotSource:
-    """Single look-ups in a snapshot, through the joins that serve a whole graph.
+    """Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph.
 
     Args:
         snapshot: Path of the snapshot, or None: then every look-up is a gap.
         schema: Profile.
         settings: Limits.
+        live: Services to ask, too.
 
     Raises:
         SnapshotError: See Snapshot.
     """
 
-    def __init__(self, snapshot: Path | None, schema: Schema, settings: Settings) -> None:
+    def __init__(
+        self, snapshot: Path | None, schema: Schema, settings: Settings, live: LiveSource | None = None
+    ) -> None:
         if snapshot:
             Snapshot(snapshot, schema).close()
         self._schema = schema
         self._db = duckdb.connect(config=limits(settings))
-        self._join = EvidenceJoin(self._db, snapshot)
+        self._live = live
+        self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot)
 
     def observe(self, task: CheckTask) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
@@ -62,14 +85,23 @@ class SnapshotSource:
         label = self._schema.label(task.subject.label)
         match task.type:
             case CheckType.EXISTENCE:
+                self._fetch(label)
                 self._join.existence(label)
             case CheckType.ATTRIBUTE:
+                self._fetch(label)
                 self._join.attribute(label, self._schema.attribute(label.name, task.attribute or ""))
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
+                self._fetch(pattern)
                 self._join.edges(pattern, label, self._schema.label(task.object.label))
+        if self._live:
+            self._live.explain(self._db)
         evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())
         return evidence, gaps_of(self._db, "SELECT 1 AS task").get(1, ())
+
+    def _fetch(self, part: Label | Pattern) -> None:
+        if self._live:
+            self._live.fetch(self._db, part)
 
     def close(self) -> None:
         """Close the snapshot."""
@@ -128,7 +160,7 @@ def _evidence(row: Sequence[object]) -> Evidence:
             "source": source,
             "release": "graph.toml" if own else release or "",
             "record": record,
-            "url": str(template or "").replace("{record}", quote(str(record), safe=":/@,;=")),
+            "url": _address(str(template or ""), str(record)),
             "retrieved_at": stamp.replace(microsecond=0),
             "stance": stance,
             "world": world,
@@ -141,3 +173,9 @@ def _evidence(row: Sequence[object]) -> Evidence:
             "candidates": other or (),
         }
     )
+
+
+def _address(template: str, record: str) -> str:
+    """Where a record stands; of a pair, the two are parted as STRING wants it."""
+    parts = "%0d".join(quote(part) for part in record.split(" "))
+    return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)

@@ -29,12 +29,22 @@ class ReferenceFile(Value):
     """A file of a source. ``topics`` maps each topic to whether the file lists everything of it."""
 
     glob: str
-    format: Literal["tsv", "obo", "uniprot_flat", "facts"]
+    format: Literal["tsv", "lines", "obo", "uniprot_flat", "uniprot_jsonl", "facts"]
+    url: str = Field(default="", description="where the provider has it, for kgcheck reference fetch")
+    save_as: str = Field(default="", description="its name here; by default the last part of the address")
+    md5_url: str = Field(default="", description="where the provider lists MD5 sums")
     release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""
+    release_line: str = Field(
+        default="", description="a line of the head that states the release: groups `release` and `released`"
+    )
+    release_name: str = Field(default="", description="the same, in the name of the file")
     topics: dict[str, bool] = {}
     header: bool = True
     whole_lines: bool = Field(default=True, description="the last line has an end, so that one without was cut off")
+    delimiter: str = "\t"
+    quoted: bool = Field(default=True, description="a field may be quoted; where not, a quote is a character")
+    comment: str = Field(default="", description="a line that begins so says nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[Rows, ...] = ()
     label: str | None = Field(default=None, description="obo: the graph label of every term")

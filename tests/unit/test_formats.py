@@ -8,7 +8,7 @@ import pytest
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
 from kgcheck.sources.recipe import Modification, ReferenceFile
-from kgcheck.sources.tsv import check_file, open_tsv
+from kgcheck.sources.tsv import Form, check_file, open_tsv
 
 OBO = """format-version: 1.2
 date: 14:05:2015 16:40
@@ -170,7 +170,7 @@ def test_what_is_no_obo_file_is_refused(file: Path, content: bytes) -> None:
 def test_uniprot_entry(file: Path) -> None:
     file.write_text(FLAT, encoding="utf-8")
 
-    parsed, release, released = read_uniprot_flat(file, FLAT_RECIPE)
+    ((parsed, released),) = read_uniprot_flat(file, FLAT_RECIPE)
 
     assert [(e["id"], e["state"], e.get("successors")) for e in parsed["entity"]] == [
         ("P10001", "current", None),
@@ -195,13 +195,13 @@ def test_uniprot_entry(file: Path) -> None:
     assert links(parsed, "CURATED_INTERACTS_WITH") == [("P10001", "Q9Y2J4"), ("P10001", "P10001")]
     assert links(parsed, "HAS_MODIFIED_SITE") == [("P10001", "P10001_S2-p")]
     assert links(parsed, "HAS_MODIFICATION") == [("P10001_S2-p", "MOD:00046")]
-    assert (release, released) == ("", "2021-02-10")
+    assert released == "2021-02-10"
 
 
 def test_uniprot_entry_covers_itself_and_the_sites_that_it_lists(file: Path) -> None:
     file.write_text(FLAT, encoding="utf-8")
 
-    parsed, _, _ = read_uniprot_flat(file, FLAT_RECIPE)
+    ((parsed, _),) = read_uniprot_flat(file, FLAT_RECIPE)
 
     assert {(c["topic"], c["id"]) for c in parsed["covered"]} == {
         ("HAS_MODIFICATION", "P10001_S2-p"),
@@ -228,7 +228,7 @@ def test_what_is_no_uniprot_file_is_refused(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
     with pytest.raises(InputFormat, match="UniProt"):
-        read_uniprot_flat(file, FLAT_RECIPE)
+        list(read_uniprot_flat(file, FLAT_RECIPE))
 
 
 # tables
@@ -237,7 +237,7 @@ def test_what_is_no_uniprot_file_is_refused(file: Path, content: bytes) -> None:
 def table(file: Path, content: bytes, columns: tuple[str, ...] = ()) -> list[tuple[str | None, ...]]:
     file.write_bytes(content)
     with duckdb.connect() as db:
-        open_tsv(db, "it", file, header=not columns, columns=columns)
+        open_tsv(db, "it", file, Form(header=not columns, columns=columns))
         return db.execute("FROM it").fetchall()
 
 

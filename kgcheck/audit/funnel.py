@@ -1,0 +1,119 @@
+"""The funnel: what the cheap checks left undecided goes to the agent team with live sources, worst first."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kgcheck.agents.brains.rules import RulesBrain
+from kgcheck.agents.request import Request
+from kgcheck.agents.team import Checked, Team
+from kgcheck.agents.toolbox import Toolbox
+from kgcheck.agents.transcript import Transcript
+from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.errors import BudgetExceeded, UsageError
+from kgcheck.graph.schema import Schema
+from kgcheck.graph.store import GraphStore
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason
+from kgcheck.progress import Progress
+from kgcheck.sources.observe import ReferenceSource
+
+UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
+
+_WORST = (Reason.CONFLICTING_EVIDENCE, Reason.BELOW_THRESHOLD, Reason.UNMAPPED_IDENTIFIER, Reason.NOTHING_FOUND)
+"""Reasons of undecided findings, the worst first; any other comes after these."""
+
+NOT_DECIDED = "not decided"
+
+
+class Funnel:
+    """Hands findings of a run to the team, and puts what it decides in their place.
+
+    Args:
+        store: The graph.
+        source: What the team asks.
+        ledger: Where the run is kept.
+        transcripts: Folder for what the team did, a file a finding.
+    """
+
+    def __init__(self, store: GraphStore, source: ReferenceSource, ledger: Ledger, transcripts: Path) -> None:
+        self._schema = store.schema
+        self._team = Team(Toolbox(store, source), RulesBrain(store.schema))
+        self._ledger = ledger
+        self._transcripts = transcripts
+
+    def pour(self, run: Run, budget: int, progress: Progress) -> Mapping[str, int]:
+        """Let the team decide the worst undecided findings.
+
+        A finding that the team could not decide stays as it was. One that was handed over before, in a run that was cut
+        off, counts and is not asked again.
+
+        Args:
+            run: The run, its other work done.
+            budget: Most findings to hand over.
+            progress: Where to show progress.
+
+        Returns:
+            How many went each way: an outcome, or NOT_DECIDED.
+        """
+        handed = self._ledger.handed(run)
+        ways = Counter(handed.values())
+        left = [f for f in worst_first(self._ledger.findings(run, UNDECIDED)) if f.fingerprint not in handed]
+        chosen = left[: max(budget - len(handed), 0)]
+        with progress.step("asking the team", len(chosen)) as step:
+            for finding in chosen:
+                decided = self._decide(run, finding)
+                way = decided.verdict.outcome.value if decided else NOT_DECIDED
+                self._ledger.hand_over(run, finding, decided, way, _target(finding.task))
+                ways[way] += 1
+                step.advance()
+        return dict(sorted(ways.items()))
+
+    def _decide(self, run: Run, finding: Finding) -> Finding | None:
+        transcript = Transcript()
+        try:
+            checked: Checked = self._team.check(request_of(finding.task, self._schema), transcript)
+        except (UsageError, BudgetExceeded):
+            return None
+        finally:
+            folder = self._transcripts / run.id
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{finding.fingerprint}.jsonl").write_text(transcript.as_jsonl(), encoding="utf-8")
+        verdict = checked.verdict
+        if checked.task.fingerprint != finding.fingerprint or verdict.outcome in UNDECIDED:
+            return None
+        return finding.model_copy(update={"task": checked.task, "verdict": verdict, "change": checked.change})
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Undecided findings that a source could decide, in the order in which they are handed over."""
+
+    def rank(finding: Finding) -> tuple[int, int, str]:
+        reason = finding.verdict.reason
+        place = _WORST.index(reason) if reason in _WORST else len(_WORST)
+        return UNDECIDED.index(finding.verdict.outcome), place, finding.fingerprint
+
+    return sorted((f for f in findings if f.task.type is not CheckType.STRUCTURE), key=rank)
+
+
+def request_of(task: CheckTask, schema: Schema) -> Request:
+    """What the team is asked, to check a task."""
+    if task.object and task.relation:
+        pattern = schema.pattern(task.subject.label, task.relation, task.object.label)
+        return Request(
+            text=str(task),
+            type=None,
+            subject=task.subject.id,
+            relation=task.relation,
+            object=task.object.id,
+            patterns=(pattern,),
+        )
+    return Request(
+        text=str(task), type=task.type, subject=task.subject.id, label=task.subject.label, attribute=task.attribute
+    )
+
+
+def _target(task: CheckTask) -> str:
+    """The part of the schema that a task is of, as Unit.target names it."""
+    if task.object:
+        return f"{task.subject.label} {task.relation} {task.object.label}"
+    return f"{task.subject.label}.{task.attribute}" if task.attribute else task.subject.label

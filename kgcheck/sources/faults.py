@@ -1,0 +1,105 @@
+"""What can go wrong on the way to a service, as errors of the tree: every exception of requests and urllib3 has one."""
+
+import requests
+import urllib3.exceptions as urllib3_errors
+from requests import exceptions as requests_errors
+
+from kgcheck.errors import ConfigurationError, KgcheckError, SourceAnswer, SourceTimeout, SourceUnreachable
+
+_ADDRESS = "correct the address of the service, or the proxy, in the environment"
+_LATER = "try again later: kgcheck audit --resume goes on where it stopped"
+
+FAULTS: dict[type[KgcheckError], tuple[type[Exception], ...]] = {
+    ConfigurationError: (
+        requests_errors.InvalidURL,
+        requests_errors.InvalidSchema,
+        requests_errors.MissingSchema,
+        requests_errors.URLRequired,
+        requests_errors.InvalidHeader,
+        requests_errors.InvalidProxyURL,
+        requests_errors.UnrewindableBodyError,
+        urllib3_errors.LocationValueError,
+        urllib3_errors.LocationParseError,
+        urllib3_errors.URLSchemeUnknown,
+        urllib3_errors.ProxySchemeUnknown,
+        urllib3_errors.ProxySchemeUnsupported,
+        urllib3_errors.UnrewindableBodyError,
+    ),
+    SourceTimeout: (
+        requests_errors.Timeout,
+        requests_errors.ConnectTimeout,
+        requests_errors.ReadTimeout,
+        urllib3_errors.TimeoutError,
+        urllib3_errors.TimeoutStateError,
+        urllib3_errors.ConnectTimeoutError,
+        urllib3_errors.ReadTimeoutError,
+    ),
+    SourceAnswer: (
+        requests_errors.InvalidJSONError,
+        requests_errors.JSONDecodeError,
+        requests_errors.HTTPError,
+        requests_errors.TooManyRedirects,
+        requests_errors.ContentDecodingError,
+        requests_errors.StreamConsumedError,
+        urllib3_errors.DecodeError,
+        urllib3_errors.HeaderParsingError,
+        urllib3_errors.InvalidHeader,
+        urllib3_errors.ResponseError,
+        urllib3_errors.ResponseNotChunked,
+        urllib3_errors.BodyNotHttplibCompatible,
+    ),
+    SourceUnreachable: (
+        requests_errors.RequestException,
+        requests_errors.ConnectionError,
+        requests_errors.ProxyError,
+        requests_errors.SSLError,
+        requests_errors.ChunkedEncodingError,
+        requests_errors.RetryError,
+        urllib3_errors.HTTPError,
+        urllib3_errors.PoolError,
+        urllib3_errors.RequestError,
+        urllib3_errors.SSLError,
+        urllib3_errors.ProxyError,
+        urllib3_errors.ProtocolError,
+        urllib3_errors.ConnectionError,
+        urllib3_errors.MaxRetryError,
+        urllib3_errors.HostChangedError,
+        urllib3_errors.NewConnectionError,
+        urllib3_errors.NameResolutionError,
+        urllib3_errors.EmptyPoolError,
+        urllib3_errors.FullPoolError,
+        urllib3_errors.ClosedPoolError,
+        urllib3_errors.IncompleteRead,
+        urllib3_errors.InvalidChunkLength,
+    ),
+}
+"""What each exception of the two libraries means; a test fails when a new version brings one that is not here."""
+
+_ERROR_OF = {wrong: error for error, listed in FAULTS.items() for wrong in listed}
+
+WIRE_ERRORS = (requests.RequestException, urllib3_errors.HTTPError, OSError)
+"""All that a call to a service can raise: an OSError where a socket fails under neither library's eyes."""
+
+
+def error_for(error: Exception, service: str, url: str) -> KgcheckError:
+    """The error of the tree for what went wrong on the way to a service.
+
+    Args:
+        error: One of WIRE_ERRORS.
+        service: The service's name.
+        url: What was asked, without its parameters.
+
+    Returns:
+        The error, to be raised; it tells no secret, for no service is asked with one.
+    """
+    kind = next((_ERROR_OF[cls] for cls in type(error).__mro__ if cls in _ERROR_OF), None)
+    if kind is None:
+        kind = SourceTimeout if isinstance(error, TimeoutError) else SourceUnreachable
+    told = " ".join(str(error).split())[:200] or type(error).__name__
+    if kind is ConfigurationError:
+        return kind(f"the address of {service} cannot be used: {url}: {told}", _ADDRESS)
+    if kind is SourceTimeout:
+        return kind(f"{service} did not answer in time: {url}", _LATER)
+    if kind is SourceAnswer:
+        return kind(f"{service} sent what cannot be read: {url}: {told}", _LATER)
+    return kind(f"{service} cannot be reached: {url}: {told}", _LATER)

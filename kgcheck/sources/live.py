@@ -1,0 +1,326 @@
+"""Live answers as a small snapshot over the pinned one: what a handful of tasks needs, fetched many at a time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import duckdb
+
+from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.errors import SourceError
+from kgcheck.graph.schema import Label, Pattern, Schema
+from kgcheck.model import Reason
+from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
+from kgcheck.sources.http import Http
+from kgcheck.sources.links import unmapped_topic
+from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
+from kgcheck.sources.recipe import Modification, load_reference_recipes
+from kgcheck.sources.stringdb import Network, NetworkType, StringDb, batches, pair
+from kgcheck.sources.uniprot import UniProt
+from kgcheck.sources.uniprot_record import Life, Record
+from kgcheck.sources.writer import SnapshotWriter
+from kgcheck.tables import literal
+
+UNIPROT = "uniprot"
+NETWORKS: Mapping[str, NetworkType] = {"string": "functional", "string_physical": "physical"}
+"""Live sources, as the profile names them, and the network that STRING is asked for."""
+
+LIVE_SOURCES = (UNIPROT, *NETWORKS)
+
+
+class _Task(NamedTuple):
+    number: int
+    head: str
+    tail: str | None
+
+
+class _Said(NamedTuple):
+    """A live release and its rows."""
+
+    source: str
+    release: str
+    at: datetime
+    url_template: str
+    rows: Rows
+
+
+class LiveReference:
+    """UniProt and STRING, over a snapshot or alone.
+
+    Before each join, `fetch` brings what the tasks need; after it, `explain` says which gaps are those of a service
+    that could not be looked at.
+
+    Args:
+        http: What asks.
+        uniprot: UniProt.
+        string: STRING.
+        schema: Profile.
+    """
+
+    def __init__(self, http: Http, uniprot: UniProt, string: StringDb, schema: Schema) -> None:
+        self.http = http
+        self._uniprot = uniprot
+        self._string = string
+        self._schema = schema
+        self._modifications = _modifications(schema)
+        self._records: dict[str, Record] = {}
+        self._string_ids: dict[str, str | None] = {}
+        self._failed: dict[str, set[int]] = {}
+        self.failures: dict[str, str] = {}
+        self._folder = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
+        self._count = 0
+        self._suggested: list[_Said] = []
+
+    def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
+        """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
+        attach_overlay(db, snapshot, self._schema)
+
+    def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
+        """Fetch what the tasks in the table ``task`` need, and lay it over the snapshot.
+
+        Args:
+            db: The working database.
+            part: The label or the pattern that they are about.
+        """
+        tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
+        self._failed = {}
+        said: list[_Said] = []
+        said += self._ask_uniprot(tasks, part)
+        if isinstance(part, Pattern):
+            for check in part.checks:
+                if check.source in NETWORKS:
+                    said += self._ask_string(tasks, part, check)
+        self._lay(db, said)
+
+    def suggest(
+        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
+    ) -> None:
+        """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
+
+        Args:
+            db: The working database.
+            pattern: What the links are.
+            ids: Heads, or where order means nothing either end; others are left out.
+            threshold: Least score, where that is above the check's own.
+        """
+        head = self._schema.label(pattern.head)
+        tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
+        sources = {check.source for check in pattern.checks}
+        if UNIPROT in sources:
+            self._suggested += self._ask_uniprot(tasks, head)
+        for check in pattern.checks:
+            if NETWORKS.get(check.source) == "functional" and tasks:
+                self._suggested += self._ask_partners(tasks, pattern, check, threshold)
+        self._lay(db, [])
+
+    def explain(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Of the gaps in the table ``gap``, name those of a service that could not be looked at."""
+        for source, tasks in self._failed.items():
+            db.execute(
+                "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
+                [Reason.SOURCE_UNAVAILABLE.value, source, sorted(tasks)],
+            ).fetchall()
+
+    def close(self) -> None:
+        """Remove the files of live answers; those that the HTTP layer keeps stay."""
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask_uniprot(self, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
+        asked = {task: self._accessions(task, part) for task in tasks}
+        wanted = [a for accessions in asked.values() for a in accessions]
+        errors = self._fetch_records(wanted)
+        # An edge is judged again with the replacement of an end, and a node that was merged names it.
+        errors |= self._fetch_records(s for a in wanted if a in self._records for s in self._merged_into(a))
+        for task, accessions in asked.items():
+            for accession in accessions:
+                needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
+                self._note(UNIPROT, task, next((errors[a] for a in needed if a in errors), None))
+        told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
+        groups: dict[tuple[str, datetime], Rows] = {}
+        for record in (self._records[a] for a in told if a in self._records):
+            rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
+            add_record(rows, record, self._modifications)
+        url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
+        return [_Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
+
+    def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
+        ends = (
+            ((part.head, task.head), (part.tail, task.tail)) if isinstance(part, Pattern) else ((part.name, task.head),)
+        )
+        found: list[str] = []
+        for name, identifier in ends:
+            label = self._schema.label(name)
+            if label.authority.source == UNIPROT and identifier and label.matches(identifier):
+                found.append(label.base_id(identifier))
+        return found
+
+    def _merged_into(self, accession: str) -> tuple[str, ...]:
+        record = self._records[accession]
+        return record.successors if record.life is Life.MERGED else ()
+
+    def _fetch_records(self, accessions: Iterable[str]) -> dict[str, SourceError]:
+        missing = [a for a in dict.fromkeys(accessions) if a not in self._records]
+        found, errors = self._uniprot.records(missing) if missing else ({}, {})
+        self._records |= found
+        return errors
+
+    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
+        ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
+        try:
+            self._map({a for both in ends.values() for a in both})
+        except SourceError as error:
+            for task in tasks:
+                self._note(check.source, task, error)
+            return []
+        accessions: dict[str, list[str]] = {}
+        for accession in dict.fromkeys(a for both in ends.values() for a in both):
+            if known := self._string_ids[accession]:
+                accessions.setdefault(known, []).append(accession)
+        by_pair: dict[tuple[str, str], list[_Task]] = {}
+        for task, (head, tail) in ends.items():
+            a, b = self._string_ids[head], self._string_ids[tail]
+            if a and b and a != b:
+                by_pair.setdefault(pair(a, b), []).append(task)
+        said = [] if by_pair else self._unmapped(ends.values(), pattern, check)
+        for some in batches(by_pair):
+            try:
+                network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
+            except SourceError as error:
+                for both in some:
+                    for task in by_pair[both]:
+                        self._note(check.source, task, error)
+                continue
+            said.append(self._network_rows(network, accessions, pattern, check))
+        return [*said, *(self._unmapped(ends.values(), pattern, check) if by_pair else [])]
+
+    def _ask_partners(
+        self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
+    ) -> list[_Said]:
+        """The partners of proteins, under the accessions that UniProt has for them."""
+        least = max(check.threshold or 0.0, threshold or 0.0)
+        try:
+            self._map(task.head for task in tasks)
+            known = {task.head: p for task in tasks if (p := self._string_ids[task.head])}
+            links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
+            others = sorted({p for link in links for p in link.pair} - set(known.values()))
+            mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
+            release = self._string.version()
+        except SourceError as error:
+            self.failures[check.source] = error.message
+            return []
+        accessions = {
+            p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
+        }
+        network = Network(
+            frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
+        )
+        return [self._network_rows(network, accessions, pattern, check)]
+
+    @property
+    def _network_url(self) -> str:
+        return f"{self._string.service.url}/api/json/network"
+
+    def _now(self, label: str, identifier: str) -> str:
+        """The accession under which an end is known today."""
+        accession = self._schema.label(label).base_id(identifier)
+        if accession not in self._records:
+            return accession
+        return next(iter(self._merged_into(accession)), accession)
+
+    def _map(self, accessions: Iterable[str]) -> None:
+        missing = sorted(a for a in set(accessions) if a not in self._string_ids)
+        if missing:
+            found = self._string.ids(missing)
+            self._string_ids |= {a: found.get(a) for a in missing}
+
+    def _network_rows(
+        self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
+    ) -> _Said:
+        rows = empty_rows()
+        for protein in sorted(network.proteins):
+            rows["covered"] += [{"topic": pattern.type, "id": a} for a in accessions[protein]]
+        for (a, b), link in sorted(network.links.items()):
+            rows["link"] += [
+                {
+                    "relation": pattern.type,
+                    "head": head,
+                    "tail": tail,
+                    "score": link.score,
+                    "negated": False,
+                    "record": f"{a} {b}",
+                }
+                for head in accessions[a]
+                for tail in accessions[b]
+            ]
+        kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
+        template = f"{network.url}?identifiers={{pair}}&species={self._string.species}{kind}"
+        return _Said(check.source, network.release, network.retrieved_at, template, rows)
+
+    def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
+        unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
+        if not unknown:
+            return []
+        try:
+            release = self._string.version()
+        except SourceError:
+            return []
+        rows = empty_rows()
+        rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
+        url = f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}&species={self._string.species}"
+        return [_Said(check.source, release, datetime.now(UTC), url, rows)]
+
+    def _note(self, source: str, task: _Task, error: SourceError | None) -> None:
+        if error:
+            self._failed.setdefault(source, set()).add(task.number)
+            self.failures[source] = error.message
+
+    def _lay(self, db: duckdb.DuckDBPyConnection, said: list[_Said]) -> None:
+        """Put live rows into a snapshot of their own, and attach it in place of the one before."""
+        self._count += 1
+        path = Path(self._folder.name) / f"live-{self._count}.duckdb"
+        with duckdb.connect(str(path)) as live:
+            writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
+            for one in (*self._suggested, *said):
+                _write(writer, one)
+            writer.finish({})
+        db.execute("DETACH live").fetchall()
+        db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
+
+
+def _write(writer: SnapshotWriter, said: _Said) -> None:
+    release = writer.add_release(
+        {
+            "source": said.source,
+            "name": f"{said.source}, live",
+            "release": said.release,
+            "released": said.at.date().isoformat(),
+            "licence": "",
+            "url_template": said.url_template,
+            "file": "",
+            "sha256": "",
+            "built_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+        }
+    )
+    for topic in topics_of(said.source, said.rows):
+        writer.add_topic(release, said.source, topic, complete=False)
+    for table, rows in said.rows.items():
+        writer.add_rows(table, said.source, release, rows)
+
+
+def _modifications(schema: Schema) -> dict[str, Modification]:
+    found: dict[str, Modification] = {}
+    for recipe in load_reference_recipes(schema):
+        for file in recipe.files:
+            found |= file.modifications
+    return found

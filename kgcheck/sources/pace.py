@@ -1,0 +1,52 @@
+"""The pace of calls to a host, kept by every process of a user together."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+from kgcheck.errors import ConfigurationError
+
+
+class Pace:
+    """At most so many calls a second to a host, with a file that says when the last one went out.
+
+    The lock on the file is held while waiting, so that processes go one after the other.
+
+    Args:
+        folder: Where the files of all hosts are.
+        host: Whose pace it is.
+        calls_per_s: Most calls a second; of one that is below 1, a call in so many seconds.
+
+    Raises:
+        ConfigurationError: The files cannot be written.
+    """
+
+    def __init__(self, folder: Path, host: str, calls_per_s: float) -> None:
+        name = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
+        self._last = folder / f"{name}.last"
+        self._gap_s = 1 / calls_per_s
+        self._lock = FileLock(folder / f"{name}.lock")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with self._lock:
+                self._last.touch()
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot keep the pace of calls in {folder}: {error}", "set KGCHECK_CACHE_DIR to a writable folder"
+            ) from error
+
+    def wait(self) -> None:
+        """Wait until the next call may go out."""
+        with self._lock:
+            # The clock on the wall, for processes share it; where it was turned back, one gap is waited and no more.
+            passed = time.time() - self._went_out()
+            if passed < self._gap_s:
+                time.sleep(min(self._gap_s - passed, self._gap_s))
+            self._last.write_text(repr(time.time()))
+
+    def _went_out(self) -> float:
+        with suppress(ValueError):
+            return float(self._last.read_text())
+        return 0.0

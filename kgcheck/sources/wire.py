@@ -1,0 +1,135 @@
+"""One exchange with a service: no redirect is followed, and both time and size of the answer have an end."""
+
+import contextlib
+import socket
+import threading
+import time
+from io import BytesIO
+from typing import Any
+
+from requests import PreparedRequest, Response
+from requests.adapters import HTTPAdapter
+from requests.exceptions import ReadTimeout
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ProtocolError
+from urllib3.response import HTTPResponse
+
+_CHUNK = 1 << 16
+
+
+class TooLarge(Exception):
+    """An answer that is larger than the limit."""
+
+
+class BoundedAdapter(HTTPAdapter):
+    """Reads every answer whole, within limits that the sockets of urllib3 do not know.
+
+    A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
+
+    Args:
+        total_s: Longest time for the headers, and again for the body.
+        max_bytes: Largest body, unpacked.
+    """
+
+    def __init__(self, total_s: float, max_bytes: int) -> None:
+        self._total_s = total_s
+        self._max_bytes = max_bytes
+        super().__init__(max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """See HTTPAdapter: the pools' connections watch the time that headers take."""
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = _watched_pools(self._total_s)
+
+    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        """Send a request and read the answer.
+
+        Returns:
+            The answer with its whole body, unpacked.
+
+        Raises:
+            ReadTimeout: It took too long.
+        """
+        started = time.monotonic()
+        try:
+            response = super().send(request, *args, **{**kwargs, "stream": True})
+        except Exception as error:
+            if time.monotonic() - started >= self._total_s:
+                raise ReadTimeout("the headers took too long", request=request) from error
+            raise
+        raw = response.raw
+        try:
+            if time.monotonic() - started >= self._total_s:
+                raise ReadTimeout("the headers took too long", request=request)
+            body = self._read(raw, request)
+        except Exception:
+            raw.close()
+            raise
+        raw.release_conn()
+        return self.build_response(request, _whole(raw, body))
+
+    def _read(self, raw: HTTPResponse, request: PreparedRequest) -> bytes:
+        body, ends = bytearray(), time.monotonic() + self._total_s
+        while chunk := raw.read1(_CHUNK, decode_content=True):
+            body += chunk
+            if len(body) > self._max_bytes:
+                raise TooLarge(f"over {self._max_bytes:,} bytes")
+            if time.monotonic() > ends:
+                raise ReadTimeout("the body took too long", request=request)
+        if raw.length_remaining:
+            # Some reads of urllib3 end quietly where the connection did.
+            raise ProtocolError(f"{raw.length_remaining} bytes are missing")
+        return bytes(body)
+
+
+def _whole(raw: HTTPResponse, body: bytes) -> HTTPResponse:
+    """The answer with an unpacked body in memory."""
+    headers = raw.headers.copy()
+    for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
+        headers.discard(name)
+    return HTTPResponse(
+        body=BytesIO(body),
+        headers=headers,
+        status=raw.status,
+        version=raw.version,
+        reason=raw.reason,
+        preload_content=False,
+        request_url=raw._request_url,
+    )
+
+
+def without_body(response: Response) -> Response:
+    """An answer's status and headers alone."""
+    return HTTPAdapter().build_response(response.request, _whole(response.raw, b""))
+
+
+def _watched_pools(total_s: float) -> dict[str, type[HTTPConnectionPool]]:
+    def cut(connection: HTTPConnection) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def within(connection: HTTPConnection, read: Any) -> Any:
+        timer = threading.Timer(total_s, cut, [connection])
+        timer.daemon = True
+        timer.start()
+        try:
+            return read()
+        finally:
+            timer.cancel()
+
+    class Plain(HTTPConnection):
+        def getresponse(self) -> Any:
+            return within(self, super().getresponse)
+
+    class Secure(HTTPSConnection):
+        def getresponse(self) -> Any:
+            return within(self, super().getresponse)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}

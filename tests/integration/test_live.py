@@ -1,0 +1,538 @@
+"""Checks with live sources: verdicts, calls, faults, going on when a source is back, live answers over a snapshot."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.checks.verdicts import verdict
+from kgcheck.cli.environment import live_sources
+from kgcheck.errors import UsageError
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
+from kgcheck.settings import Settings
+from kgcheck.sources.observe import SnapshotSource
+from tests.support import loopback
+from tests.support.audits import Audited, MemoryStore, comparable, demo, kgcheck, of_run
+from tests.support.facts import SCHEMA, Facts, attribute, existence, potential, triple
+from tests.support.loopback import Fault, Loopback
+from tests.support.services import StringServer, UniProtServer, entry
+
+SUPPORTED, REFUTED = Outcome.SUPPORTED, Outcome.REFUTED
+INSUFFICIENT, UNAVAILABLE = Outcome.INSUFFICIENT, Outcome.UNAVAILABLE
+
+
+class World:
+    """Both services, and the settings to ask them."""
+
+    def __init__(self, uniprot: Loopback, string: Loopback, api: Path, folder: Path) -> None:
+        self.uniprot = UniProtServer(uniprot, api)
+        self.string = StringServer(string, api)
+        self.folder = folder
+
+    def settings(self, **more: Any) -> Settings:
+        given: dict[str, Any] = {
+            "uniprot_url": self.uniprot.server.url,
+            "string_url": self.string.server.url,
+            "uniprot_calls_per_s": 1e6,
+            "string_calls_per_s": 1e6,
+            "cache_dir": self.folder / "cache",
+            "http_attempts": 1,
+            "http_wait_s": 0,
+            "http_pause_s": 0,
+            "http_timeout_s": 0.3,
+            "http_total_s": 0.4,
+            "http_max_mb": 5,
+            "duckdb_threads": 1,
+        }
+        return Settings(**(given | more))
+
+    def environment(self, patch: pytest.MonkeyPatch, **more: Any) -> None:
+        """The same settings, for command lines."""
+        chosen = self.settings(**more)
+        for name in (
+            "uniprot_url",
+            "string_url",
+            "uniprot_calls_per_s",
+            "string_calls_per_s",
+            "cache_dir",
+            "http_attempts",
+            "http_pause_s",
+            "http_timeout_s",
+            "http_total_s",
+        ):
+            patch.setenv(f"KGCHECK_{name.upper()}", str(getattr(chosen, name)))
+
+    def verdicts(self, tasks: list[CheckTask], snapshot: Path | None = None, **more: Any) -> list[Verdict]:
+        chosen = self.settings(**more)
+        with (
+            live_sources(SCHEMA, chosen, wanted=True) as live,
+            SnapshotSource(snapshot, SCHEMA, chosen, live) as source,
+        ):
+            return [verdict(task.type, *source.observe(task)) for task in tasks]
+
+    def verdict(self, task: CheckTask, snapshot: Path | None = None, **more: Any) -> Verdict:
+        return self.verdicts([task], snapshot, **more)[0]
+
+    def audit(
+        self, store: Any, ledger: Path, snapshot: Path | None = None, *, resume: bool = False, **options: Any
+    ) -> Audited:
+        chosen = self.settings(home=self.folder / "home")
+        with Ledger(ledger) as kept, live_sources(SCHEMA, chosen, wanted=True) as live:
+            audit = Audit(store, snapshot, kept, chosen, live=live)
+            asked = AuditOptions(**({"live": True} | options))
+            return of_run(kept, audit.resume(kept.cut_off()) if resume else audit.start(asked))
+
+    @property
+    def calls(self) -> int:
+        return len(self.uniprot.server.calls) + len(self.string.server.calls)
+
+
+@pytest.fixture
+def world(shared_data: Path, tmp_path: Path) -> Iterator[World]:
+    with running(shared_data, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def running(shared_data: Path, folder: Path) -> Iterator[World]:
+    with Loopback() as uniprot, Loopback() as string:
+        made = World(uniprot, string, shared_data / "api", folder)
+        made.uniprot.add(
+            entry(
+                "P10001",
+                genes=[{"geneName": {"value": "GEN1"}, "synonyms": [{"value": "OLD1"}]}],
+                proteinDescription={"recommendedName": {"fullName": {"value": "Protein one"}}},
+                uniProtKBCrossReferences=[
+                    {"database": "PDB", "id": "1TUP", "properties": []},
+                    {"database": "GO", "id": "GO:0000011"},
+                    {"database": "Reactome", "id": "R-HSA-1"},
+                    {"database": "STRING", "id": "9606.E1"},
+                ],
+                comments=[
+                    {
+                        "commentType": "INTERACTION",
+                        "interactions": [
+                            {
+                                "interactantOne": {"uniProtKBAccession": "P10001"},
+                                "interactantTwo": {"uniProtKBAccession": "P10002"},
+                            }
+                        ],
+                    }
+                ],
+                features=[
+                    {
+                        "type": "Modified residue",
+                        "location": {"start": {"value": 2}, "end": {"value": 2}},
+                        "description": "Phosphoserine; by X",
+                    }
+                ],
+            ),
+            *(entry(f"P1000{n}") for n in range(2, 6)),
+        )
+        made.string.knows(P10001="9606.E1", P10002="9606.E2", P10003="9606.E3", P21802="9606.E9", P10005="9606.E1")
+        made.string.link("9606.E1", "9606.E2", 0.7)
+        made.string.link("9606.E3", "9606.E1", 0.399)
+        made.string.link("9606.E1", "9606.E9", 0.9)
+        made.string.link("9606.E2", "9606.E3", 0.5, physical=True)
+        yield made
+
+
+def _acts_on(a: str, b: str) -> CheckTask:
+    return triple(f"Protein {a}", "ACTS_ON", f"Protein {b}")
+
+
+CASES: list[tuple[CheckTask, Outcome, Reason]] = [
+    (existence("Protein P15056"), SUPPORTED, Reason.CONFIRMED),
+    (existence("Protein P15056-2"), SUPPORTED, Reason.CONFIRMED),
+    (existence("Protein B4DFC2"), REFUTED, Reason.ACCESSION_MERGED),
+    (existence("Protein P00001"), REFUTED, Reason.ACCESSION_DEMERGED),
+    (existence("Protein I8FBX0"), REFUTED, Reason.ACCESSION_DELETED),
+    (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
+    (existence("Protein TP53"), REFUTED, Reason.MALFORMED_ID),
+    (existence("Amino_acid_sequence P10001"), SUPPORTED, Reason.CONFIRMED),
+    (existence("Modified_protein P10001_S2-p"), SUPPORTED, Reason.CONFIRMED),
+    (existence("Modified_protein P10001_T2-p"), REFUTED, Reason.RESIDUE_MISMATCH),
+    (existence("Modified_protein P10001_S9-p"), REFUTED, Reason.POSITION_OUT_OF_RANGE),
+    (existence("Gene TP53"), UNAVAILABLE, Reason.REFERENCE_MISSING),
+    (attribute("Protein P15056", "accession", "BRAF_HUMAN"), SUPPORTED, Reason.CONFIRMED),
+    (attribute("Protein P15056", "name", "RAFB1"), REFUTED, Reason.VALUE_OUTDATED),
+    (attribute("Protein P15056", "taxid", "10090"), REFUTED, Reason.VALUE_MISMATCH),
+    (attribute("Protein P10001", "description", "protein  ONE"), SUPPORTED, Reason.FORMATTING),
+    (attribute("Amino_acid_sequence P10001", "sequence", "MSTAYK"), SUPPORTED, Reason.CONFIRMED),
+    # The recorded entry was reduced: it has a length and no residues.
+    (attribute("Amino_acid_sequence P15056", "size", "766"), SUPPORTED, Reason.CONFIRMED),
+    (attribute("Amino_acid_sequence P15056", "sequence", "M"), UNAVAILABLE, Reason.REFERENCE_MISSING),
+    (triple("Protein P15056", "HAS_STRUCTURE", "Protein_structure 1UWH"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Protein P15056", "HAS_STRUCTURE", "Protein_structure 1TUP"), REFUTED, Reason.EDGE_UNSUPPORTED),
+    (potential("Protein P10001", "HAS_STRUCTURE", "Protein_structure 1TUP"), REFUTED, Reason.EDGE_MISSING),
+    (triple("Protein B4DFC2", "HAS_STRUCTURE", "Protein_structure 1TUP"), REFUTED, Reason.ENDPOINT_MERGED),
+    (triple("Protein I8FBX0", "HAS_STRUCTURE", "Protein_structure 1TUP"), REFUTED, Reason.ENDPOINT_DELETED),
+    (triple("Protein A0A999ZZZ9", "HAS_STRUCTURE", "Protein_structure 1TUP"), UNAVAILABLE, Reason.NOT_COVERED),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000011"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000012"), INSUFFICIENT, Reason.NOTHING_FOUND),
+    (triple("Protein P10001", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-1"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Protein P10001", "HAS_MODIFIED_SITE", "Modified_protein P10001_S2-p"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Modified_protein P10001_S2-p", "HAS_MODIFICATION", "Modification MOD:00046"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Gene GEN1", "TRANSLATED_INTO", "Protein P10001"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Gene GEN2", "TRANSLATED_INTO", "Protein P10001"), REFUTED, Reason.EDGE_UNSUPPORTED),
+    (triple("Protein P10002", "CURATED_INTERACTS_WITH", "Protein P10001"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Protein P10002", "CURATED_INTERACTS_WITH", "Protein P10003"), SUPPORTED, Reason.CONFIRMED),
+    (triple("Protein P10001", "CURATED_INTERACTS_WITH", "Protein P10003"), INSUFFICIENT, Reason.NOTHING_FOUND),
+    (_acts_on("P10001", "P10002"), SUPPORTED, Reason.CONFIRMED),
+    (_acts_on("P10002", "P10001"), SUPPORTED, Reason.CONFIRMED),
+    (_acts_on("P10001", "P10003"), REFUTED, Reason.BELOW_THRESHOLD),
+    (_acts_on("P10002", "P10003"), REFUTED, Reason.EDGE_UNSUPPORTED),
+    (_acts_on("P10001", "P10004"), INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    (_acts_on("P10004", "P15056"), INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    (_acts_on("P10001", "P10001"), UNAVAILABLE, Reason.REFERENCE_MISSING),
+    # STRING files both under one protein, and states no link of a protein with itself.
+    (_acts_on("P10001", "P10005"), UNAVAILABLE, Reason.REFERENCE_MISSING),
+    (_acts_on("P10001", "B4DFC2"), REFUTED, Reason.ENDPOINT_MERGED),
+    (potential("Protein P10001", "ACTS_ON", "Protein P10002"), REFUTED, Reason.EDGE_MISSING),
+    (potential("Protein P10002", "ACTS_ON", "Protein P10003"), SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+]
+
+
+@pytest.fixture(scope="module")
+def judged_live(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Verdict]:
+    """The verdicts on all cases, from one source."""
+    with running(shared_data, tmp_path_factory.mktemp("live")) as world:
+        return world.verdicts([task for task, *_ in CASES])
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{c[0].type} {c[0]}" for c in CASES])
+def test_verdicts_with_live_sources(number: int, judged_live: list[Verdict]) -> None:
+    _, outcome, reason = CASES[number]
+    judged = judged_live[number]
+
+    assert (judged.outcome, judged.reason) == (outcome, reason)
+    for one in judged.evidence:
+        if one.source != "profile":
+            assert one.url.startswith("http://127.0.0.1:")
+            assert one.release in ("2026_03", "12.0")
+            assert one.record
+            assert abs(one.retrieved_at - datetime.now(UTC)) < timedelta(minutes=2)
+
+
+def test_evidence_says_where_it_stands(world: World) -> None:
+    (life,) = world.verdict(existence("Protein B4DFC2")).evidence
+    (link,) = world.verdict(_acts_on("P10002", "P10001")).evidence
+
+    assert life.url == f"{world.uniprot.server.url}/uniprotkb/B4DFC2.json"
+    assert life.replacements == ("P21802",)
+    assert link.url == f"{world.string.server.url}/api/json/network?identifiers=9606.E1%0d9606.E2&species=9606"
+    assert (link.record, link.score) == ("9606.E1 9606.E2", 0.7)
+
+
+def test_an_edge_to_a_merged_end_is_judged_with_the_replacement(world: World) -> None:
+    judged = world.verdict(_acts_on("P10001", "B4DFC2"))
+
+    assert judged.note == "with the replacement the edge is supported"
+
+
+def test_a_deleted_end_tells_uniprots_reason_and_uniparc(world: World) -> None:
+    (said,) = world.verdict(existence("Protein A0A009ZZZ1")).evidence
+
+    assert said.value == "deleted; Not part of a reference proteome; UniParc UPI0000128BBF"
+
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("429 without Retry-After", loopback.busy()),
+    ("429 with Retry-After", loopback.busy("0")),
+    ("500", loopback.answers(500, b"x")),
+    ("HTML instead of JSON", loopback.page()),
+    ("HTML 404", loopback.page(404)),
+    ("truncated JSON", loopback.truncated),
+    ("slow headers", loopback.slow_headers(0.6)),
+    ("slow body", loopback.slow_body(0.6)),
+    ("connection reset", loopback.reset),
+    ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/")),
+    ("200 with an error body", loopback.error_in_200()),
+    ("huge body", loopback.huge(9_000_000)),
+    ("empty body", loopback.answers(200, b"")),
+]
+
+ASKED = [
+    existence("Protein A0A999ZZZ9"),
+    triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"),
+    _acts_on("P10002", "P10003"),
+]
+
+
+@pytest.mark.parametrize("fault", [f for _, f in FAULTS], ids=[n for n, _ in FAULTS])
+def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
+    world.uniprot.server.always = world.string.server.always = fault
+    judged = world.verdicts(ASKED, http_pause_s=60)
+
+    assert {(v.outcome, v.reason) for v in judged} == {(UNAVAILABLE, Reason.SOURCE_UNAVAILABLE)}
+    assert all("(source unavailable)" in missing for v in judged for missing in v.missing)
+
+
+def test_without_a_fault_the_same_is_refuted(world: World) -> None:
+    assert [v.outcome for v in world.verdicts(ASKED)] == [REFUTED] * len(ASKED)
+
+
+SOME_FAULTS: list[Fault] = [
+    loopback.busy(),
+    loopback.answers(500, b"x"),
+    loopback.page(),
+    loopback.page(404),
+    loopback.truncated,
+    loopback.cut_off,
+    loopback.reset,
+    loopback.error_in_200(),
+    loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/"),
+    loopback.answers(200, b""),
+    loopback.answers(200, {"results": [None]}),
+]
+FAULTY_CALLS = st.lists(st.none() | st.sampled_from(SOME_FAULTS), max_size=4)
+
+
+@pytest.mark.slow
+def test_whatever_goes_wrong_nothing_is_refuted_that_is_not(shared_data: Path, tmp_path: Path) -> None:
+    asked = [*ASKED, existence("Protein P10001"), triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 1TUP")]
+    with running(shared_data, tmp_path) as world:
+        undisturbed = [v.outcome for v in world.verdicts(asked, cache_dir=tmp_path / "good")]
+        assert undisturbed == [REFUTED, REFUTED, REFUTED, SUPPORTED, SUPPORTED]
+
+        @settings(max_examples=15)
+        @given(FAULTY_CALLS, FAULTY_CALLS)
+        def check(of_uniprot: list[Fault | None], of_string: list[Fault | None]) -> None:
+            world.uniprot.server.faults[:] = [fault or loopback.send for fault in of_uniprot]
+            world.string.server.faults[:] = [fault or loopback.send for fault in of_string]
+            folder = tmp_path / uuid4().hex
+            judged = [v.outcome for v in world.verdicts(asked, cache_dir=folder, http_attempts=2)]
+            again = [v.outcome for v in world.verdicts(asked, cache_dir=folder, http_attempts=9)]
+
+            assert all(said in (right, UNAVAILABLE) for said, right in zip(judged, undisturbed, strict=True))
+            assert again == undisturbed
+
+        check()
+
+
+def test_one_source_that_is_down_leaves_the_other(world: World) -> None:
+    world.uniprot.server.always = loopback.reset
+
+    judged = world.verdicts(
+        [_acts_on("P10001", "P10002"), triple("Protein P10001", "HAS_SEQUENCE", "Amino_acid_sequence P10001")]
+    )
+
+    assert [v.outcome for v in judged] == [SUPPORTED, UNAVAILABLE]
+
+
+def _graph(count: int, **edges: list[dict[str, Any]]) -> MemoryStore:
+    return MemoryStore(
+        {"Protein": [{"id": f"P{n:05}", "name": f"G{n}", "taxid": "9606"} for n in range(10001, 10001 + count)]},
+        {name.replace("__", " "): rows for name, rows in edges.items()},
+    )
+
+
+def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(f"P{n:05}") for n in range(10006, 11001)))
+    store = _graph(1000)
+    first = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.EXISTENCE, CheckType.ATTRIBUTE))
+
+    assert first.run.finished
+    assert sum(t.count for t in first.tallies if t.type is CheckType.EXISTENCE and t.outcome is SUPPORTED) == 1000
+    assert world.uniprot.batch_calls == world.calls <= 3
+    before = world.calls
+    again = world.audit(store, tmp_path / "b.sqlite", types=(CheckType.EXISTENCE, CheckType.ATTRIBUTE))
+    assert comparable(again) == comparable(first)
+    assert world.calls == before
+
+
+def test_two_thousand_pairs_take_five_calls_of_string(world: World, tmp_path: Path) -> None:
+    accessions = [f"P{n:05}" for n in range(10001, 14001)]
+    world.uniprot.add(*map(entry, accessions[5:]))
+    world.string.knows(**{a: f"9606.X{a}" for a in accessions})
+    pairs = [{"head": a, "tail": b} for a, b in zip(accessions[::2], accessions[1::2], strict=True)]
+    world.string.link("9606.XP10001", "9606.XP10002", 0.8)
+    done = world.audit(_graph(4000, Protein__ACTS_ON__Protein=pairs), tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
+
+    counted = {t.reason: t.count for t in done.tallies}
+    assert counted == {Reason.CONFIRMED: 1, Reason.EDGE_UNSUPPORTED: 1999}
+    assert len(world.string.server.calls) <= 5
+
+
+def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:
+    store = MemoryStore(
+        {"Protein": [{"id": i, "name": "GEN1"} for i in ("P10001", "B4DFC2", "I8FBX0", "A0A999ZZZ9", "P10002")]},
+        {"Protein ACTS_ON Protein": [{"head": "P10001", "tail": "P10002"}, {"head": "P10002", "tail": "P10003"}]},
+    )
+    types = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
+    world.uniprot.server.always = loopback.reset
+    world.string.server.always = loopback.busy()
+    down = world.audit(store, tmp_path / "a.sqlite", types=types)
+    still = world.audit(store, tmp_path / "a.sqlite", resume=True)
+    world.uniprot.server.always = world.string.server.always = None
+    back = world.audit(store, tmp_path / "a.sqlite", resume=True)
+    undisturbed = world.audit(store, tmp_path / "b.sqlite", types=types)
+
+    assert down.run.finished is still.run.finished is None
+    assert {t.outcome for t in down.tallies} == {UNAVAILABLE}
+    assert down.findings == still.findings == []
+    assert back.run.id == down.run.id
+    assert back.run.finished
+    assert comparable(back) == comparable(undisturbed)
+    assert {f.verdict.reason for f in back.findings} >= {
+        Reason.ACCESSION_MERGED,
+        Reason.ACCESSION_DELETED,
+        Reason.UNKNOWN_ID,
+        Reason.EDGE_UNSUPPORTED,
+    }
+
+
+def test_a_run_that_goes_on_keeps_what_the_other_source_said(world: World, tmp_path: Path) -> None:
+    store = MemoryStore(
+        {"Protein": [{"id": "I8FBX0"}, {"id": "P10002"}, {"id": "P10003"}]},
+        {"Protein ACTS_ON Protein": [{"head": "P10002", "tail": "P10003"}]},
+    )
+    world.string.server.always = loopback.reset
+    down = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.EXISTENCE, CheckType.TRIPLE))
+    world.string.server.always = None
+    back = world.audit(store, tmp_path / "a.sqlite", resume=True)
+
+    assert [f.verdict.reason for f in down.findings] == [Reason.ACCESSION_DELETED]
+    assert {f.verdict.reason for f in back.findings} == {Reason.ACCESSION_DELETED, Reason.EDGE_UNSUPPORTED}
+
+
+def test_too_many_checks_are_refused_before_anything_is_asked(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgcheck.audit.work.LIVE_TASKS", 3)
+    with pytest.raises(UsageError, match="4 checks are too many"):
+        world.audit(_graph(4), tmp_path / "a.sqlite", types=(CheckType.EXISTENCE,))
+
+    assert world.calls == 0
+    assert len(world.audit(_graph(4), tmp_path / "b.sqlite", types=(CheckType.EXISTENCE,), sample=3).tallies) == 1
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    facts = Facts()
+    old = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
+    old.entities("Protein", "P10001", "B4DFC2", "A0A999ZZZ9").value("P10001", "gene_name", "FORMER")
+    old.link("HAS_STRUCTURE", "P10001", "9XYZ").covers("HAS_STRUCTURE", "P10001")
+    string = facts.release("string", "11.0", "2019-01-01").covers("ACTS_ON", "P10001", "P10002", "P10003")
+    string.link("ACTS_ON", "P10001", "P10003", 0.9)
+    go = facts.release("go", complete=True).entities("Biological_process", "GO:0000011", "GO:0000010", "GO:0000012")
+    go.link("HAS_PARENT", "GO:0000011", "GO:0000010")
+    return facts.build(tmp_path / "snapshot")
+
+
+@pytest.mark.parametrize(
+    ("task", "outcome", "reason"),
+    [
+        (existence("Protein B4DFC2"), REFUTED, Reason.ACCESSION_MERGED),
+        (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
+        (existence("Biological_process GO:0000011"), SUPPORTED, Reason.CONFIRMED),
+        (attribute("Protein P10001", "name", "FORMER"), REFUTED, Reason.VALUE_OUTDATED),
+        (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"), REFUTED, Reason.EDGE_UNSUPPORTED),
+        (_acts_on("P10001", "P10003"), REFUTED, Reason.BELOW_THRESHOLD),
+        (
+            triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000010"),
+            SUPPORTED,
+            Reason.CONFIRMED_BY_DESCENDANT,
+        ),
+        (
+            triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000012"),
+            REFUTED,
+            Reason.EDGE_UNSUPPORTED,
+        ),
+    ],
+    ids=str,
+)
+def test_live_answers_come_before_the_snapshot(
+    task: CheckTask, outcome: Outcome, reason: Reason, world: World, snapshot: Path
+) -> None:
+    judged = world.verdict(task, snapshot)
+
+    assert (judged.outcome, judged.reason) == (outcome, reason)
+
+
+def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path) -> None:
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    judged = world.verdicts([existence("Protein P10001"), _acts_on("P10001", "P10003")], snapshot)
+
+    assert [(v.outcome, v.evidence[0].release) for v in judged] == [(SUPPORTED, "2020_01"), (SUPPORTED, "11.0")]
+
+
+def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.environment(monkeypatch)
+    store, ledger = demo().store, tmp_path / "ledger.sqlite"
+    common = ("--store", store, "--ledger", ledger, "--format", "json")
+
+    checked = kgcheck("check", "existence", "Protein", "B4DFC2", "--live", *common, cwd=tmp_path)
+    assert (checked.code, '"accession_merged"' in checked.out) == (1, True)
+    assert world.uniprot.server.url in checked.out
+    audit = ("audit", "--live", "--type", "existence", "--label", "Protein", "--id", "I8FBX0", *common)
+    assert '"accession_deleted"' in kgcheck(*audit, cwd=tmp_path).out
+    calls = world.calls
+    offline = kgcheck(*audit, "--offline", cwd=tmp_path)
+    assert '"accession_deleted"' in offline.out
+    assert world.calls == calls
+
+
+def test_the_command_line_offline_without_kept_answers(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environment(monkeypatch)
+    common = (
+        "--store",
+        demo().store,
+        "--ledger",
+        tmp_path / "ledger.sqlite",
+        "--format",
+        "json",
+        "--live",
+        "--offline",
+    )
+
+    checked = kgcheck("check", "existence", "Protein", "B4DFC2", *common, cwd=tmp_path)
+    audited = kgcheck("audit", "--type", "existence", "--id", "B4DFC2", *common, cwd=tmp_path)
+
+    assert (checked.code, audited.code) == (3, 3)
+    assert '"source_unavailable"' in checked.out
+    assert "offline" in checked.err
+    assert "--resume goes on" in audited.err
+    assert world.calls == 0
+
+
+def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
+    world.string.link("9606.E1", "9606.E4", 0.95)
+    proteins = [{"id": f"P1000{n}"} for n in range(1, 5)]
+    edges = [{"head": "P10003", "tail": "P10001"}]
+    store = MemoryStore(
+        {"Protein": proteins, "Protein_structure": [{"id": "1TUP"}, {"id": "4HHB"}]}, {"Protein ACTS_ON Protein": edges}
+    )
+    world.string.knows(P10004="9606.E4")
+    asked: dict[str, Any] = {"types": (CheckType.POTENTIAL,), "ids": ("P10001",)}
+    found = world.audit(store, tmp_path / "a.sqlite", **asked)
+    strict = world.audit(store, tmp_path / "b.sqlite", **asked, threshold=0.9)
+
+    assert [(str(f.task), f.verdict.reason) for f in found.findings] == [
+        ("P10001 HAS_STRUCTURE 1TUP", Reason.EDGE_MISSING),
+        ("P10001 ACTS_ON P10004", Reason.EDGE_MISSING),
+        ("P10001 CURATED_INTERACTS_WITH P10002", Reason.EDGE_MISSING),
+        ("P10001 ACTS_ON P10002", Reason.EDGE_MISSING),
+    ]
+    assert [f.verdict.evidence[0].score for f in found.findings[1:]] == [0.95, None, 0.7]
+    assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
+
+
+def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.POTENTIAL,), ids=("P10001",))
+
+    assert (done.findings, done.tallies) == ([], [])

@@ -1,0 +1,282 @@
+"""Fetching the providers' files over real HTTP, and comparing two snapshots."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgcheck.errors import UnknownName
+from kgcheck.settings import Settings
+from kgcheck.sources import fetch
+from kgcheck.sources.difference import TableChange, compare_snapshots
+from kgcheck.sources.fetch import LOG, Fetched, fetch_references
+from kgcheck.sources.http import Http
+from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe
+from tests.support import loopback
+from tests.support.audits import kgcheck
+from tests.support.facts import SCHEMA, Facts
+from tests.support.loopback import Loopback, Reply, Seen
+
+BODY = bytes(range(256)) * 4000
+
+
+class Provider:
+    """A file at a provider that takes ranges."""
+
+    def __init__(self, server: Loopback, folder: Path) -> None:
+        self.server = server
+        self.folder = folder / "files"
+        self.body, self.etag, self.ranges = BODY, '"one"', True
+        self.sums = f"{hashlib.md5(BODY, usedforsecurity=False).hexdigest()}  data.dat\n"
+        self._cache = folder / "cache"
+        server.route("GET", "/pub/data.dat", self._data)
+        server.route("GET", "/pub/MD5", lambda seen: Reply(body=self.sums.encode()))
+
+    def _data(self, seen: Seen) -> Reply:
+        headers = {"ETag": self.etag, "Content-Type": "application/octet-stream"}
+        if seen.headers.get("If-None-Match") == self.etag:
+            return Reply(304, b"", headers)
+        wanted = seen.headers.get("Range", "")
+        if wanted and self.ranges and seen.headers.get("If-Range") == self.etag:
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            told = f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"
+            return Reply(206, self.body[start:], headers | {"Content-Range": told})
+        return Reply(200, self.body, headers)
+
+    def fetch(self, **more: Any) -> Fetched:
+        given: dict[str, Any] = {"cache_dir": self._cache, "http_attempts": 1, "http_wait_s": 0, "http_timeout_s": 0.5}
+        with Http(Settings(**(given | more)), sleep=lambda seconds: None) as http:
+            (done,) = fetch_references(self.folder, SCHEMA, http)
+        return done
+
+    @property
+    def saved(self) -> bytes:
+        return (self.folder / "data.dat").read_bytes()
+
+    @property
+    def ranges_asked(self) -> list[str]:
+        return [call.headers["Range"] for call in self.server.calls if "Range" in call.headers]
+
+
+@pytest.fixture
+def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    with Loopback() as server:
+        file = ReferenceFile(
+            glob="data.dat", format="tsv", url=f"{server.url}/pub/data.dat", md5_url=f"{server.url}/pub/MD5"
+        )
+        recipe = ReferenceRecipe(source="made", name="Made up", licence="CC0", files=(file,))
+        monkeypatch.setattr(fetch, "load_reference_recipes", lambda schema: [recipe])
+        yield Provider(server, tmp_path)
+
+
+def _half(handler: Any, reply: Reply) -> None:
+    loopback.send(handler, reply, length=len(reply.raw), body=reply.raw[: len(reply.raw) // 2])
+    handler.close_connection = True
+
+
+def test_a_file_is_fetched_with_its_sums(provider: Provider) -> None:
+    done = provider.fetch()
+
+    assert (done.failure, done.bytes, provider.saved) == ("", len(BODY), BODY)
+    assert done.sha256 == hashlib.sha256(BODY).hexdigest()
+    assert done.md5
+    assert json.loads((provider.folder / LOG).read_text())["data.dat"]["sha256"] == done.sha256
+    assert sorted(p.name for p in provider.folder.iterdir()) == ["data.dat", LOG]
+
+
+def test_a_file_that_was_cut_off_goes_on_where_it_was(provider: Provider) -> None:
+    provider.server.faults.append(_half)
+    cut = provider.fetch()
+    assert cut.failure
+    assert not (provider.folder / "data.dat").exists()
+
+    assert provider.fetch().failure == ""
+    assert provider.saved == BODY
+    assert provider.ranges_asked == [f"bytes={len(BODY) // 2}-"]
+
+
+def test_it_goes_on_within_one_command_too(provider: Provider) -> None:
+    provider.server.faults += [_half, loopback.busy()]
+
+    assert provider.fetch(http_attempts=4).failure == ""
+    assert provider.saved == BODY
+    assert provider.ranges_asked[-1] == f"bytes={len(BODY) // 2}-"
+
+
+def test_a_file_that_changed_meanwhile_begins_again(provider: Provider) -> None:
+    provider.server.faults.append(_half)
+    provider.fetch()
+    provider.body, provider.etag = BODY[::-1], '"two"'
+    provider.sums = ""
+
+    assert provider.fetch().failure == ""
+    assert provider.saved == BODY[::-1]
+
+
+def test_a_provider_without_ranges_begins_again(provider: Provider) -> None:
+    provider.ranges = False
+    provider.server.faults.append(_half)
+    provider.fetch()
+
+    assert provider.fetch().failure == ""
+    assert provider.saved == BODY
+
+
+def test_a_weak_tag_is_no_reason_to_go_on(provider: Provider) -> None:
+    provider.etag = 'W/"one"'
+    provider.server.faults.append(_half)
+    provider.fetch()
+
+    assert provider.fetch().failure == ""
+    assert provider.ranges_asked == []
+
+
+def test_a_range_from_another_place_is_refused(provider: Provider) -> None:
+    provider.server.faults.append(_half)
+    provider.fetch()
+    wrong = {"Content_Range": f"bytes 5-{len(BODY) - 1}/{len(BODY)}"}
+    provider.server.faults.append(loopback.answers(206, BODY[5:], **wrong))
+
+    assert "another place" in provider.fetch().failure
+    assert provider.fetch().failure == ""
+    assert provider.saved == BODY
+
+
+def test_another_sum_than_the_provider_lists_is_refused(provider: Provider) -> None:
+    provider.sums = f"{'0' * 32}  data.dat\n"
+
+    assert "MD5" in provider.fetch().failure
+    assert not (provider.folder / "data.dat").exists()
+
+
+def test_a_sum_in_a_metalink(provider: Provider) -> None:
+    provider.sums = f'<file name="data.dat"><verification><hash type="md5">{"0" * 32}</hash></verification></file>'
+
+    assert "MD5" in provider.fetch().failure
+
+
+def test_a_file_that_is_unchanged_is_left(provider: Provider) -> None:
+    provider.fetch()
+    before = (provider.folder / "data.dat").stat().st_mtime_ns
+
+    assert provider.fetch().unchanged
+    assert (provider.folder / "data.dat").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (loopback.page(404), "answered 404"),
+        (loopback.answers(302, b"", Location="http://127.0.0.2/x"), "moved to http://127.0.0.2/x"),
+        (loopback.answers(500, b""), "answered 500"),
+        (loopback.busy(), "answered 429"),
+        (loopback.reset, "cannot be reached"),
+        (loopback.slow_headers(1), "did not answer in time"),
+    ],
+)
+def test_a_file_that_cannot_be_had_says_why(fault: Any, told: str, provider: Provider) -> None:
+    provider.server.always = fault
+
+    assert told in provider.fetch().failure
+    assert not (provider.folder / "data.dat").exists()
+
+
+def test_offline_fetches_nothing(provider: Provider) -> None:
+    assert "offline" in provider.fetch(offline=True).failure
+    assert provider.server.calls == []
+
+
+def test_a_source_without_an_address_is_unknown(provider: Provider, tmp_path: Path) -> None:
+    with Http(Settings(cache_dir=tmp_path)) as http, pytest.raises(UnknownName, match="nowhere"):
+        fetch_references(tmp_path, SCHEMA, http, sources=("nowhere",))
+
+
+def test_the_command_line_fetches(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("CACHE_DIR", tmp_path / "c"), ("HTTP_ATTEMPTS", 1), ("HTTP_WAIT_S", 0)):
+        monkeypatch.setenv(f"KGCHECK_{name}", str(value))
+    said = kgcheck("reference", "fetch", tmp_path / "in", "--format", "json")
+    assert (said.code, json.loads(said.out)[0]["file"]) == (0, "data.dat")
+    provider.server.always = loopback.page(404)
+    provider.etag = '"two"'
+
+    failed = kgcheck("reference", "fetch", tmp_path / "in")
+    assert (failed.code, "answered 404" in failed.out) == (3, True)
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path) -> tuple[Path, Path]:
+    older, newer = Facts(), Facts()
+    for facts, date, state in ((older, "2025-01-01", "current"), (newer, "2026-01-01", "merged")):
+        release = facts.release("uniprot", date, date).entities("Protein", "P10001", "P10002")
+        release.entity("P10003", "Protein", state, now=["P10001"] if state == "merged" else [])
+        release.link("HAS_STRUCTURE", "P10001", "1TUP")
+        release.value("P10001", "gene_name", "ONE")
+        facts.release("string", date, date).link("ACTS_ON", "P10001", "P10002", 0.5 if facts is older else 0.6)
+    older.release("hgnc", "x").entities("Gene", "GONE")
+    newer.release("uniprot", "more", "2026-01-01").link("HAS_STRUCTURE", "P10001", "4HHB")
+    return older.build(tmp_path / "a"), newer.build(tmp_path / "b")
+
+
+def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> None:
+    changes = compare_snapshots(*snapshots, SCHEMA)
+
+    assert [c for c in changes if c.added or c.removed or c.changed] == [
+        TableChange(
+            source="hgnc",
+            table="lifecycle",
+            before=1,
+            after=0,
+            added=0,
+            removed=1,
+            changed=0,
+            examples=("removed: GONE: current",),
+        ),
+        TableChange(
+            source="uniprot",
+            table="lifecycle",
+            before=3,
+            after=3,
+            added=0,
+            removed=0,
+            changed=1,
+            examples=("changed: P10003: current -> merged now P10001",),
+        ),
+        TableChange(
+            source="string",
+            table="link",
+            before=1,
+            after=1,
+            added=0,
+            removed=0,
+            changed=1,
+            examples=("changed: ACTS_ON P10001 P10002: 0.5 -> 0.6",),
+        ),
+        TableChange(
+            source="uniprot",
+            table="link",
+            before=1,
+            after=2,
+            added=1,
+            removed=0,
+            changed=0,
+            examples=("added: HAS_STRUCTURE P10001 4HHB",),
+        ),
+    ]
+    assert {(c.source, c.table) for c in changes} >= {("uniprot", "value")}
+
+
+def test_a_snapshot_is_the_same_as_itself(snapshots: tuple[Path, Path]) -> None:
+    assert not any(c.added or c.removed or c.changed for c in compare_snapshots(snapshots[0], snapshots[0], SCHEMA))
+
+
+def test_the_command_line_compares(snapshots: tuple[Path, Path]) -> None:
+    table = kgcheck("reference", "diff", *snapshots)
+    rows = kgcheck("reference", "diff", *snapshots, "--format", "json")
+
+    assert table.code == rows.code == 0
+    assert "P10003: current -> merged now P10001" in table.out
+    assert len(json.loads(rows.out)) == 5
+    assert kgcheck("reference", "diff", snapshots[0], "nowhere.duckdb").refuses("there is no snapshot")

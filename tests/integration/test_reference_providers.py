@@ -1,0 +1,349 @@
+"""The providers' bulk files as recipes read them: small files of the documented forms, and the real ones there are."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from kgcheck.errors import InputFormat
+from kgcheck.model import Outcome, Reason
+from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.recipe import load_reference_recipes
+from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
+from tests.support.services import entry, inactive
+
+TAB = "\t"
+FILES: dict[str, str] = {
+    "sec_ac.txt": """----------------
+  UniProt
+Description: Secondary accession numbers
+Release:     2026_03 of 02-Sep-2026
+----------------
+Secondary AC          Primary AC
+_____________         ___________
+Q10001                P10001
+Q10002                P10001
+Q10002                P10002
+---------------------------------
+""",
+    "delac_sp.txt": """  UniProt
+Description: Deleted accession numbers
+Release:     2026_03 of 02-Sep-2026
+Number of accession numbers: 2
+
+AC
+_________
+P10008
+P10009
+---------
+""",
+    "HUMAN_9606_idmapping.dat": "\n".join(
+        TAB.join(row)
+        for row in [
+            ("P10001", "UniProtKB-ID", "ONE_HUMAN"),
+            ("P10001", "Gene_Name", "ONE"),
+            ("P10001", "Gene_Synonym", 'O"NE'),
+            ("P10001", "NCBI_TaxID", "9606"),
+            ("P10001", "PDB", "1TUP"),
+            ("P10001-2", "RefSeq", "NP_1.1"),
+            ("P10002", "UniProtKB-ID", "TWO_HUMAN"),
+        ]
+    )
+    + "\n",
+    "9606.protein.aliases.v12.0.txt": """#string_protein_id\talias\tsource
+9606.ENSP1\tP10001\tEnsembl_HGNC_uniprot_ids
+9606.ENSP1\tA0A000ABC1\tUniProt_AC
+9606.ENSP1\tONE\tEnsembl_HGNC_symbol
+9606.ENSP2\tP10002\tUniProt_AC
+9606.ENSP3\tP10003\tUniProt_AC
+9606.ENSP4\tsay "four\tBLAST_UniProt_GN_Name
+""",
+    "9606.protein.links.detailed.v12.0.txt": "protein1 protein2 neighborhood fusion cooccurence coexpression "
+    "experimental database textmining combined_score\n"
+    "9606.ENSP1 9606.ENSP2 0 0 0 45 134 0 81 173\n"
+    "9606.ENSP2 9606.ENSP1 0 0 0 45 134 0 81 173\n"
+    "9606.ENSP1 9606.ENSP3 0 0 0 0 900 0 0 900\n"
+    "9606.ENSP3 9606.ENSP1 0 0 0 0 900 0 0 900\n",
+    "9606.protein.physical.links.v12.0.txt": """protein1 protein2 combined_score
+9606.ENSP2 9606.ENSP3 601
+9606.ENSP3 9606.ENSP2 601
+""",
+    "goa_human.gaf": "!gaf-version: 2.2\n!date-generated: 2026-08-01 05:12\n"
+    + "".join(
+        TAB.join(row) + "\n"
+        for row in [
+            (
+                "UniProtKB",
+                "P10001",
+                "ONE",
+                "located_in",
+                "GO:0000011",
+                "PMID:1",
+                "IDA",
+                "",
+                "C",
+                'a "name',
+                "",
+                "protein",
+                "taxon:9606",
+                "20200101",
+                "UniProt",
+                "",
+                "",
+            ),
+            (
+                "UniProtKB",
+                "P10001",
+                "ONE",
+                "NOT|enables",
+                "GO:0000012",
+                "PMID:2",
+                "IDA",
+                "",
+                "F",
+                "",
+                "",
+                "protein",
+                "taxon:9606",
+                "20200101",
+                "UniProt",
+                "",
+                "UniProtKB:P10001-2",
+            ),
+            (
+                "UniProtKB",
+                "P10002",
+                "TWO",
+                "enables",
+                "GO:0003674",
+                "GO_REF:0000015",
+                "ND",
+                "",
+                "F",
+                "",
+                "",
+                "protein",
+                "taxon:9606",
+                "20200101",
+                "UniProt",
+                "",
+                "",
+            ),
+            (
+                "RNAcentral",
+                "URS1",
+                "x",
+                "enables",
+                "GO:0000013",
+                "PMID:3",
+                "IDA",
+                "",
+                "F",
+                "",
+                "",
+                "miRNA",
+                "taxon:9606",
+                "20200101",
+                "UniProt",
+                "",
+                "",
+            ),
+        ]
+    ),
+    "hgnc_complete_set_2026-10-06.txt": "hgnc_id\tsymbol\tname\tstatus\talias_symbol\t"
+    "prev_symbol\tprev_name\tuniprot_ids\n"
+    """HGNC:1\tONE\tgene one\tApproved\t"UNO|EINS"\t"FIRST|SHARED"\tthe first\tP10001
+HGNC:2\tTWO\tgene two\tApproved\t\tSHARED\t\t"P10002|P10003"
+""",
+    "withdrawn.txt": """HGNC_ID\tSTATUS\tWITHDRAWN_SYMBOL\tMERGED_INTO_REPORT(S) (i.e HGNC_ID|SYMBOL|STATUS)
+HGNC:8\tEntry Withdrawn\tGONE\t
+HGNC:9\tMerged/Split\tMOVED\tHGNC:1|ONE|Approved
+""",
+    "UniProt2Reactome.txt": "P10001\tR-HSA-2\thttps://x/R-HSA-2\tLower\tTAS\tHomo sapiens\n"
+    "P10002-2\tR-HSA-3\thttps://x/R-HSA-3\tOther\tIEA\tHomo sapiens\n",
+    "ReactomePathways.txt": "R-HSA-1\tUpper\tHomo sapiens\n"
+    "R-HSA-2\tLower\tHomo sapiens\nR-HSA-3\tOther\tHomo sapiens\n",
+    "ReactomePathwaysRelation.txt": "R-HSA-1\tR-HSA-2\n",
+    "ReactomePathways.gmt": "Upper\tR-HSA-1\tTWO\tNOSUCH\n",
+    "human_disease_textmining_filtered.tsv": "ENSP1\tONE\tDOID:4\tdisease\t5.1\t2.6\thttps://x\n",
+    "human_disease_experiments_filtered.tsv": "ENSP1\tONE\tDOID:14\ttumour\tTIGA\tMeanRankScore = 96\t3.1\n",
+    "human_tissue_knowledge_filtered.tsv": "ENSP2\tTWO\tBTO:0000142\tBrain\tUniProtKB-RC\tCURATED\t4\n",
+    "pdb_entry_type.txt": "1tup\tprot-nuc\tdiffraction\n4hhb\tprot\tdiffraction\n",
+    "obsolete.dat": " LIST OF OBSOLETE COORDINATE ENTRIES AND SUCCESSORS\n"
+    "OBSLTE    18-JUL-84 1HHB     4HHB\nOBSLTE    31-JUL-94 116L\n",
+    "pubmed_retractions.tsv": "993\n160560\n",
+}
+
+
+def _write(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        if name.startswith("9606."):
+            # As STRING packs them.
+            (folder / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            (folder / name).write_text(text, encoding="utf-8")
+    lines = [
+        entry("P10005", secondaryAccessions=["Q10005"]),
+        inactive("P10006", "DELETED", reason="why"),
+        inactive("P10007", "DEMERGED", ["P10001", "P10002"]),
+    ]
+    (folder / "uniprot_some.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("providers")
+    built = build_snapshot(_write(folder / "in", FILES), folder / "reference.duckdb", SCHEMA, SETTINGS)
+    assert len(built) == len(FILES) + 1
+    return folder / "reference.duckdb"
+
+
+SAYS = [
+    (existence("Protein P10001"), "supported", "confirmed"),
+    (existence("Protein Q10001"), "refuted", "accession_merged"),
+    (existence("Protein Q10002"), "refuted", "accession_demerged"),
+    (existence("Protein P10008"), "refuted", "accession_deleted"),
+    (existence("Protein P10005"), "supported", "confirmed"),
+    (existence("Protein Q10005"), "refuted", "accession_merged"),
+    (existence("Protein P10006"), "refuted", "accession_deleted"),
+    (existence("Protein P10007"), "refuted", "accession_demerged"),
+    (existence("Protein P10999"), "unavailable", "not_covered"),
+    (existence("Gene ONE"), "supported", "confirmed"),
+    (existence("Gene FIRST"), "refuted", "symbol_previous"),
+    (existence("Gene SHARED"), "refuted", "symbol_previous"),
+    (existence("Gene UNO"), "refuted", "symbol_alias"),
+    (existence("Gene GONE"), "refuted", "symbol_withdrawn"),
+    (existence("Gene MOVED"), "refuted", "symbol_withdrawn"),
+    (existence("Gene NOSUCH1"), "refuted", "unknown_id"),
+    (existence("Protein_structure 4HHB"), "supported", "confirmed"),
+    (existence("Protein_structure 1HHB"), "refuted", "structure_superseded"),
+    (existence("Protein_structure 116L"), "refuted", "structure_superseded"),
+    (existence("Protein_structure 9ZZZ"), "refuted", "unknown_id"),
+    (existence("Pathway R-HSA-1"), "supported", "confirmed"),
+    (triple("Gene TWO", "TRANSLATED_INTO", "Protein P10003"), "supported", "confirmed"),
+    (triple("Gene TWO", "TRANSLATED_INTO", "Protein P10001"), "refuted", "edge_unsupported"),
+    (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 1TUP"), "supported", "confirmed"),
+    (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 4HHB"), "refuted", "edge_unsupported"),
+    (triple("Protein P10001", "ACTS_ON", "Protein P10003"), "supported", "confirmed"),
+    (triple("Protein P10002", "ACTS_ON", "Protein P10001"), "refuted", "below_threshold"),
+    (triple("Protein P10002", "ACTS_ON", "Protein P10003"), "refuted", "edge_unsupported"),
+    (triple("Protein P10001", "ACTS_ON", "Protein A0A000ABC1"), "insufficient", "unmapped_identifier"),
+    (triple("Protein P10003", "CURATED_INTERACTS_WITH", "Protein P10002"), "supported", "confirmed"),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Cellular_component GO:0000011"), "supported", "confirmed"),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Molecular_function GO:0000012"), "refuted", "edge_negated"),
+    (triple("Protein P10002", "ASSOCIATED_WITH", "Molecular_function GO:0003674"), "insufficient", "nothing_found"),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Disease DOID:4"), "supported", "confirmed"),
+    (triple("Protein P10001", "ASSOCIATED_WITH", "Disease DOID:14"), "supported", "confirmed"),
+    (triple("Protein P10002", "ASSOCIATED_WITH", "Tissue BTO:0000142"), "supported", "confirmed"),
+    (triple("Protein P10001", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-2"), "supported", "confirmed"),
+    (triple("Protein P10001", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-1"), "supported", "confirmed_by_descendant"),
+    (triple("Protein P10002", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-3"), "supported", "confirmed"),
+    (triple("Protein P10002", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-1"), "supported", "confirmed"),
+    (triple("Protein P10001", "ANNOTATED_IN_PATHWAY", "Pathway R-HSA-3"), "refuted", "edge_unsupported"),
+]
+
+
+def test_what_the_bulk_files_say(snapshot: Path) -> None:
+    judged = verdicts_on(snapshot, [task for task, *_ in SAYS])
+    said = [(str(task), v.outcome, v.reason) for (task, *_), v in zip(SAYS, judged, strict=True)]
+
+    assert said == [(str(task), Outcome(outcome), Reason(reason)) for task, outcome, reason in SAYS]
+
+
+def test_releases_are_those_that_the_files_state(snapshot: Path) -> None:
+    with duckdb.connect(str(snapshot), read_only=True) as db:
+        named = "SELECT file, release, released FROM release WHERE release NOT LIKE 'not stated%'"
+        rows = db.execute(named).fetchall()
+
+    told = {file: (release, released) for file, release, released in rows}
+    assert told == {
+        "sec_ac.txt": ("2026_03", "2026-09-02"),
+        "delac_sp.txt": ("2026_03", "2026-09-02"),
+        "goa_human.gaf": ("2026-08-01", "2026-08-01"),
+        "hgnc_complete_set_2026-10-06.txt": ("2026-10-06", "2026-10-06"),
+        "9606.protein.aliases.v12.0.txt.gz": ("12.0", ""),
+        "9606.protein.links.detailed.v12.0.txt.gz": ("12.0", ""),
+        "9606.protein.physical.links.v12.0.txt.gz": ("12.0", ""),
+    }
+
+
+def test_details_of_the_lists(snapshot: Path) -> None:
+    with duckdb.connect(str(snapshot), read_only=True) as db:
+        (retracted,) = db.execute("SELECT count(*) FROM lifecycle WHERE source = 'pubmed'").fetchall()
+        shared = db.execute("SELECT successors, candidates FROM lifecycle WHERE id = 'SHARED'").fetchall()
+        superseded = db.execute("SELECT successors, detail FROM lifecycle WHERE id = '1HHB'").fetchall()
+        scores = db.execute("SELECT tail, score, record FROM link WHERE source = 'diseases' ORDER BY tail").fetchall()
+
+    assert retracted == (2,)
+    assert shared == [([], ["ONE", "TWO"])]
+    assert superseded == [(["4HHB"], "OBSLTE 18-JUL-84")]
+    assert scores == [
+        ("DOID:14", 3.1, "ENSP1 DOID:14 experiments (TIGA)"),
+        ("DOID:4", 2.6, "ENSP1 DOID:4 text mining"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sec_ac.txt", "<html>\n"),
+        ("delac_sp.txt", "nothing\n"),
+        ("uniprot_x.jsonl", '{"results": []}\n'),
+        ("uniprot_x.jsonl", "not json\n"),
+        ("obsolete.dat", "\n\n"),
+        ("goa_human.gaf", "!gaf-version: 2.2\n"),
+        ("goa_human.gaf", "UniProtKB\tP10001\n"),
+        ("9606.protein.physical.links.v12.0.txt", "protein1\tprotein2\tcombined_score\n"),
+    ],
+)
+def test_another_file_under_the_name_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    files = {name: text} | ({n: FILES[n] for n in FILES if "aliases" in n} if "9606" in name else {})
+    if "9606" in name:
+        files |= {n: FILES[n] for n in ("hgnc_complete_set_2026-10-06.txt", "9606.protein.links.detailed.v12.0.txt")}
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for file, content in files.items():
+        (folder / file).write_text(content)
+
+    with pytest.raises(InputFormat, match=name.split(".")[0]):
+        build_snapshot(folder, tmp_path / "out.duckdb", SCHEMA, SETTINGS)
+
+
+def test_a_packed_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "in", FILES)
+    packed = folder / "9606.protein.physical.links.v12.0.txt.gz"
+    packed.write_bytes(packed.read_bytes()[:-12])
+
+    with pytest.raises(InputFormat, match=r"physical\.links"):
+        build_snapshot(folder, tmp_path / "out.duckdb", SCHEMA, SETTINGS)
+
+
+def test_every_address_is_one_of_the_provider() -> None:
+    files = [file for recipe in load_reference_recipes(SCHEMA) for file in recipe.files if file.url]
+
+    assert len(files) >= 18
+    for file in files:
+        assert file.url.startswith("https://"), file.url
+
+
+def test_the_real_files_of_annotations(shared_data: Path, tmp_path: Path) -> None:
+    sources = shared_data / "ckg_sources"
+    names = ["goa_500.gaf", "hgnc_entries_2017.tsv", "human_disease_knowledge_full.tsv.gz", "ReactomePathways.gmt"]
+    names += ["human_tissue_knowledge_filtered.tsv.gz"]
+    (tmp_path / "in").mkdir()
+    for name in names:
+        shutil.copy(sources / name, tmp_path / "in" / name)
+    shutil.copy(shared_data / "literature" / "pubmed_retractions.tsv", tmp_path / "in")
+    build_snapshot(tmp_path / "in", tmp_path / "out.duckdb", SCHEMA, SETTINGS)
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as db:
+        links = dict(db.execute("SELECT source, count(*) FROM link GROUP BY 1").fetchall())
+        (negated,) = db.execute("SELECT count(*) FROM link WHERE negated").fetchall()
+        (retracted,) = db.execute("SELECT count(*) FROM entity WHERE source = 'pubmed'").fetchall()
+
+    assert links == {"goa": 498, "hgnc": 20101, "diseases": 48746, "tissues": 55920, "reactome": 119470}
+    assert (negated, retracted) == ((3,), (19163,))

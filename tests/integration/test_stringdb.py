@@ -1,0 +1,206 @@
+"""STRING over real HTTP: pairs with both ends checked, batches, channels, and the error shapes of API_SHAPES.md."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused
+from kgcheck.settings import Settings
+from kgcheck.sources.http import Http
+from kgcheck.sources.stringdb import AT_ONCE, StringDb, batches, pair
+from tests.support import loopback
+from tests.support.loopback import Fault, Loopback
+from tests.support.services import StringServer
+
+KRAS, CDC37, NRAS = "9606.ENSP00000256078", "9606.ENSP00000222005", "9606.ENSP00000358548"
+
+
+@pytest.fixture
+def server(shared_data: Path) -> Iterator[StringServer]:
+    with Loopback() as running:
+        yield StringServer(running, shared_data / "api")
+
+
+@pytest.fixture
+def make(server: StringServer, tmp_path: Path) -> Iterator[Callable[..., StringDb]]:
+    opened: list[Http] = []
+
+    def string(**more: Any) -> StringDb:
+        limits: dict[str, Any] = {"http_timeout_s": 0.25, "http_total_s": 0.4, "http_attempts": 2, "http_max_mb": 2}
+        settings = Settings(
+            **(limits | {"string_url": server.server.url, "string_calls_per_s": 1e6, "cache_dir": tmp_path} | more)
+        )
+        opened.append(Http(settings, sleep=lambda seconds: None))
+        return StringDb(opened[-1], settings)
+
+    yield string
+    for http in opened:
+        http.close()
+
+
+@pytest.fixture
+def string(make: Callable[..., StringDb]) -> StringDb:
+    return make()
+
+
+def test_a_recorded_link_with_its_channels(string: StringDb) -> None:
+    network = string.network([KRAS, CDC37])
+    link = network.links[pair(KRAS, CDC37)]
+
+    assert (link.score, link.species, link.name_a, link.name_b) == (0.604, 9606, "CDC37", "KRAS")
+    assert link.channels == {"databases": 0.5, "text": 0.205, "experiments": 0.082, "coexpression": 0.042}
+    assert network.release == "12.0"
+    assert network.url.endswith("/api/json/network")
+
+
+def test_a_pair_is_posted_with_both_ends_and_no_more(make: Callable[..., StringDb], server: StringServer) -> None:
+    make(caller_identity="a lab").network([KRAS, CDC37])
+    call = server.server.calls[-1]
+
+    assert (call.method, call.path) == ("POST", "/api/json/network")
+    assert sorted(call.form["identifiers"].split("\r")) == sorted([KRAS, CDC37])
+    assert "%25" not in str(call.form)
+    assert call.form["add_nodes"] == "0"
+    assert (call.form["species"], call.form["caller_identity"]) == ("9606", "a lab")
+    assert call.form["network_type"] == "functional"
+
+
+def test_no_edge_is_an_empty_list(string: StringDb) -> None:
+    assert string.network([KRAS, NRAS]).links == {}
+
+
+def test_rows_without_the_asked_proteins_do_not_count(string: StringDb, server: StringServer) -> None:
+    server.server.faults.append(loopback.answers(200, [{"string_version": "12.0", "stable_address": "x"}]))
+    server.server.faults.append(loopback.answers(200, server.links))
+
+    assert string.network([KRAS, "9606.ENSP00000288602"]).links == {}
+
+
+def test_one_protein_alone_is_never_asked_for(string: StringDb, server: StringServer) -> None:
+    for wrong in ([], [KRAS], [KRAS, KRAS], [f"9606.P{n}" for n in range(AT_ONCE + 1)]):
+        with pytest.raises(SourceRefused):
+            string.network(wrong)
+    assert server.server.calls == []
+
+
+def test_species_may_be_text_or_number(string: StringDb, server: StringServer) -> None:
+    server.link("9606.A", "9606.B", 1)
+
+    assert string.network(["9606.A", "9606.B"]).links[("9606.A", "9606.B")].species == 9606
+
+
+def test_physical_is_another_question(string: StringDb, server: StringServer) -> None:
+    server.link("9606.A", "9606.B", 0.9)
+    server.link("9606.A", "9606.B", 0.3, physical=True)
+    ends = ["9606.A", "9606.B"]
+
+    assert string.network(ends).links[("9606.A", "9606.B")].score == 0.9
+    assert string.network(ends, "physical").links[("9606.A", "9606.B")].score == 0.3
+
+
+def test_links_below_any_cut_off_are_seen(string: StringDb, server: StringServer) -> None:
+    server.link("9606.A", "9606.B", 0.151)
+
+    assert string.network(["9606.A", "9606.B"]).links[("9606.A", "9606.B")].score == 0.151
+
+
+def test_unmapped_ids_are_left_out(string: StringDb, server: StringServer) -> None:
+    server.knows(P01116=KRAS, P01111=NRAS)
+
+    assert string.ids(["P01116", "NOSUCHPROT99", "P01111"]) == {"P01116": KRAS, "P01111": NRAS}
+
+
+def test_unmapped_is_404_with_an_error_in_a_list(string: StringDb) -> None:
+    assert string.partners("9606.NOSUCHPROT99", 0.4) == []
+
+
+def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> None:
+    server.server.faults.append(lambda handler, reply: loopback.send(handler, server.not_found()))
+
+    assert string.ids(["NOSUCHPROT99"]) == {}
+
+
+def test_bad_species_is_refused(make: Callable[..., StringDb]) -> None:
+    with pytest.raises(SourceRefused, match="does not take"):
+        make(string_species=1).network([KRAS, NRAS])
+
+
+def test_partners_above_a_threshold_best_first(string: StringDb) -> None:
+    found = string.partners(CDC37, 0.5)
+
+    assert [link.score for link in found] == [0.642, 0.604, 0.549]
+    assert all(CDC37 in link.pair for link in found)
+
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("429", loopback.busy()),
+    ("500", loopback.answers(500, b"x")),
+    ("missing route is 404 HTML", loopback.page(404)),
+    ("HTML instead of JSON", loopback.page()),
+    ("truncated JSON", loopback.truncated),
+    ("slow headers", loopback.slow_headers(0.6)),
+    ("slow body", loopback.slow_body(0.8)),
+    ("connection reset", loopback.reset),
+    ("redirect to another host", loopback.answers(302, b"", Location="http://127.0.0.2/")),
+    ("200 with an error body", loopback.answers(200, [{"Error": "internal", "ErrorMessage": "x"}])),
+    ("200 with not found", loopback.answers(200, [{"Error": "not found", "ErrorMessage": "x"}])),
+    ("404 without its error", loopback.answers(404, [])),
+    ("huge body", loopback.huge(4_000_000)),
+    ("a score that is none", loopback.answers(200, [{"stringId_A": KRAS, "stringId_B": NRAS, "score": 604}])),
+    ("an object", loopback.answers(200, {"links": []})),
+]
+
+
+@pytest.mark.parametrize("fault", [f for _, f in FAULTS], ids=[n for n, _ in FAULTS])
+def test_a_fault_is_never_silence_and_goes_when_it_goes(
+    fault: Fault, make: Callable[..., StringDb], server: StringServer
+) -> None:
+    make().version()
+    server.server.always = fault
+    with pytest.raises(SourceError):
+        make().network([KRAS, CDC37])
+    server.server.always = None
+
+    assert len(make().network([KRAS, CDC37]).links) == 1
+
+
+def test_a_version_that_is_not_told(make: Callable[..., StringDb], server: StringServer) -> None:
+    server.server.always = loopback.answers(200, [])
+
+    with pytest.raises(SourceAnswer, match="version"):
+        make().version()
+
+
+def test_two_thousand_pairs_take_at_most_five_calls_and_none_again(
+    make: Callable[..., StringDb], server: StringServer
+) -> None:
+    server.knows(**{f"P{n:05}": f"9606.E{n}" for n in range(4000)})
+    pairs = [(f"P{n:05}", f"P{n + 1:05}") for n in range(0, 4000, 2)]
+
+    def ask() -> int:
+        string = make()
+        known = string.ids(a for ends in pairs for a in ends)
+        looked = [
+            string.network(sorted({p for ends in some for p in ends}))
+            for some in batches((known[a], known[b]) for a, b in pairs)
+        ]
+        return sum(len(network.proteins) for network in looked)
+
+    assert ask() == 4000
+    assert len(server.server.calls) <= 5
+    before = len(server.server.calls)
+    assert ask() == 4000
+    assert len(server.server.calls) == before
+
+
+@given(st.lists(st.tuples(st.integers(0, 6000), st.integers(0, 6000)), max_size=60))
+def test_batches_hold_every_pair_once_and_few_enough_proteins(ends: list[tuple[int, int]]) -> None:
+    pairs = [(str(a), str(b)) for a, b in ends]
+    made = batches(pairs)
+
+    assert sorted(p for some in made for p in some) == sorted({pair(*p) for p in pairs})
+    assert all(len({e for p in some for e in p}) <= AT_ONCE for some in made)

@@ -1,0 +1,362 @@
+"""UniProt over real HTTP: every life of an accession that API_SHAPES.md lists, batches, cursors, jobs and faults."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused
+from kgcheck.settings import Settings
+from kgcheck.sources.http import Http
+from kgcheck.sources.uniprot import UniProt
+from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
+from kgcheck.sources.uniprot_record import Life, Record
+from tests.support import loopback
+from tests.support.loopback import Fault, Loopback
+from tests.support.services import UniProtServer, entry
+
+
+@pytest.fixture
+def server(shared_data: Path) -> Iterator[UniProtServer]:
+    with Loopback() as running:
+        yield UniProtServer(running, shared_data / "api")
+
+
+@pytest.fixture
+def make(server: UniProtServer, tmp_path: Path) -> Iterator[Callable[..., UniProt]]:
+    opened: list[Http] = []
+
+    def uniprot(**more: Any) -> UniProt:
+        limits: dict[str, Any] = {"http_timeout_s": 0.25, "http_total_s": 0.4, "http_attempts": 2, "http_max_mb": 2}
+        settings = Settings(
+            **(limits | {"uniprot_url": server.server.url, "uniprot_calls_per_s": 1e6, "cache_dir": tmp_path} | more)
+        )
+        opened.append(Http(settings, sleep=lambda seconds: None))
+        return UniProt(opened[-1], settings)
+
+    yield uniprot
+    for http in opened:
+        http.close()
+
+
+@pytest.fixture
+def uniprot(make: Callable[..., UniProt]) -> UniProt:
+    return make()
+
+
+def _said(record: Record) -> tuple[Life, tuple[str, ...], str]:
+    return record.life, record.successors, record.reason
+
+
+def test_active(uniprot: UniProt) -> None:
+    record = uniprot.record("P15056")
+
+    assert _said(record) == (Life.ACTIVE, (), "")
+    assert (record.release, record.accession) == ("2026_03", "P15056")
+    assert record.url.endswith("/uniprotkb/P15056.json") or "/uniprotkb/P15056.json?" in record.url
+    assert record.entry
+    assert record.entry.entry_name == "BRAF_HUMAN"
+    assert record.entry.genes[0].gene_name
+    assert record.entry.genes[0].gene_name.value == "BRAF"
+    assert [n.value for n in record.entry.genes[0].synonyms] == ["BRAF1", "RAFB1"]
+    assert record.entry.organism
+    assert record.entry.organism.taxon_id == 9606
+    assert [x.id for x in record.entry.references_to("PDB")][:2] == ["1UWH", "1UWJ"]
+
+
+def test_merged_is_303_with_a_body_and_is_not_followed(uniprot: UniProt, server: UniProtServer) -> None:
+    record = uniprot.record("B4DFC2")
+
+    assert _said(record) == (Life.MERGED, ("P21802",), "")
+    assert record.entry is None
+    assert len(server.server.calls) == 1
+
+
+def test_demerged_is_200(uniprot: UniProt) -> None:
+    record = uniprot.record("P00001")
+
+    assert _said(record) == (Life.DEMERGED, ("P99999", "P99998"), "")
+    assert record.uniparc == "UPI0000128BBF"
+
+
+def test_demerged_as_an_older_record_names_it(uniprot: UniProt) -> None:
+    assert _said(uniprot.record("Q00007")) == (Life.DEMERGED, ("P63151", "P63150"), "")
+
+
+def test_deleted_is_200_with_its_reason(uniprot: UniProt) -> None:
+    assert _said(uniprot.record("A0A009ZZZ1")) == (Life.DELETED, (), "Not part of a reference proteome")
+
+
+def test_deleted_without_a_reason(uniprot: UniProt) -> None:
+    assert _said(uniprot.record("I8FBX0")) == (Life.DELETED, (), "")
+
+
+def test_unknown_is_404_with_messages(uniprot: UniProt) -> None:
+    assert _said(uniprot.record("A0A999ZZZ9")) == (Life.UNKNOWN, (), "")
+
+
+def test_malformed_is_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
+    assert {uniprot.record(a).life for a in ("TP53", "p15056", "P15056-x", "", "BRAF_HUMAN", "P15056/../x")} == {
+        Life.MALFORMED
+    }
+    assert server.server.calls == []
+
+
+def test_entry_name_is_303_to_its_accession(uniprot: UniProt, server: UniProtServer) -> None:
+    assert uniprot.accession_of("BRAF_HUMAN") == "P15056"
+    assert len(server.server.calls) == 1
+
+
+def test_demerged_obsolete_name_is_400(uniprot: UniProt) -> None:
+    assert uniprot.accession_of("P00001_HUMAN") is None
+
+
+def test_what_is_no_entry_name_is_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
+    assert [uniprot.accession_of(name) for name in ("P15056", "", "braf_human", "A/B_C")] == [None] * 4
+    assert server.server.calls == []
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.2/uniprotkb/P15056", "/uniprotkb/", "/unisave/x", ""])
+def test_entry_name_that_leads_elsewhere_is_no_answer(place: str, uniprot: UniProt, server: UniProtServer) -> None:
+    server.server.always = loopback.answers(303, {}, Location=place)
+    with pytest.raises(SourceAnswer):
+        uniprot.accession_of("BRAF_HUMAN")
+
+
+def test_version_of_an_entry_is_unisaves_and_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
+    assert uniprot.record("P15056.3").life is Life.MALFORMED
+    assert server.server.calls == []
+
+
+def test_bad_format_is_400_with_messages(uniprot: UniProt, server: UniProtServer) -> None:
+    server.server.faults.append(lambda handler, reply: loopback.send(handler, server.refusal(400)))
+
+    assert uniprot.record("P15056").life is Life.MALFORMED
+
+
+def test_missing_route_is_404_html_and_no_answer(uniprot: UniProt, server: UniProtServer) -> None:
+    server.server.always = loopback.page(404)
+
+    with pytest.raises(SourceAnswer, match="no JSON"):
+        uniprot.record("P15056")
+
+
+def test_empty_body_of_a_txt_is_no_deletion(uniprot: UniProt, server: UniProtServer) -> None:
+    server.server.always = loopback.answers(200, b"")
+
+    with pytest.raises(SourceAnswer):
+        uniprot.record("P00001")
+
+
+def test_isoform_stands_for_its_entry(uniprot: UniProt, server: UniProtServer) -> None:
+    record = uniprot.record("P15056-2")
+
+    assert (record.accession, record.life) == ("P15056-2", Life.ACTIVE)
+    assert server.server.calls[0].path == "/uniprotkb/P15056.json"
+
+
+def test_isoform_that_its_entry_does_not_list(uniprot: UniProt, server: UniProtServer) -> None:
+    isoforms = [{"isoformIds": ["P10001-1"]}, {"isoformIds": ["P10001-2", "P10002-2"]}]
+    server.add(entry("P10001", comments=[{"commentType": "ALTERNATIVE PRODUCTS", "isoforms": isoforms}]))
+
+    assert uniprot.record("P10001-2").life is Life.ACTIVE
+    assert uniprot.record("P10001-9").life is Life.UNKNOWN
+
+
+def test_secondary_id_answered_with_its_entry(uniprot: UniProt, server: UniProtServer) -> None:
+    server.entries["Q10001"] = entry("P10001", secondaryAccessions=["Q10001"])
+
+    assert _said(uniprot.record("Q10001")) == (Life.MERGED, ("P10001",), "")
+
+
+def test_secondary_id_is_found_by_a_search(uniprot: UniProt) -> None:
+    assert [e.primary_accession for e in uniprot.search("sec_acc:B4DFC2")] == ["P21802"]
+
+
+def test_a_search_that_finds_nothing_is_empty(uniprot: UniProt) -> None:
+    assert list(uniprot.search("sec_acc:P15056")) == []
+
+
+def test_a_query_that_uniprot_does_not_take(uniprot: UniProt) -> None:
+    with pytest.raises(SourceRefused, match="not a valid search field"):
+        list(uniprot.search("nosuchfield:1"))
+
+
+def test_a_search_follows_its_cursor(uniprot: UniProt, server: UniProtServer) -> None:
+    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
+    found = [e.primary_accession for e in uniprot.search("all:x")]
+
+    assert len(found) == len(set(found)) == 1202
+    assert len(server.server.calls) == 3
+
+
+def test_a_cursor_that_repeats_is_an_error(uniprot: UniProt, server: UniProtServer) -> None:
+    link = '<https://rest.uniprot.org/uniprotkb/search?cursor=c7&size=500>; rel="next"'
+    server.server.always = loopback.answers(200, {"results": []}, Link=link)
+
+    with pytest.raises(SourceAnswer, match="cursor twice"):
+        list(uniprot.search("all:x"))
+    assert len(server.server.calls) <= 3
+
+
+@pytest.mark.parametrize("tells", [True, False], ids=["the batch tells inactive entries", "it leaves them out"])
+def test_a_batch_tells_every_life(tells: bool, shared_data: Path, tmp_path: Path) -> None:
+    with Loopback() as running:
+        UniProtServer(running, shared_data / "api", batch_tells_inactive=tells)
+        settings = Settings(uniprot_url=running.url, uniprot_calls_per_s=1e6, cache_dir=tmp_path)
+        with Http(settings) as http:
+            asked = ["P15056", "B4DFC2", "P00001", "I8FBX0", "A0A999ZZZ9", "TP53", "P15056-2", "P15056"]
+            found, failed = UniProt(http, settings).records(asked)
+
+    assert failed == {}
+    assert [(a, found[a].life.value, found[a].successors) for a in dict.fromkeys(asked)] == [
+        ("P15056", "active", ()),
+        ("B4DFC2", "merged", ("P21802",)),
+        ("P00001", "demerged", ("P99999", "P99998")),
+        ("I8FBX0", "deleted", ()),
+        ("A0A999ZZZ9", "unknown", ()),
+        ("TP53", "malformed", ()),
+        ("P15056-2", "active", ()),
+    ]
+
+
+def test_a_thousand_accessions_take_at_most_three_calls_and_none_again(
+    make: Callable[..., UniProt], server: UniProtServer
+) -> None:
+    accessions = [f"P{n:05}" for n in range(10001, 11001)]
+    server.add(*map(entry, accessions))
+    found, failed = make().records(accessions)
+
+    assert (len(found), failed) == (1000, {})
+    assert server.batch_calls == len(server.server.calls) <= 3
+    before = len(server.server.calls)
+    assert make().records(accessions)[0].keys() == found.keys()
+    assert len(server.server.calls) == before
+
+
+def test_a_batch_that_fails_takes_only_its_own_with_it(make: Callable[..., UniProt], server: UniProtServer) -> None:
+    accessions = [f"P{n:05}" for n in range(10001, 11001)]
+    server.add(*map(entry, accessions))
+    server.server.faults += [loopback.page(), loopback.page()]
+    found, failed = make().records(accessions)
+
+    assert (len(found), len(failed)) == (500, 500)
+    assert found.keys() | failed.keys() == set(accessions)
+
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("429", loopback.busy()),
+    ("429 with Retry-After", loopback.busy("1")),
+    ("500", loopback.answers(500, {"messages": ["Internal server error"]})),
+    ("HTML instead of JSON", loopback.page()),
+    ("truncated JSON", loopback.truncated),
+    ("slow headers", loopback.slow_headers(0.6)),
+    ("slow body", loopback.slow_body(0.8)),
+    ("connection reset", loopback.reset),
+    ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/uniprotkb/P21802")),
+    ("redirect without a reason", loopback.answers(303, {}, Location="/uniprotkb/P21802")),
+    ("200 with an error body", loopback.error_in_200()),
+    ("huge body", loopback.huge(4_000_000)),
+    ("another entry", loopback.answers(200, entry("P99999"))),
+    ("inactive without a reason", loopback.answers(200, entry("P15056", entryType="Inactive"))),
+    ("a list", loopback.answers(200, [1])),
+    ("null", loopback.answers(200, b"null")),
+]
+
+
+@pytest.mark.parametrize("fault", [f for _, f in FAULTS], ids=[n for n, _ in FAULTS])
+def test_a_fault_is_never_a_life_and_goes_when_it_goes(
+    fault: Fault, make: Callable[..., UniProt], server: UniProtServer
+) -> None:
+    server.server.always = fault
+    with pytest.raises(SourceError):
+        make().record("P15056")
+    found, failed = make().records(["P15056"])
+    server.server.always = None
+
+    assert (found, list(failed)) == ({}, ["P15056"])
+    assert make().record("P15056").life is Life.ACTIVE
+
+
+def test_id_mapping_polls_until_the_job_is_done(uniprot: UniProt, server: UniProtServer) -> None:
+    mapped = uniprot.map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN", "NOSUCH_HUMAN", "P21802_HUMAN"])
+
+    assert mapped.found == {"BRAF_HUMAN": ["P15056"], "P21802_HUMAN": ["P21802"]}
+    assert mapped.failed == ("NOSUCH_HUMAN",)
+    assert sum(call.path.startswith("/idmapping/status/") for call in server.server.calls) == 3
+
+
+@pytest.mark.parametrize("status", ["ERROR", "ABORTED", "", None])
+def test_a_job_that_fails_is_an_error(status: str | None, make: Callable[..., UniProt], server: UniProtServer) -> None:
+    uniprot = make(http_attempts=1)
+    server.server.route("GET", "/idmapping/status/x", lambda seen: server.reply(200, {"jobStatus": status}))
+    server.server.faults += [loopback.answers(200, {"jobId": "a1"}), loopback.answers(200, {"jobStatus": status})]
+
+    with pytest.raises(SourceAnswer, match="says of the job"):
+        uniprot.map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
+
+
+def test_an_entry_has_what_the_checks_need() -> None:
+    origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": "1"}, {"evidenceCode": "ECO:0000305"}]
+    read = UniProtEntry.model_validate(
+        entry(
+            "P10001",
+            comments=[
+                {
+                    "commentType": "INTERACTION",
+                    "interactions": [
+                        {
+                            "interactantOne": {"uniProtKBAccession": "P10001", "intActId": "EBI-1"},
+                            "interactantTwo": {"uniProtKBAccession": "P10002-2", "geneName": "G", "chainId": "PRO_1"},
+                            "numberOfExperiments": 3,
+                            "organismDiffer": False,
+                        },
+                        {"interactantOne": {"uniProtKBAccession": "P10001"}, "interactantTwo": {"intActId": "EBI-9"}},
+                    ],
+                },
+                {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "x", "evidences": origin}]},
+                {
+                    "commentType": "DISEASE",
+                    "disease": {
+                        "diseaseId": "D",
+                        "acronym": "D1",
+                        "diseaseCrossReference": {"database": "MIM", "id": "100100"},
+                    },
+                },
+            ],
+            features=[
+                {
+                    "type": "Modified residue",
+                    "location": {"start": {"value": 2, "modifier": "EXACT"}, "end": {"value": 2, "modifier": "EXACT"}},
+                    "description": "Phosphoserine",
+                    "evidences": origin,
+                }
+            ],
+            references=[{"citation": {"citationCrossReferences": [{"database": "PubMed", "id": "7"}]}}],
+        )
+    )
+
+    assert read.partners == ["P10002"]
+    assert pubmed_ids(read.comments_of("TISSUE SPECIFICITY")[0].texts[0].evidences) == ["1"]
+    assert read.comments_of("DISEASE")[0].disease
+    assert read.features[0].location.start.value == 2
+    assert read.pubmed_ids == ["7"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8).map(lambda name: f"new{name}"), JSON, max_size=4))
+def test_unknown_new_fields_never_break_an_entry(new: dict[str, Any]) -> None:
+    known = entry("P10001")
+
+    nested = entry("P10001", **new, sequence={"value": "MS", **new}, organism={"taxonId": 9606, **new})
+    assert UniProtEntry.model_validate(known | new) == UniProtEntry.model_validate(known)
+    assert UniProtEntry.model_validate(nested).sequence.value == "MS"
