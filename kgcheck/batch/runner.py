@@ -1,0 +1,207 @@
+"""Runs a function over many items and keeps each result in a JSON lines file, so that a killed batch goes on.
+
+A result is one line, written whole once its item is done; what a kill left of a line is cut off when the batch goes on.
+"""
+
+import fcntl
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+from kgcheck.errors import InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.progress import NoProgress, Progress
+
+T = TypeVar("T")
+Result = dict[str, Any]
+
+_WINDOW = 4
+"""Items a worker that are handed out ahead, so that no worker waits and an endless list is not read at once."""
+
+
+class Batch(NamedTuple):
+    """How a batch went: items done now, done before, and those of now that ended with an error."""
+
+    done: int
+    before: int
+    failed: int
+
+
+def run_batch(
+    items: Iterable[tuple[str, T]],
+    work: Callable[[T], Result],
+    out: Path,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+    description: str = "working",
+    total: int | None = None,
+) -> Batch:
+    """Do every item that has no result yet.
+
+    An error of the tree ends its item alone: the result is ``{"id": ..., "error": ...}``, and the item is done again
+    when the batch is run again. Any other error ends the batch; what is done stays done.
+
+    Args:
+        items: Id and item; an id names the item in every run.
+        work: Gives the result of an item; called by several threads where there are several workers.
+        out: JSON lines, made when it is missing; each line is the result with its ``id`` first.
+        workers: Threads.
+        progress: Where to show progress.
+        description: What is shown.
+        total: How many items there are, if that is known.
+
+    Returns:
+        How it went.
+
+    Raises:
+        UsageError: Two items have one id, or another process writes to the file.
+        InputError: The file cannot be written or is no result file.
+    """
+    with _appending(out) as file:
+        kept = {i for i, result in _read(file, out).items() if "error" not in result}
+        before = failed = done = 0
+        file.seek(0, 2)
+        with (
+            (progress or NoProgress()).step(description, total) as step,
+            ThreadPoolExecutor(max_workers=max(workers, 1)) as pool,
+        ):
+            running: dict[Future[Result], str] = {}
+            try:
+                for name, item in _once(items):
+                    if name in kept:
+                        before += 1
+                        step.advance()
+                        continue
+                    running[pool.submit(_guarded, work, item)] = name
+                    while len(running) >= workers * _WINDOW:
+                        n, bad = _collect(running, file, out)
+                        done, failed = done + n, failed + bad
+                        step.advance(n)
+                while running:
+                    n, bad = _collect(running, file, out)
+                    done, failed = done + n, failed + bad
+                    step.advance(n)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    return Batch(done, before, failed)
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """Results by id, in the order in which the items were first done; the last line of an id counts.
+
+    Args:
+        path: What `run_batch` wrote.
+
+    Returns:
+        The results, each with its id.
+
+    Raises:
+        InputError: There is no such file, or it is no result file.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(file, path)
+    except OSError as error:
+        raise InputError(f"cannot read the results {path}: {error.strerror}") from error
+
+
+def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
+    """Write down what a batch was asked for, or refuse to go on with one that was asked for something else.
+
+    Args:
+        folder: Folder of the batch, made when it is missing.
+        options: JSON values that change the results.
+
+    Raises:
+        UsageError: The folder holds a batch with other options.
+        InputError: The folder cannot be used.
+        InputFormat: The options written down cannot be read.
+    """
+    path = folder / "batch.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            before = json.loads(path.read_text(encoding="utf-8"))
+            wanted = json.loads(json.dumps(options))
+            if before != wanted:
+                names = sorted(k for k in {*before, *wanted} if before.get(k) != wanted.get(k))
+                raise UsageError(
+                    f"{folder} holds a batch with other options: {', '.join(names)}", "name another folder with --out"
+                )
+            return
+        path.write_text(json.dumps(options, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}", "name another folder with --out") from error
+    except ValueError as error:
+        raise InputFormat(f"{path} is not what a batch left there", "name another folder with --out") from error
+
+
+def _guarded(work: Callable[[T], Result], item: T) -> Result:
+    try:
+        return work(item)
+    except KgcheckError as error:
+        return {"error": error.message}
+
+
+def _collect(running: dict[Future[Result], str], file: IO[bytes], out: Path) -> tuple[int, int]:
+    """Write what is done: how many items, and how many of them with an error."""
+    finished, _ = wait(running, return_when=FIRST_COMPLETED)
+    failed = 0
+    for future in finished:
+        name = running.pop(future)
+        result = future.result()
+        failed += "error" in result
+        try:
+            file.write(json.dumps({"id": name, **result}, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+        except OSError as error:
+            raise InputError(f"cannot write the results {out}: {error.strerror}", "free disk space") from error
+    return len(finished), failed
+
+
+def _once(items: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    seen: set[str] = set()
+    for name, item in items:
+        if name in seen:
+            raise UsageError(f"two items have the id {name!r}", "give each item an id of its own")
+        seen.add(name)
+        yield name, item
+
+
+@contextmanager
+def _appending(out: Path) -> Iterator[IO[bytes]]:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        file = out.open("a+b")
+    except OSError as error:
+        raise InputError(f"cannot write the results {out}: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another process is writing to {out}", "wait until it ends") from None
+        except OSError:
+            # A file system without locks, as some network ones.
+            pass
+        file.seek(0)
+        text = file.read()
+        file.truncate(text.rfind(b"\n") + 1)
+        yield file
+
+
+def _read(file: IO[bytes], path: Path) -> dict[str, Result]:
+    file.seek(0)
+    results: dict[str, Result] = {}
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            result = json.loads(line)
+            results[result["id"]] = result
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputFormat(f"{path}, line {number}: not a result", "name another file") from error
+    return results
