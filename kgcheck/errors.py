@@ -17,6 +17,7 @@ The tree::
     │   ├── StoreAccess                2  credentials
     │   └── StoreUnavailable           3  down, or it stopped answering
     ├── SnapshotError                  2  the reference snapshot
+    ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
     ├── BudgetExceeded                 3  a check ran out of turns or seconds
     └── MissingExtra                   2  an optional package is not installed
@@ -121,6 +122,10 @@ class StoreUnavailable(StoreError):
 
 class SnapshotError(KgcheckError):
     """A reference snapshot is missing, broken or of another profile."""
+
+
+class IndexFault(KgcheckError):
+    """A literature index is missing, broken, not finished, or made with another model or version."""
 
 
 class LedgerError(KgcheckError):
