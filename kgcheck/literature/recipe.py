@@ -36,7 +36,9 @@ class CorpusRecipe(Value):
     suffixes: tuple[str, ...]
     prefix: str = Field(default="", description="put before each id, so that ids of several providers never meet")
     records: str = Field(default="", description="json: keys, joined by dots, of the list or table of records")
-    needs: tuple[str, ...] = Field(default=(), description="csv: columns; json and jsonl: keys by which a file is known")
+    needs: tuple[str, ...] = Field(
+        default=(), description="csv: columns; json and jsonl: keys by which a file is known"
+    )
     url_template: str = ""
     fields: Fields | None = None
 

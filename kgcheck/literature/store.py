@@ -132,7 +132,9 @@ class DocumentStore:
         """
         content = document.content
         by_content = self._rows("SELECT number FROM document WHERE content = ?", [content])
-        held = {row[0]: row[1] for i in document.ids for row in self._rows("SELECT id, number FROM name WHERE id = ?", [i])}
+        held = {
+            row[0]: row[1] for i in document.ids for row in self._rows("SELECT id, number FROM name WHERE id = ?", [i])
+        }
         if by_content:
             number = by_content[0][0]
             strangers = [i for i, n in held.items() if n != number]
@@ -279,7 +281,8 @@ class DocumentStore:
     def ids(self, limit: int | None = None) -> list[tuple[str, int | None, bool, str]]:
         """Id, year, whether retracted, and title of documents, in the order in which they came."""
         numbers = [
-            r[0] for r in self._rows("SELECT number FROM document ORDER BY number LIMIT ?", [-1 if limit is None else limit])
+            r[0]
+            for r in self._rows("SELECT number FROM document ORDER BY number LIMIT ?", [-1 if limit is None else limit])
         ]
         held = self.documents(numbers)
         return [(d.id, d.year, d.retracted, d.title) for d in (held[n] for n in numbers)]
