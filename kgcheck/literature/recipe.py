@@ -1,4 +1,4 @@
-"""Recipes of document formats, ``corpus/*.toml``: which fields of a provider's file are id, title, abstract and so on."""
+"""Recipes of document formats, ``corpus/*.toml``: which fields of a file are id, title, abstract and so on."""
 
 import tomllib
 from functools import cache

@@ -15,7 +15,7 @@ from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import DOCUMENTS, Manifest, read_manifest
 from kgcheck.literature.store import DocumentStore
 
-COSINE_WEIGHT = 0.7
+COSINE_WEIGHT = 0.65
 """The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""
 
 _POOL = 200

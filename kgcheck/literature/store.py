@@ -108,6 +108,9 @@ class DocumentStore:
     def writing(self) -> Iterator[Self]:
         """One transaction: all or nothing.
 
+        Yields:
+            This store.
+
         Raises:
             IndexFault: Another process writes, or the disk is full.
         """
