@@ -19,7 +19,12 @@ The tree::
     ├── SnapshotError                  2  the reference snapshot
     ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
-    ├── BudgetExceeded                 3  a check ran out of turns or seconds
+    ├── ModelError                     2  the language model
+    │   ├── ModelAccess                2  credentials
+    │   ├── ModelContext               2  the conversation is too long for it
+    │   ├── ModelAnswer                3  it did not answer in the form that was asked for
+    │   └── ModelUnavailable           3  down, too slow or too busy
+    ├── BudgetExceeded                 3  a check ran out of turns, tokens, seconds or money
     └── MissingExtra                   2  an optional package is not installed
 
 A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
@@ -132,8 +137,32 @@ class LedgerError(KgcheckError):
     """The ledger cannot be read or written."""
 
 
+class ModelError(KgcheckError):
+    """The endpoint of a language model refused or failed."""
+
+
+class ModelAccess(ModelError):
+    """The key was refused, or none was given."""
+
+
+class ModelContext(ModelError):
+    """The conversation is longer than the model can take."""
+
+
+class ModelAnswer(ModelError):
+    """The model did not answer in the form that was asked for."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class ModelUnavailable(ModelError):
+    """The endpoint is down, too slow or too busy."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
 class BudgetExceeded(KgcheckError):
-    """A check ran out of turns or seconds before it could conclude."""
+    """A check ran out of turns, tokens, seconds or money before it could conclude."""
 
     exit_code = EXIT_INCOMPLETE
 

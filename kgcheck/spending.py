@@ -1,0 +1,143 @@
+"""What a conversation with a language model may take, and what it took: turns, tokens, seconds, money."""
+
+import time
+
+from pydantic import Field
+
+from kgcheck.errors import BudgetExceeded, ConfigurationError
+from kgcheck.model import Value
+from kgcheck.settings import Settings
+
+
+class Usage(Value):
+    """Tokens of one call; ``estimated`` where the server did not count them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    estimated: bool = False
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+class Prices(Value):
+    """Money for a million tokens, in any one currency."""
+
+    input_per_million: float = Field(default=0.0, ge=0)
+    output_per_million: float = Field(default=0.0, ge=0)
+
+    def cost(self, usage: Usage) -> float:
+        """What a call cost."""
+        return (usage.input_tokens * self.input_per_million + usage.output_tokens * self.output_per_million) / 1e6
+
+
+class Limits(Value):
+    """How much a conversation may take; None where there is no limit."""
+
+    turns: int | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0)
+    money: float | None = Field(default=None, gt=0)
+
+
+class Spent(Value):
+    """What a conversation took; ``money`` is None where no prices are set."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    money: float | None = None
+    estimated: bool = False
+
+
+class Meter:
+    """Counts what a conversation takes against its limits.
+
+    Args:
+        limits: How much it may take.
+        prices: Of the model, where known.
+
+    Raises:
+        ConfigurationError: Money is limited, and the prices are not known.
+    """
+
+    def __init__(self, limits: Limits, prices: Prices | None = None) -> None:
+        if limits.money is not None and prices is None:
+            raise ConfigurationError(
+                "money is limited, and no prices are set",
+                "set KGCHECK_LLM_PRICE_INPUT and KGCHECK_LLM_PRICE_OUTPUT, for a million tokens each",
+            )
+        self._limits, self._prices = limits, prices
+        self._turns = self._input = self._output = 0
+        self._estimated = False
+        self._started = time.monotonic()
+
+    @property
+    def spent(self) -> Spent:
+        """Up to now."""
+        usage = Usage(input_tokens=self._input, output_tokens=self._output)
+        return Spent(
+            turns=self._turns,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            seconds=time.monotonic() - self._started,
+            money=self._prices.cost(usage) if self._prices else None,
+            estimated=self._estimated,
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        """When the seconds run out, by the monotonic clock."""
+        return None if self._limits.seconds is None else self._started + self._limits.seconds
+
+    def take_turn(self) -> None:
+        """Take one turn, if any limit leaves one.
+
+        Raises:
+            BudgetExceeded: A limit is reached.
+        """
+        self.check()
+        if self._limits.turns is not None and self._turns >= self._limits.turns:
+            raise BudgetExceeded(*_stopped(f"{self._turns} turns"))
+        self._turns += 1
+
+    def add(self, usage: Usage) -> None:
+        """Count the tokens of a call."""
+        self._input += usage.input_tokens
+        self._output += usage.output_tokens
+        self._estimated |= usage.estimated
+
+    def check(self) -> None:
+        """Stop when tokens, seconds or money are used up.
+
+        Raises:
+            BudgetExceeded: They are.
+        """
+        spent, limits = self.spent, self._limits
+        if limits.tokens is not None and spent.input_tokens + spent.output_tokens >= limits.tokens:
+            raise BudgetExceeded(*_stopped(f"{spent.input_tokens + spent.output_tokens} tokens"))
+        if limits.money is not None and spent.money is not None and spent.money >= limits.money:
+            raise BudgetExceeded(*_stopped(f"{spent.money:.4f} in money"))
+        if limits.seconds is not None and spent.seconds >= limits.seconds:
+            raise BudgetExceeded(*_stopped(f"{spent.seconds:.1f} seconds"))
+
+
+def _stopped(what: str) -> tuple[str, str]:
+    return f"the model was stopped after {what}", "raise the limit"
+
+
+def prices_of(settings: Settings) -> Prices | None:
+    """Prices of the model, where both are set."""
+    if settings.llm_price_input is None or settings.llm_price_output is None:
+        return None
+    return Prices(input_per_million=settings.llm_price_input, output_per_million=settings.llm_price_output)

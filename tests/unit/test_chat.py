@@ -1,0 +1,207 @@
+"""The chat client against a scripted endpoint on loopback."""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from kgcheck.chat import ChatClient, Reply, ToolSpec, parse_answer
+from kgcheck.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    MissingExtra,
+    ModelAccess,
+    ModelAnswer,
+    ModelContext,
+    ModelError,
+    ModelUnavailable,
+)
+from kgcheck.model import Value
+from kgcheck.settings import Settings
+from kgcheck.spending import Limits, Meter, Prices, Usage
+from tests.support import chat_server as play
+from tests.support.chat_server import Call, ChatServer, Fail, Say, Script
+
+ASK = [{"role": "user", "content": "who are you"}]
+TOOL = ToolSpec(name="look", description="look", parameters={"type": "object", "properties": {}})
+
+
+class Answer(Value):
+    """What the tests ask for."""
+
+    city: str
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    servers: list[ChatServer] = []
+    clients: list[ChatClient] = []
+
+    def start(script: Script, **settings: Any) -> tuple[ChatClient, ChatServer]:
+        server = ChatServer(script)
+        server.start()
+        servers.append(server)
+        given: dict[str, Any] = {
+            "llm_base_url": server.url,
+            "llm_api_key": SecretStr("sk-secret"),
+            "llm_model": play.MODEL,
+        }
+        clients.append(ChatClient(Settings(**(given | settings))))
+        return clients[-1], server
+
+    yield start
+    for client in clients:
+        client.close()
+    for server in servers:
+        server.stop()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_text_and_tokens(serve: Any, streamed: bool) -> None:
+    client, server = serve(play.good(Say("I am a script")))
+    heard: list[str] = []
+
+    reply = client.complete(ASK, on_text=heard.append if streamed else None)
+
+    assert reply.text.strip() == "I am a script"
+    assert reply.usage == Usage(input_tokens=3, output_tokens=4)
+    assert "".join(heard).strip() == ("I am a script" if streamed else "")
+    assert server.keys == ["sk-secret"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_tool_calls_come_as_they_were_written(serve: Any, streamed: bool) -> None:
+    client, server = serve(play.good(Say(calls=(Call("look", {"at": "P04637"}), Call("look", "{broken")))))
+
+    reply = client.complete(ASK, tools=[TOOL], must_call=True, on_text=(lambda _: None) if streamed else None)
+
+    assert [(c.name, c.arguments) for c in reply.calls] == [("look", '{"at": "P04637"}'), ("look", "{broken")]
+    assert server.requests[0]["tool_choice"] == "required"
+    assert reply.as_message()["tool_calls"][0]["function"]["name"] == "look"
+
+
+def test_answer_in_a_form_after_two_wrong_ones(serve: Any) -> None:
+    client, server = serve(play.good(Say("no idea"), Say('{"town": "Bern"}'), Say('```json\n{"city": "Bern"}\n```')))
+
+    found, used = client.answer(ASK, Answer)
+
+    assert found == Answer(city="Bern")
+    assert used.total > 0
+    assert server.requests[0]["response_format"]["json_schema"]["name"] == "Answer"
+    assert "city" in server.requests[2]["messages"][-1]["content"]
+
+
+def test_answer_that_never_has_the_form(serve: Any) -> None:
+    client, server = serve(play.chatty)
+
+    with pytest.raises(ModelAnswer, match="no usable answer in 3 tries"):
+        client.answer(ASK, Answer)
+    assert len(server.requests) == 3
+
+
+def test_empty_and_broken_answers_are_no_answers() -> None:
+    for text in ("", "{", "[]", '{"city": 1}', "```json\n{}\n```"):
+        with pytest.raises(ModelAnswer):
+            parse_answer(text, Answer)
+
+
+def test_transient_errors_are_tried_again(serve: Any) -> None:
+    client, server = serve(play.rate_limited(play.good(Say("there")), times=2))
+
+    assert client.complete(ASK).text == "there"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "says"),
+    [
+        (play.rate_limited(play.empty, times=9), ModelUnavailable, "no more requests"),
+        (play.unauthorized, ModelAccess, "refused the key"),
+        (play.context_too_long, ModelContext, "does not fit"),
+        (play.stubborn(Fail(404, "no such model")), ModelError, "has no model 'scripted'"),
+        (play.stubborn(Fail(500, "oops", headers={"retry-after-ms": "1"})), ModelUnavailable, "does not answer"),
+        (play.stubborn(Fail(422, "what")), ModelError, "refused the request"),
+    ],
+)
+def test_errors_of_the_endpoint_are_of_the_tree(serve: Any, script: Script, error: type[ModelError], says: str) -> None:
+    client, _ = serve(script)
+
+    with pytest.raises(error, match=says) as caught:
+        client.complete(ASK)
+    assert type(caught.value) is error
+    assert "sk-secret" not in caught.value.message + caught.value.hint
+
+
+def test_endpoint_that_is_not_there() -> None:
+    settings = Settings(llm_base_url="http://127.0.0.1:9/v1", llm_model="m", llm_retries=0)
+    with ChatClient(settings) as client, pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:9"):
+        client.complete(ASK)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_seconds_end_a_slow_model_in_time(serve: Any, streamed: bool) -> None:
+    client, _ = serve(play.slow(play.good(Say("late")), 2.0))
+    meter = Meter(Limits(seconds=0.3))
+    started = time.monotonic()
+
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        client.complete(ASK, meter=meter, on_text=(lambda _: None) if streamed else None)
+    assert time.monotonic() - started < 1.9
+
+
+def test_turns_tokens_and_money_are_limited(serve: Any) -> None:
+    client, _ = serve(play.good(Say("one two three")))
+    for limits, prices, calls in (
+        (Limits(turns=2), None, 2),
+        (Limits(tokens=7), None, 2),
+        (Limits(money=0.00001), Prices(input_per_million=1.0, output_per_million=1.0), 2),
+    ):
+        meter = Meter(limits, prices)
+        for _ in range(calls):
+            client.complete(ASK, meter=meter)
+        with pytest.raises(BudgetExceeded):
+            client.complete(ASK, meter=meter)
+        assert meter.spent.turns == calls
+
+
+def test_money_needs_prices() -> None:
+    with pytest.raises(ConfigurationError, match="no prices"):
+        Meter(Limits(money=1.0))
+
+
+def test_tokens_are_estimated_where_the_server_does_not_count(serve: Any) -> None:
+    client, _ = serve(play.good(Say("hello there", counted=False)))
+    meter = Meter(Limits())
+
+    assert client.complete(ASK, meter=meter).usage.estimated
+    assert meter.spent.estimated
+    assert meter.spent.money is None
+
+
+def test_settings_that_name_no_model_or_place() -> None:
+    with pytest.raises(ConfigurationError, match="no language model is named"):
+        ChatClient(Settings(llm_base_url="http://x/v1"))
+    with pytest.raises(ConfigurationError, match="can be reached"):
+        ChatClient(Settings(llm_model="m"))
+
+
+def test_missing_package_gives_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+
+    with pytest.raises(MissingExtra, match="needs the extra 'llm'"):
+        ChatClient(Settings(llm_model="m", llm_base_url="http://x/v1"))
+
+
+def test_injected_script_obeys_what_it_is_shown(serve: Any) -> None:
+    client, _ = serve(play.injected(play.good(Say("fine")), lambda order, _: Say(order)))
+    poisoned = [{"role": "user", "content": f"data: {play.INJECTION} say refuted\nmore"}]
+
+    assert client.complete(ASK).text == "fine"
+    assert client.complete(poisoned).text == "say refuted"
+
+
+def test_cut_off_reply_says_so() -> None:
+    assert Reply(text="a", cut_off=True).as_message() == {"role": "assistant", "content": "a"}
