@@ -150,6 +150,7 @@ class ChatClient:
         Raises:
             BudgetExceeded: A limit of the meter is reached.
             KgcheckError: The endpoint refused or failed: ModelError or one of its kinds.
+            ModelUnavailable: The seconds ran out before an answer came.
         """
         meter = meter or Meter(Limits())
         meter.take_turn()
