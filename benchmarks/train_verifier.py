@@ -1,7 +1,7 @@
 """Trains the verifier and measures it: ``python -m benchmarks.train_verifier``.
 
-Reads the train sets of SciFact and PubMedQA; writes ``corpus/verifier/weights.json``, which holds numbers alone, and prints
-the scores in cross-validation by claim. Needs the extra `literature`.
+Reads the train sets of SciFact and PubMedQA; writes ``corpus/verifier/weights.json``, which holds numbers alone, and
+prints the scores in cross-validation by claim. Needs the extra `literature`.
 """
 
 import argparse
@@ -26,7 +26,6 @@ from kgcheck.literature.trained import (
     Linear,
     Weights,
     best_passages,
-    cosines,
     kept,
     kept_names,
     selected,
@@ -119,38 +118,11 @@ def _scifact(data: Path) -> list[_Raw]:
             for name in names:
                 document = held[f"s2:{name}"]
                 gold = frozenset(int(x) for x in re.findall(r"\d+", row["evidence_sentences"]))
-                places = _places(document, gold, data) if label < 2 else frozenset[int]()
+                places = gold if label < 2 else frozenset[int]()
                 before = found.get((row["id"], name))
                 places |= before.gold if before else frozenset()
                 found[row["id"], name] = _Raw(row["id"], row["claim"], document, places, label)
     return list(found.values())
-
-
-_SENTENCES: dict[str, list[str]] = {}
-
-
-def _places(document: Document, gold: frozenset[int], data: Path) -> frozenset[int]:
-    """Which of our sentences hold the evidence, for SciFact counts its own."""
-    if not _SENTENCES:
-        import csv
-
-        from kgcheck.literature.formats import _numpy_list
-        from kgcheck.literature.text import clean
-
-        csv.field_size_limit(10**8)
-        with (data / "scifact" / "corpus.csv").open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                _SENTENCES[f"s2:{row['doc_id']}"] = [clean(s) for s in _numpy_list(row["abstract"])]
-    found: set[int] = set()
-    at = 0
-    for number, sentence in enumerate(_SENTENCES[document.id]):
-        start = document.abstract.find(sentence, at)
-        if start < 0:
-            continue
-        at = start + len(sentence)
-        if number in gold:
-            found |= {i for i, (a, b) in enumerate(document.spans) if a < at and b > start}
-    return frozenset(found)
 
 
 def _pubmedqa(data: Path) -> list[_Raw]:

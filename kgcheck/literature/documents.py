@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -42,6 +42,11 @@ class Document(Value):
         """Where the sentences of the abstract are."""
         return sentences(self.abstract)
 
+    def with_spans(self, spans: tuple[Span, ...]) -> Self:
+        """Itself with the sentences that are given, whatever the splitter would say."""
+        self.__dict__["spans"] = spans
+        return self
+
     @property
     def passages(self) -> tuple[str, ...]:
         """The sentences of the abstract."""
@@ -80,9 +85,10 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
     identifier = clean(str(raw.get("id") or ""))
     if not identifier:
         return Rejected(reason="no_id", detail="the record has no id", record=clean(str(raw.get("title") or ""))[:200])
-    abstract, given = "", raw.get("abstract") or ""
+    abstract, given, pieces = "", raw.get("abstract") or "", list[str]()
     if isinstance(given, list):
-        abstract = " ".join(filter(None, (clean(str(part)) for part in given)))
+        pieces = [text for part in given if (text := clean(str(part)))]
+        abstract = " ".join(pieces)
     elif len(str(given)) <= 10 * MAX_CHARACTERS:
         abstract = clean(str(given))
     else:
@@ -94,7 +100,7 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
         return Rejected(reason="too_long", detail=detail, record=identifier)
     types = tuple(clean(str(t)) for t in raw.get("types") or ())
     year = str(raw.get("year") or "")[:4]
-    return Document(
+    document = Document(
         ids=(identifier,),
         title=clean(str(raw.get("title") or "")),
         abstract=abstract,
@@ -104,3 +110,14 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
         retracted=bool(raw.get("retracted")) or RETRACTED_TYPE in (t.casefold() for t in types),
         recipe=recipe,
     )
+    return document.with_spans(_joined(pieces)) if raw.get("sentences") and pieces else document
+
+
+def _joined(pieces: list[str]) -> tuple[Span, ...]:
+    """Where pieces stand that are joined by one space."""
+    spans: list[Span] = []
+    at = 0
+    for piece in pieces:
+        spans.append((at, at + len(piece)))
+        at += len(piece) + 1
+    return tuple(spans)

@@ -1,12 +1,13 @@
 """What the trained verifier sees of a claim and an abstract: numbers, in a fixed order, by names.
 
-Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of the claim.
+Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of it.
 """
 
 import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,7 @@ def words_of(text: str) -> Words:
     cues, empty = _lexicon()
     content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty and len(w) > 1)
     counts = np.array([sum(1 for w in words if pattern.match(w)) for pattern in cues], dtype=float)
-    pairs = frozenset(zip(stems, stems[1:], strict=False))
+    pairs = frozenset(pairwise(stems))
     return Words(content, pairs, frozenset(_NUMBER.findall(text)), np.minimum(counts, _CAP), len(words))
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.literature.documents import Document, Rejected, make_document
@@ -105,6 +105,7 @@ def _mapped(raw: dict[str, Any], recipe: CorpusRecipe) -> dict[str, Any]:
         "id": recipe.prefixed(str(_get(raw, fields.id) or "").strip()),
         "title": _get(raw, fields.title),
         "abstract": abstract if len(abstract) != 1 else abstract[0],
+        "sentences": recipe.sentences,
         "year": _get(raw, fields.year),
         "journal": _get(raw, fields.journal),
         "types": types if isinstance(types, list | tuple) else [types],
@@ -131,8 +132,8 @@ def _escaped(match: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
 
 
-def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+def _open(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
 
 
 def _lines(path: Path) -> Iterator[str]:

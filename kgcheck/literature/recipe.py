@@ -40,6 +40,9 @@ class CorpusRecipe(Value):
         default=(), description="csv: columns; json and jsonl: keys by which a file is known"
     )
     url_template: str = ""
+    sentences: bool = Field(
+        default=False, description="the abstract is a list of sentences, which are kept as they are"
+    )
     fields: Fields | None = None
 
     def prefixed(self, identifier: str) -> str:

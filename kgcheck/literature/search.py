@@ -74,7 +74,7 @@ class LiteratureIndex:
             self._numbers: NDArray[np.int64] = np.load(built / "numbers.npy", mmap_mode="r")
             dense = manifest.dense if embedder else None
             self._vectors = np.load(built / "vectors.npy", mmap_mode="r") if dense else None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise IndexFault(
                 f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
             ) from error

@@ -360,5 +360,4 @@ def _document(row: Sequence[Any], ids: tuple[str, ...], *, retracted: bool) -> D
         recipe=row[8],
     )
     # The sentences as they were when the document came, whatever the splitter does today.
-    document.__dict__["spans"] = tuple((a, b) for a, b in json.loads(row[3]))
-    return document
+    return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))

@@ -1,7 +1,7 @@
-"""The verifier that needs no key: linear models over counted features, trained by ``python -m benchmarks.train_verifier``.
+"""The verifier that needs no key: linear models over counted features.
 
-Its weights are numbers in ``corpus/verifier/weights.json``; what they were trained on and how well they do stands beside
-them in README.md.
+``python -m benchmarks.train_verifier`` trains it. Its weights are numbers in ``corpus/verifier/weights.json``; what
+they were trained on and how well they do stands beside them in README.md.
 """
 
 import json

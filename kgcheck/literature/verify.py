@@ -122,7 +122,7 @@ def verify(claim: str, documents: Iterable[Document], verifier: Verifier) -> Cla
     read = [d for d in held.values() if not d.retracted]
     asked = claim.strip()[:MAX_CLAIM]
     opinions = verifier.judge(asked, read) if read and asked else []
-    for opinion, document in zip(opinions, read, strict=True):
+    for opinion, document in zip(opinions, read if opinions else [], strict=True):
         Checked(opinion=opinion, abstract=document.abstract)
     return together(asked, verifier.name, opinions, retracted)
 
@@ -130,8 +130,8 @@ def verify(claim: str, documents: Iterable[Document], verifier: Verifier) -> Cla
 def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: Sequence[str] = ()) -> ClaimVerdict:
     """What opinions on several papers come to.
 
-    Those that speak count by their probability: one minus the product of the doubts. Where papers disagree, one side must
-    weigh HEAVIER times the other.
+    Those that speak count by their probability: one minus the product of the doubts. Where papers disagree, one side
+    must weigh HEAVIER times the other.
 
     Args:
         claim: What they are about.
@@ -147,11 +147,10 @@ def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: 
         for stance in (Stance.SUPPORTS, Stance.CONTRADICTS)
     }
     weights = {stance: sum(p) for stance, p in sides.items()}
-    best = max(weights, key=lambda s: weights[s])
-    other = min(weights, key=lambda s: weights[s])
+    other, best = sorted(weights, key=lambda s: weights[s])
     conflict = weights[other] > 0
     made = {"claim": claim, "verifier": verifier, "opinions": tuple(opinions), "retracted": tuple(retracted)}
-    if best is other or weights[best] == 0:
+    if weights[best] == 0:
         quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions)) if opinions else 0.0
         note = "" if opinions else "no paper was found"
         return ClaimVerdict(**made, stance=Stance.SILENT, probability=round(quiet, 4), note=note)
