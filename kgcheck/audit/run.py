@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
+from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, make_plan
 from kgcheck.audit.work import Worker
 from kgcheck.errors import LedgerError, UsageError
@@ -28,6 +29,7 @@ class Audit:
         ledger: Where the run is kept.
         settings: Limits.
         progress: Where to show progress.
+        papers: What papers say of edges that the references do not confirm, or None.
     """
 
     def __init__(
@@ -37,7 +39,9 @@ class Audit:
         ledger: Ledger,
         settings: Settings,
         progress: Progress | None = None,
+        papers: Papers | None = None,
     ) -> None:
+        self._papers = papers
         self._store = store
         self._snapshot = snapshot
         self._ledger = ledger
@@ -108,7 +112,7 @@ class Audit:
         units = make_plan(AuditOptions.model_validate(run.options), self._store.schema, counts)
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db:
-            worker = Worker(db, self._store, EvidenceJoin(db, self._snapshot), self._ledger, run, before)
+            worker = Worker(db, self._store, EvidenceJoin(db, self._snapshot), self._ledger, run, before, self._papers)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)

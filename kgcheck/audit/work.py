@@ -9,6 +9,7 @@ import duckdb
 from kgcheck.audit import bulk, structure
 from kgcheck.audit.graphcopy import GraphCopy
 from kgcheck.audit.ledger import Ledger, Run, now
+from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
 from kgcheck.audit.tasks import TaskSelection
@@ -30,6 +31,7 @@ class Worker:
         ledger: Where the pieces are kept.
         run: The run.
         before: The audit whose counts are compared, or None.
+        papers: What papers say of edges, or None.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Worker:
         ledger: Ledger,
         run: Run,
         before: Run | None,
+        papers: Papers | None = None,
     ) -> None:
         self._db = db
+        self._papers = papers
         self._store = store
         self._schema = store.schema
         self._ledger = ledger
@@ -112,6 +116,8 @@ class Worker:
             else:
                 self._join.existence(label)
         bulk.judge_tasks(self._db, unit.type)
+        if self._papers and self._papers.add(self._db, unit):
+            bulk.judge_tasks(self._db, unit.type)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     format_options,
     ledger_option,
@@ -54,6 +55,7 @@ _OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_al
     metavar="[RUN]",
     help="Go on with a run that was cut off, on its own store and references; the latest such run, unless named.",
 )
+@literature_option()
 @format_options()
 @ledger_option()
 @profile_option()
@@ -64,9 +66,11 @@ def command(**asked: Any) -> None:
     unavailable.
     """
     from kgcheck.audit.ledger import Ledger
+    from kgcheck.audit.papers import Papers
     from kgcheck.audit.run import Audit
-    from kgcheck.cli.console import RichProgress
+    from kgcheck.cli.console import RichProgress, errors
     from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
 
@@ -77,9 +81,13 @@ def command(**asked: Any) -> None:
     with (
         open_store(asked["store"], read_schema(asked["profile"]), settings) as opened,
         Ledger(ledger) as kept,
+        open_papers(asked["index"], opened, asked["reference"], settings) as reader,
     ):
-        audit = Audit(opened, asked["reference"], kept, settings, RichProgress())
+        papers = Papers(reader) if reader else None
+        audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), papers)
         run = audit.resume(old) if old else audit.start(_options(asked))
+        if papers:
+            errors().print(f"papers speak of {len(papers.told):,} edges", soft_wrap=True)
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import ledger_option, profile_option, reference_option, store_option
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     help="Least outcome that makes the exit code 1.",
 )
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@literature_option()
 @ledger_option()
 @profile_option()
 def command(what: tuple[str, ...], **asked: Any) -> None:
@@ -54,6 +56,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.literature import with_papers
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
     from kgcheck.report.tables import explain_finding
@@ -68,10 +71,11 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         open_store(asked["store"], schema, settings) as opened,
         SnapshotSource(reference, schema, settings) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
+        with_papers(asked["index"], opened, source, reference, settings) as asking,
     ):
         budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
         try:
-            checked = Team(Toolbox(opened, source), RulesBrain(schema), budget).check(request, transcript)
+            checked = Team(Toolbox(opened, asking), RulesBrain(schema), budget).check(request, transcript)
         finally:
             _keep_transcript(transcript, kept_at, shown=asked["show_transcript"])
         run = Run(

@@ -1,6 +1,8 @@
 """What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
 
+import re
 import tomllib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
@@ -34,6 +36,7 @@ class ClaimForm(Value):
     tail: str
     claim: str
     words: str = ""
+    says: tuple[str, ...] = ()
 
 
 class Asked(NamedTuple):
@@ -43,6 +46,14 @@ class Asked(NamedTuple):
     head: tuple[str, ...]
     tail: tuple[str, ...]
     words: str
+    says: tuple[str, ...]
+
+    @property
+    def told_in(self) -> Callable[[str], bool]:
+        """Whether a sentence names both ends and holds a word that says such a thing."""
+        head, tail = naming(self.head), naming(self.tail)
+        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.says))})" if self.says else "")
+        return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
 
 
 @cache
@@ -88,7 +99,7 @@ class TripleReader:
         self._index = index
         self._verifier = verifier
         self._names = names
-        self._schema = schema
+        self.schema = schema
 
     def asked(self, triple: Triple) -> Asked:
         """An edge in words.
@@ -102,16 +113,16 @@ class TripleReader:
         Raises:
             UnknownName: Edges of this pattern are not said in words, or an end has no name.
         """
-        form = form_of(triple, self._schema)
+        form = form_of(triple, self.schema)
         if form is None:
-            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self._schema.profile.name)]
+            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.profile.name)]
             pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
             raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
         head, tail = self._names.of(triple.head), self._names.of(triple.tail)
         for ref, names in ((triple.head, head), (triple.tail, tail)):
             if not names:
                 raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return Asked(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words)
+        return Asked(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.says)
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """What papers say of an edge.
@@ -120,16 +131,14 @@ class TripleReader:
             triple: The edge.
 
         Returns:
-            The verdict, and the papers that were read, by id. Only papers with a sentence that names both ends are.
+            The verdict, and the papers that were read, by id. Only papers with a sentence
+            that names both ends and says such a thing are.
         """
         asked = self.asked(triple)
         also = (*asked.head[1:_NAMES], *asked.tail[1:_NAMES], asked.words)
         hits = self._index.search(asked.claim, limit=_FOUND, also=also)
-        head, tail = naming(asked.head), naming(asked.tail)
-        papers: dict[str, Document] = {}
-        for hit in hits:
-            if head and tail and any(head.search(p) and tail.search(p) for p in hit.document.passages):
-                papers[hit.document.id] = hit.document
+        told = asked.told_in
+        papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
         judged = verify(asked.claim, read.values(), self._verifier)
         opinions = tuple(_requoted(o, read[o.document], asked) for o in judged.opinions)
@@ -178,7 +187,7 @@ class TripleReader:
             stance=Stance.SILENT,
             world=World.OPEN,
             tier=Tier.TEXT,
-            value=f"{read} papers name both ends, none says so clearly" if read else "no paper names both ends",
+            value=f"{read} papers speak of both, none says so clearly" if read else "no paper speaks of both",
         )
 
     @property
@@ -203,11 +212,9 @@ def _requoted(opinion: Opinion, document: Document, asked: Asked) -> Opinion:
     """The opinion with the sentence quoted that names both ends, before any other that the verifier chose."""
     if opinion.stance is Stance.SILENT:
         return opinion
-    head, tail = naming(asked.head), naming(asked.tail)
+    told = asked.told_in
     both = [
-        quote_at(document, span)
-        for span, text in zip(document.spans, document.passages, strict=True)
-        if head and tail and head.search(text) and tail.search(text)
+        quote_at(document, span) for span, text in zip(document.spans, document.passages, strict=True) if told(text)
     ]
     chosen = [q for q in both if q in opinion.quotes] or both[:1]
     return opinion.model_copy(update={"quotes": tuple(dict.fromkeys([*chosen, *opinion.quotes]))})
