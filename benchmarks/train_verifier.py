@@ -19,6 +19,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Numbers, Seen, claim_features, look
 from kgcheck.literature.formats import read_documents
+from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.recipe import corpus_recipe
 from kgcheck.literature.trained import (
     Head,
@@ -44,12 +45,16 @@ STANCE_C: dict[Head, float] = {"statement": 0.02, "question": 0.01}
 
 
 class Example(NamedTuple):
-    """A claim and an abstract with the stance that people gave, and the places of the evidence where they named it."""
+    """A claim and an abstract with the stance that people gave, and the places of the evidence where they named it.
+
+    ``near`` is an abstract that a search finds and nobody cited: it is learnt from as silent, and never asked about.
+    """
 
     group: str
     seen: Seen
     gold: frozenset[int]
     label: int
+    near: bool = False
 
 
 class Score(NamedTuple):
@@ -102,6 +107,7 @@ class _Raw(NamedTuple):
     document: Document
     gold: frozenset[int]
     label: int
+    near: bool = False
 
 
 def _scifact(data: Path) -> list[_Raw]:
@@ -122,7 +128,22 @@ def _scifact(data: Path) -> list[_Raw]:
                 before = found.get((row["id"], name))
                 places |= before.gold if before else frozenset()
                 found[row["id"], name] = _Raw(row["id"], row["claim"], document, places, label)
-    return list(found.values())
+    return [*found.values(), *_near(list(found.values()), list(held.values()))]
+
+
+def _near(raw: list[_Raw], documents: list[Document]) -> list[_Raw]:
+    """For each claim the abstract that fits best by words among those that it does not cite."""
+    words = Lexical.of(d.text for d in documents)
+    cited: dict[str, set[str]] = {}
+    claims = {r.group: r.claim for r in raw}
+    for r in raw:
+        cited.setdefault(r.group, set()).add(r.document.id)
+    found = []
+    for group, claim in claims.items():
+        order = np.argsort(-words.scores(claim))[:20]
+        best = next(documents[int(i)] for i in order if documents[int(i)].id not in cited[group])
+        found.append(_Raw(group, claim, best, frozenset(), 2, near=True))
+    return found
 
 
 def _pubmedqa(data: Path) -> list[_Raw]:
@@ -151,7 +172,8 @@ def _similar(raw: Sequence[_Raw], embedder: SentenceModel) -> list[Sequence[floa
 
 def _example(raw: _Raw, similar: Sequence[float] | None) -> Example:
     seen = look(raw.claim, raw.document.passages, similar)
-    return Example(raw.group, seen, frozenset(seen.places.index(i) for i in raw.gold if i in seen.places), raw.label)
+    places = frozenset(seen.places.index(i) for i in raw.gold if i in seen.places)
+    return Example(raw.group, seen, places, raw.label, raw.near)
 
 
 def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeights:
@@ -194,7 +216,9 @@ def _linear(rows: Numbers, labels: np.ndarray[Any, Any], names: Sequence[str], s
 
 def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: float = 1.0) -> Score:
     """Cross-validation by claim: no claim is both learnt from and asked about."""
+    near = [i for i, e in enumerate(examples) if e.near]
     labels = np.array([e.label for e in examples])
+    judged = np.setdiff1d(np.arange(len(examples)), near)
     accuracies, f1s, errors, right, quoted = [], [], [], 0, 0
     confusion = np.zeros((3, 3), dtype=int)
     for repeat in range(REPEATS):
@@ -208,16 +232,16 @@ def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: fl
                     odds = weights.selector.scores(selected(e.seen, vectors=vectors))[:, 0]
                     quoted += 1
                     right += bool({e.seen.places.index(p) for p in best_passages(e.seen, odds)} & e.gold)
-        said = chances.argmax(axis=1)
+        said, true = chances.argmax(axis=1)[judged], labels[judged]
         table = np.zeros((3, 3), dtype=int)
-        np.add.at(table, (labels, said), 1)
+        np.add.at(table, (true, said), 1)
         confusion += table
-        accuracies.append(float((said == labels).mean()))
+        accuracies.append(float((said == true).mean()))
         f1s.append(float(np.mean([2 * table[k, k] / max(table[k].sum() + table[:, k].sum(), 1) for k in range(3)])))
-        errors.append(_calibration(chances, said == labels))
+        errors.append(_calibration(chances[judged], said == true))
     return Score(
-        examples=len(examples),
-        majority=round(max(Counter(labels.tolist()).values()) / len(labels), 4),
+        examples=len(judged),
+        majority=round(max(Counter(labels[judged].tolist()).values()) / len(judged), 4),
         accuracy=round(float(np.mean(accuracies)), 4),
         spread=round(float(np.std(accuracies)), 4),
         macro_f1=round(float(np.mean(f1s)), 4),
@@ -237,7 +261,7 @@ def _folds(examples: Sequence[Example], repeat: int, share: float) -> Iterator[t
         wanted = set(random.permutation(sorted(kept_groups))[: max(int(share * len(kept_groups)), 1)].tolist())
         yield (
             [i for i in train if examples[i].group in wanted],
-            [i for i, e in enumerate(examples) if fold[e.group] == k],
+            [i for i, e in enumerate(examples) if fold[e.group] == k and not e.near],
         )
 
 

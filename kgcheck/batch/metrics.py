@@ -66,7 +66,7 @@ def measure(items: Sequence[Item], results: Mapping[str, dict[str, Any]], spans:
         confusion[label][answer] += 1
     bins = _bins([(p, label == answer) for label, answer, p in labelled if answer != "error"])
     quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
-    retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved")]
+    retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
     total = len(labelled)
     return Metrics(
         claims=len(done),

@@ -234,7 +234,7 @@ class ClaimWork:
             UsageError: The item has not what the scope needs.
         """
         started = time.perf_counter()
-        ranked: list[str] = []
+        ranked: list[str] | None = None
         if self._scope == "passages":
             read: Iterable[Document] = self._given(item)
         elif self._index is None:

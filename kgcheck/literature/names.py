@@ -116,4 +116,4 @@ def naming(names: Sequence[str]) -> re.Pattern[str] | None:
         exact = len(name) <= 5 and " " not in name
         escaped = re.escape(name)
         parts.append(escaped if exact else f"(?i:{escaped})")
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(parts)})(?![\w])")
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(parts)})(?!\w|-\d)")

@@ -97,7 +97,8 @@ class TrainedVerifier:
         self, claim: str, document: Document, passages: Sequence[str], similar: Sequence[float] | None
     ) -> Opinion:
         head: Head = "question" if claim.rstrip().endswith("?") else "statement"
-        weights = (self._weights.vectors if similar is not None else self._weights.words)[head]
+        kind = self._weights.vectors if similar is not None else self._weights.words
+        weights = kind[head]
         seen = look(claim, passages, similar)
         fit = weights.selector.scores(selected(seen, vectors=similar is not None))[:, 0]
         row = kept(claim_features(seen, fit), vectors=similar is not None)
@@ -110,10 +111,32 @@ class TrainedVerifier:
             also=document.ids[1:],
             probabilities=chances,
             stance=chances.stance,
-            quotes=tuple(quote_at(document, document.spans[i]) for i in best_passages(seen, fit))
+            quotes=tuple(
+                quote_at(document, document.spans[i])
+                for i in best_passages(seen, worth_quoting(seen, fit, kind["statement"]))
+            )
             if chances.stance is not Stance.SILENT
             else (),
         )
+
+
+def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:
+    """How well each passage serves as a quote.
+
+    Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
+    statements says which words fit.
+
+    Args:
+        seen: A claim and its passages.
+        fit: How well each passage fits, by the head of the claim.
+        statement: The weights for statements, of the same kind.
+
+    Returns:
+        Log odds of each passage.
+    """
+    vectors = len(statement.selector.names) == len(SELECTOR)
+    chosen: Numbers = (fit + statement.selector.scores(selected(seen, vectors=vectors))[:, 0]) / 2
+    return chosen
 
 
 def best_passages(seen: Seen, fit: Numbers) -> list[int]:
