@@ -125,7 +125,7 @@ def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
     from kgcheck.literature.opening import choose_model
 
     held = corpus.model
-    embedder, note = choose_model(model, held[0] if held and not anew else None)
+    embedder, note = choose_model(model, held[0] if held else None)
     if note:
         errors().print(note, soft_wrap=True)
     manifest = corpus.build(embedder, anew=anew)

@@ -20,7 +20,7 @@ from kgcheck.errors import IndexFault, InputError, StoreError
 from kgcheck.graph.filelock import FileLock
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Rejected
-from kgcheck.literature.embed import Embedder
+from kgcheck.literature.embed import WORDS_ALONE, Embedder
 from kgcheck.literature.formats import Record, choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import (
@@ -131,7 +131,7 @@ class Corpus:
 
     @property
     def model(self) -> tuple[str, str] | None:
-        """Name and digest of the model whose embeddings are kept, or None."""
+        """Name and digest of the model whose embeddings are kept; WORDS_ALONE where none was wanted; None if new."""
         kept = self.store.get_meta(_MODEL)
         return tuple(json.loads(kept)) if kept else None
 
@@ -152,6 +152,8 @@ class Corpus:
         if embedder:
             self._check_model(embedder, anew=anew)
             self._embed(embedder)
+        elif not self.model:
+            self.store.set_meta(_MODEL, json.dumps([WORDS_ALONE, ""]))
         wanted = (self.store.version, embedder.digest if embedder else None)
         if before and wanted == (before.version, before.dense.digest if before.dense else None):
             return before
@@ -187,7 +189,7 @@ class Corpus:
 
     def _check_model(self, embedder: Embedder, *, anew: bool) -> None:
         held = self.model
-        if held and held[1] != embedder.digest:
+        if held and held[1] not in ("", embedder.digest):
             if not anew:
                 raise IndexFault(
                     f"the embeddings in {self.folder} are of the model {held[0]} ({held[1]}),"

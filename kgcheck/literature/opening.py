@@ -3,12 +3,9 @@
 from pathlib import Path
 
 from kgcheck.errors import MissingExtra
-from kgcheck.literature.embed import EXTRA, PACKAGED, Embedder, SentenceModel, available
+from kgcheck.literature.embed import EXTRA, PACKAGED, WORDS_ALONE, Embedder, SentenceModel, available
 from kgcheck.literature.manifest import read_manifest
 from kgcheck.literature.search import LiteratureIndex
-
-WORDS_ALONE = "none"
-"""The name of no model."""
 
 
 def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
@@ -36,7 +33,7 @@ def choose_model(named: str | None, held: str | None) -> tuple[Embedder | None, 
 
     Args:
         named: What was asked for: a name, ``none``, or nothing.
-        held: The model of the embeddings that the index has, if any.
+        held: The model of the index, or ``none``, or nothing for a new one.
 
     Returns:
         The model, or None for words alone, and one line or nothing.
@@ -44,7 +41,7 @@ def choose_model(named: str | None, held: str | None) -> tuple[Embedder | None, 
     Raises:
         MissingExtra: The model that was asked for, or that the index has, cannot be used.
     """
-    if named == WORDS_ALONE:
+    if (named or held) == WORDS_ALONE:
         return None, ""
     if not available():
         lacking = missing()
