@@ -44,6 +44,10 @@ STANCE_C: dict[Head, float] = {"statement": 0.02, "question": 0.01}
 """Regularisation, chosen by the same cross-validation: the scores are that much too kind, see the model card."""
 
 
+NEAR_WORTH = 0.1
+"""What an abstract that nobody cited counts for, beside one that people judged."""
+
+
 class Example(NamedTuple):
     """A claim and an abstract with the stance that people gave, and the places of the evidence where they named it.
 
@@ -187,7 +191,10 @@ def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeight
     selector = _linear(np.concatenate(rows), np.array(gold, dtype=int), names, SELECTOR_C)
     features = _features(examples, selector, vectors=vectors)
     labels = np.array([e.label for e in examples])
-    return HeadWeights(selector=selector, stance=_linear(features, labels, kept_names(vectors=vectors), STANCE_C[head]))
+    worth = np.array([NEAR_WORTH if e.near else 1.0 for e in examples])
+    return HeadWeights(
+        selector=selector, stance=_linear(features, labels, kept_names(vectors=vectors), STANCE_C[head], worth)
+    )
 
 
 def _features(examples: Sequence[Example], selector: Linear, *, vectors: bool) -> Numbers:
@@ -198,13 +205,19 @@ def _features(examples: Sequence[Example], selector: Linear, *, vectors: bool) -
     return np.array(rows)
 
 
-def _linear(rows: Numbers, labels: np.ndarray[Any, Any], names: Sequence[str], strength: float) -> Linear:
+def _linear(
+    rows: Numbers,
+    labels: np.ndarray[Any, Any],
+    names: Sequence[str],
+    strength: float,
+    worth: np.ndarray[Any, Any] | None = None,
+) -> Linear:
     from sklearn.linear_model import LogisticRegression
 
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     # To six digits, as they are kept: what is measured is what is shipped.
     mean, scale = np.round(mean, 6), np.round(np.where(scale > 1e-9, scale, 1.0), 6)
-    model = LogisticRegression(C=strength, max_iter=5000).fit((rows - mean) / scale, labels)
+    model = LogisticRegression(C=strength, max_iter=5000).fit((rows - mean) / scale, labels, worth)
     return Linear(
         names=tuple(names),
         mean=tuple(mean.tolist()),

