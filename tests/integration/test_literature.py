@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
 from kgcheck.batch.metrics import measure, ndcg
 from kgcheck.batch.scv import ClaimWork, Item, load_claim_recipes, read_items
 from kgcheck.errors import InputFormat, InputMissing, UnknownName, UsageError
+from kgcheck.graph.open import open_store
 from kgcheck.graph.schema import load_schema
 from kgcheck.literature.documents import Document
 from kgcheck.literature.names import AllNames, StoreNames, candidates, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained import TrainedVerifier
 from kgcheck.literature.triples import TripleReader, address, load_claim_forms
-from kgcheck.model import Ref, Stance, Tier, Triple, World
+from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
 from kgcheck.settings import Settings
 from kgcheck.sources.build import build_snapshot
 from kgcheck.sources.names import SnapshotNames
@@ -341,6 +346,22 @@ def test_an_audit_asks_papers_where_it_is_told_to(graph: Path, tmp_path: Path) -
     assert all(e["quote"] in notes for e in papers_said)
     plain = kgcheck("audit", *options, *store_options(graph))
     assert '"source": "literature"' not in plain.out
+
+
+def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
+    settings, schema = Settings(home=tmp_path), load_schema()
+    with (
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_store(str(graph / "graph.lbdb"), schema, settings) as store,
+        LiteratureIndex(graph / "literature") as index,
+    ):
+        papers_of = TripleReader(index, TrainedVerifier(), StoreNames(store), schema)
+        asked = Papers(papers_of, limit=0)
+        Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(
+            AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
+        )
+
+    assert asked.told == []
 
 
 def test_synonyms_help_a_search(graph: Path) -> None:

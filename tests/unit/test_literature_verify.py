@@ -167,6 +167,20 @@ def test_a_document_that_commands_is_only_text(trained: TrainedVerifier) -> None
     assert judged.stance is Stance.SILENT
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "维生素D增加老年人的骨密度。骨折较少。",
+        "La vitamine D augmente la densité osseuse. Les fractures étaient rares.",
+        "1. 2. 3.",
+    ],
+)
+def test_other_languages_are_quoted_exactly_or_not_at_all(trained: TrainedVerifier, text: str) -> None:
+    judged = verify("Vitamin D increases bone density in older adults.", [Document(ids=("x",), abstract=text)], trained)
+
+    assert all(text[q.start : q.end] == q.text for o in judged.opinions for q in o.quotes)
+
+
 def test_features_have_their_names(trained: TrainedVerifier) -> None:
     seen = look("Kinase A binds kinase B?", paper("p1").passages)
     rows = passage_features(seen)
