@@ -75,11 +75,15 @@ class SentenceModel:
         except (OSError, ValueError, KeyError) as error:
             raise ConfigurationError(f"{path} holds no sentence-transformers model: {error}") from error
         self.dimension = int(self._model.get_embedding_dimension())
+        self._torch: Any = torch
+        self._threads: int = torch.get_num_threads()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """See Embedder. The model sorts by length itself, so that a batch holds little padding."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
+        # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.
+        self._torch.set_num_threads(1 if len(texts) == 1 else self._threads)
         made = self._model.encode(
             list(texts), batch_size=32, normalize_embeddings=False, convert_to_tensor=True, show_progress_bar=False
         )
