@@ -22,6 +22,7 @@ class AuditOptions(Value):
     sample: int | None = Field(default=None, gt=0)
     seed: int = 0
     keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
+    literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
 
     def wants_label(self, name: str) -> bool:

@@ -23,7 +23,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
 
 _LATEST = "(latest)"
-_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all")
+_OF_THE_RUN = ("index", "types", "labels", "relations", "ids", "sample", "seed", "keep_all")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -105,6 +105,7 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
         sample=asked["sample"],
         seed=asked["seed"],
         keep_all=asked["keep_all"],
+        literature=str(asked["index"].resolve()) if asked["index"] else None,
     )
 
 
@@ -126,6 +127,8 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
         asked["store"] = run.store
     if not given("reference"):
         asked["reference"] = Path(run.reference) if run.reference else None
+    literature = run.options.get("literature")
+    asked["index"] = Path(literature) if literature else None
     if not given("profile"):
         asked["profile"] = run.profile
     return run

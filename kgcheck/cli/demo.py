@@ -71,7 +71,9 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         open_papers(index, opened, snapshot, settings) as reader,
     ):
         papers = Papers(reader) if reader else None
-        run = Audit(opened, snapshot, ledger, settings, progress, papers).start(AuditOptions())
+        run = Audit(opened, snapshot, ledger, settings, progress, papers).start(
+            AuditOptions(literature=str(index.resolve()))
+        )
         show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
         for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
             write(out / name, render(ledger, run, format_))
