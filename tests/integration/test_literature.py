@@ -438,7 +438,7 @@ def test_a_batch_of_claims(tmp_path: Path, scope: str) -> None:
     again = scv(claims, "--index", folder, "--scope", scope, "--out", out)
     assert "0 done now, 2 before" in again.err
     assert "accuracy" in again.out
-    other = scv(claims, "--index", folder, "--scope", scope, "--out", out, "--top", "3")
+    other = scv(claims, "--index", folder, "--scope", scope, "--out", out, "--top", "7")
     assert (other.code, "other options: top" in other.err) == (2, True)
 
 
