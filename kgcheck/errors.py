@@ -25,6 +25,7 @@ The tree::
     │   ├── SourceAnswer               3  it said something that its API does not promise
     │   ├── SourceRefused              3  it does not take the request
     │   └── SourceOffline              3  it was not asked, because of --offline
+    ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
     ├── ModelError                     2  the language model
     │   ├── ModelAccess                2  credentials
@@ -178,6 +179,10 @@ class SourceRefused(SourceError):
 
 class SourceOffline(SourceError):
     """A service was not asked, because kgcheck is to stay offline and the answer is not kept."""
+
+
+class IndexFault(KgcheckError):
+    """A literature index is missing, broken, not finished, or made with another model or version."""
 
 
 class LedgerError(KgcheckError):

@@ -27,6 +27,7 @@ class AuditOptions(Value):
         default=None, ge=0, le=1, description="least score of a potential edge, where that is above the check's own"
     )
     team_budget: int = Field(default=0, ge=0, description="undecided findings that the team may be asked about")
+    literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
 
     def wants_label(self, name: str) -> bool:

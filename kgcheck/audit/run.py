@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
+from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, make_plan
 from kgcheck.audit.work import Worker
 from kgcheck.errors import LedgerError, UsageError
@@ -32,6 +33,7 @@ class Audit:
         settings: Limits.
         progress: Where to show progress.
         live: Services to ask, for options that want them.
+        papers: What papers say of edges that the references do not confirm, or None.
     """
 
     def __init__(
@@ -42,7 +44,9 @@ class Audit:
         settings: Settings,
         progress: Progress | None = None,
         live: LiveSource | None = None,
+        papers: Papers | None = None,
     ) -> None:
+        self._papers = papers
         self._store = store
         self._snapshot = snapshot
         self._ledger = ledger
@@ -118,7 +122,7 @@ class Audit:
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db:
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot)
-            worker = Worker(db, self._store, join, self._ledger, run, before, live)
+            worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)

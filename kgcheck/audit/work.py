@@ -9,6 +9,7 @@ import duckdb
 from kgcheck.audit import bulk, structure
 from kgcheck.audit.graphcopy import GraphCopy
 from kgcheck.audit.ledger import Ledger, Run, now
+from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
 from kgcheck.audit.tasks import TaskSelection
@@ -38,6 +39,7 @@ class Worker:
         run: The run.
         before: The audit whose counts are compared, or None.
         live: Services to ask, or None.
+        papers: What papers say of edges, or None.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class Worker:
         run: Run,
         before: Run | None,
         live: LiveSource | None = None,
+        papers: Papers | None = None,
     ) -> None:
         self._db = db
+        self._papers = papers
         self._store = store
         self._schema = store.schema
         self._ledger = ledger
@@ -140,6 +144,8 @@ class Worker:
         if self._live:
             self._live.explain(self._db)
         bulk.judge_tasks(self._db, unit.type)
+        if self._papers and self._papers.add(self._db, unit):
+            bulk.judge_tasks(self._db, unit.type)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     format_options,
     ledger_option,
@@ -23,7 +24,10 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
 
 _LATEST = "(latest)"
-_OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_all", "live", "team_budget", "threshold")
+_OF_THE_RUN = (
+    *("types", "labels", "relations", "ids", "sample", "seed", "keep_all"),
+    *("live", "team_budget", "threshold", "index"),
+)
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -73,6 +77,7 @@ _OF_THE_RUN = ("types", "labels", "relations", "ids", "sample", "seed", "keep_al
     metavar="[RUN]",
     help="Go on with a run that was cut off, on its own store and references; the latest such run, unless named.",
 )
+@literature_option()
 @format_options()
 @ledger_option()
 @profile_option()
@@ -83,9 +88,11 @@ def command(**asked: Any) -> None:
     unavailable.
     """
     from kgcheck.audit.ledger import Ledger
+    from kgcheck.audit.papers import Papers
     from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress, errors
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
+    from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
 
@@ -98,11 +105,15 @@ def command(**asked: Any) -> None:
         open_store(asked["store"], schema, settings) as opened,
         Ledger(ledger) as kept,
         live_sources(schema, settings, wanted=asked["live"] or asked["team_budget"] > 0) as live,
+        open_papers(asked["index"], opened, asked["reference"], settings) as reader,
     ):
-        audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live)
+        papers = Papers(reader) if reader else None
+        audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live, papers)
         run = audit.resume(old) if old else audit.start(_options(asked))
         for source, failure in (live.failures if live else {}).items():
             errors().print(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on", soft_wrap=True)
+        if papers:
+            errors().print(f"papers speak of {len(papers.told):,} edges", soft_wrap=True)
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 
@@ -123,6 +134,7 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
         live=asked["live"],
         team_budget=asked["team_budget"],
         threshold=asked["threshold"],
+        literature=str(asked["index"].resolve()) if asked["index"] else None,
     )
 
 
@@ -144,6 +156,8 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
         asked["store"] = run.store
     if not given("reference"):
         asked["reference"] = Path(run.reference) if run.reference else None
+    literature = run.options.get("literature")
+    asked["index"] = Path(literature) if literature else None
     if not given("profile"):
         asked["profile"] = run.profile
     asked["live"] = bool(run.options.get("live"))

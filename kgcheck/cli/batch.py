@@ -2,7 +2,7 @@
 
 import click
 
-from kgcheck.cli import batches
+from kgcheck.cli import batches, scv
 
 
 @click.group("batch")
@@ -12,3 +12,4 @@ def command() -> None:
 
 command.add_command(batches.kgqa)
 command.add_command(batches.kgcheck)
+command.add_command(scv.command)

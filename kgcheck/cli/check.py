@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     brain_options,
     ledger_option,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     help="Least outcome that makes the exit code 1.",
 )
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@literature_option()
 @ledger_option()
 @profile_option()
 def command(what: tuple[str, ...], **asked: Any) -> None:
@@ -64,6 +66,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import errors, results
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
+    from kgcheck.cli.literature import with_papers
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
     from kgcheck.report.tables import explain_finding
@@ -80,11 +83,12 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         live_sources(schema, settings, wanted=asked["live"]) as live,
         SnapshotSource(reference, schema, settings, live) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
+        with_papers(asked["index"], opened, source, reference, settings) as asking,
         open_brain(asked["brain"], schema, settings, asked) as brain,
     ):
         budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
         try:
-            checked = Team(Toolbox(opened, source), brain, budget).check(request, transcript)
+            checked = Team(Toolbox(opened, asking), brain, budget).check(request, transcript)
         finally:
             _keep_transcript(transcript, kept_at)
         run = Run(

@@ -27,15 +27,19 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
     """
     from kgcheck.audit.ledger import Ledger
+    from kgcheck.audit.papers import Papers
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.audit.run import Audit
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress, errors, results
     from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.literature import open_papers, told_table
     from kgcheck.cli.show import show_run, write
     from kgcheck.graph.load import load_directory
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema, profile_dir
+    from kgcheck.literature.corpus import Corpus
     from kgcheck.report.render import render
+    from kgcheck.resources import resource_dir
     from kgcheck.sources.build import build_snapshot
 
     settings, schema, progress = read_settings(home=out), load_schema(), RichProgress()
@@ -55,20 +59,39 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     console.print(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
     told(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
     build_snapshot(demo / "reference", snapshot, schema, settings, progress=progress)
-    told(f"kgcheck audit --store {target} --reference {snapshot} --ledger {settings.ledger}")
-    with Ledger(settings.ledger) as ledger, open_store(target, schema, settings) as opened:
-        run = Audit(opened, snapshot, ledger, settings, progress).start(AuditOptions())
+    notes, index = resource_dir("corpus") / "demo" / "notes.jsonl", out / "literature"
+    told(f"kgcheck corpus add {notes} --index {index} --model none")
+    with Corpus(index, create=True, progress=progress) as corpus:
+        corpus.add([notes])
+        corpus.build(None)
+    told(f"kgcheck audit --store {target} --reference {snapshot} --literature {index} --ledger {settings.ledger}")
+    with (
+        Ledger(settings.ledger) as ledger,
+        open_store(target, schema, settings) as opened,
+        open_papers(index, opened, snapshot, settings) as reader,
+    ):
+        papers = Papers(reader) if reader else None
+        run = Audit(opened, snapshot, ledger, settings, progress, papers=papers).start(
+            AuditOptions(literature=str(index.resolve()))
+        )
         show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
         for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
             write(out / name, render(ledger, run, format_))
             click.echo(f"report: {(out / name).resolve()}")
+        if papers:
+            results().print(told_table(papers.told))
     finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
     console.print(f"next: open the HTML report, or {finding}", soft_wrap=True, markup=False)
 
 
 def _clear(out: Path) -> None:
     """Remove what an earlier demo left, and nothing else."""
+    import shutil
+
     from kgcheck.errors import InputError
+
+    if (out / "literature" / "documents.sqlite").is_file():
+        shutil.rmtree(out / "literature", ignore_errors=True)
 
     for name in _LEFT:
         try:

@@ -102,3 +102,15 @@ def limit_option() -> Decorator:
     return click.option(
         "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
     )
+
+
+def index_option(*, required: bool = False, name: str = "--index") -> Decorator:
+    """``--index``, a literature index."""
+    return click.option(
+        name,
+        "index",
+        envvar="KGCHECK_INDEX",
+        required=required,
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder of a literature index, made by kgcheck corpus add.",
+    )

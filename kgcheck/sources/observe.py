@@ -19,6 +19,9 @@ from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot
 from kgcheck.tables import limits
 
+WHOLE_SOURCE = "literature"
+"""The source whose rows hold a whole Evidence in ``value``: quotes have no column."""
+
 Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
 
 
@@ -153,6 +156,8 @@ def gaps_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Gap, .
 
 def _evidence(row: Sequence[object]) -> Evidence:
     source, release, record, template, built_at, stance, world, tier, reason, value, score, about, new, other = row
+    if source == WHOLE_SOURCE:
+        return Evidence.model_validate_json(str(value))
     own = source == SCHEMA_SOURCE
     stamp = built_at.replace(tzinfo=UTC) if isinstance(built_at, datetime) else datetime.now(UTC)
     return Evidence.model_validate(

@@ -175,11 +175,11 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_named(folder: Path) -> None:
         numbered(folder)
 
 
-def test_a_name_is_found_plain_before_compressed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_name_is_found_in_one_form_or_none_and_not_in_two(tmp_path: Path, suffix: str) -> None:
     assert find(tmp_path, "a.tsv") is None
-    (tmp_path / "a.tsv.zst").touch()
-    assert find(tmp_path, "a.tsv") == tmp_path / "a.tsv.zst"
-    (tmp_path / "a.tsv.gz").touch()
-    assert find(tmp_path, "a.tsv") == tmp_path / "a.tsv.gz"
-    (tmp_path / "a.tsv").touch()
-    assert find(tmp_path, "a.tsv") == tmp_path / "a.tsv"
+    (tmp_path / f"a.tsv{suffix}").touch()
+    assert find(tmp_path, "a.tsv") == tmp_path / f"a.tsv{suffix}"
+    (tmp_path / ("a.tsv" if suffix else "a.tsv.gz")).touch()
+    with pytest.raises(InputFormat, match="one file under two names"):
+        find(tmp_path, "a.tsv")

@@ -1,0 +1,31 @@
+"""Reference sources with papers beside them: what an index says of an edge is evidence of the tier `text`."""
+
+from kgcheck.literature.triples import TripleReader
+from kgcheck.model import CheckTask, CheckType, Triple
+from kgcheck.sources.observe import Observed, ReferenceSource
+
+
+class WithLiterature:
+    """Asks the reference sources, and the papers of an index about edges.
+
+    Args:
+        source: The reference sources.
+        reader: The papers.
+    """
+
+    def __init__(self, source: ReferenceSource, reader: TripleReader) -> None:
+        self._source = source
+        self._reader = reader
+
+    def observe(self, task: CheckTask) -> Observed:
+        """See ReferenceSource."""
+        evidence, gaps = self._source.observe(task)
+        triple = triple_of(task)
+        return (evidence + self._reader.evidence(triple), gaps) if triple else (evidence, gaps)
+
+
+def triple_of(task: CheckTask) -> Triple | None:
+    """The edge that a task is about, or None."""
+    if task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL) or not task.object or not task.relation:
+        return None
+    return Triple(head=task.subject, relation=task.relation, tail=task.object)

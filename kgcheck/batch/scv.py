@@ -1,0 +1,280 @@
+"""Claim verification in batches (SCV): claims from a file, read by recipe, each verified against papers or passages."""
+
+import csv
+import json
+import re
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
+from kgcheck.literature.documents import Document
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.text import clean
+from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
+from kgcheck.model import Stance, Value
+from kgcheck.resources import resource_dir
+
+Scope = Literal["corpus", "documents", "passages"]
+SCOPES: tuple[Scope, ...] = ("corpus", "documents", "passages")
+
+RANKED = 50
+"""Documents whose order is kept for the measures of retrieval."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+class ClaimFields(Value):
+    """Where a record has each thing."""
+
+    id: str
+    claim: str
+    label: str = ""
+    documents: str = ""
+    evidence: str = Field(default="", description="words that a right quote shares")
+    evidence_document: str = ""
+    evidence_sentences: str = ""
+    passages: str = ""
+
+
+class ClaimRecipe(Value):
+    """How the claims of one format are read."""
+
+    name: str
+    format: Literal["csv", "json", "jsonl"]
+    suffixes: tuple[str, ...]
+    needs: tuple[str, ...]
+    prefix: str = ""
+    fields: ClaimFields
+    labels: dict[str, Stance]
+
+
+class Gold(Value):
+    """Evidence that people chose: sentences of a document, or words."""
+
+    document: str = ""
+    sentences: tuple[int, ...] = ()
+    words: str = ""
+
+
+class Item(Value):
+    """A claim with what is known of it."""
+
+    id: str
+    claim: str
+    label: Stance | None = None
+    documents: tuple[str, ...] = ()
+    gold: tuple[Gold, ...] = ()
+    passages: tuple[str, ...] = ()
+
+
+@cache
+def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
+    """All recipes, those that need most of a file first.
+
+    Returns:
+        The recipes.
+
+    Raises:
+        ConfigurationError: A recipe is wrong.
+    """
+    found: list[ClaimRecipe] = []
+    for path in sorted((resource_dir("corpus") / "claims").glob("*.toml")):
+        try:
+            found.append(ClaimRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))))
+        except (ValidationError, ValueError) as error:
+            raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return tuple(sorted(found, key=lambda r: (-len(r.needs), r.name)))
+
+
+def read_items(path: Path, recipe: str | None = None) -> list[Item]:
+    """The claims of a file.
+
+    Args:
+        path: csv, JSON or JSON lines.
+        recipe: How to read it; otherwise known by its form.
+
+    Returns:
+        The claims, in the order of the file; rows with one id are one claim.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: No recipe knows it, or a claim is broken.
+        UnknownName: There is no such recipe.
+    """
+    if not path.is_file():
+        raise InputMissing(f"there is no file {path}")
+    recipes = {r.name: r for r in load_claim_recipes()}
+    if recipe and recipe not in recipes:
+        raise UnknownName("claim recipe", recipe, recipes)
+    for chosen in [recipes[recipe]] if recipe else list(recipes.values()):
+        if not recipe and not path.name.lower().endswith(chosen.suffixes):
+            continue
+        records = list(_records(path, chosen))
+        if recipe or (records and all(key in records[0] for key in chosen.needs)):
+            return _items(records, chosen, path)
+    raise InputFormat(f"{path} holds no claims that kgcheck can read", "name a recipe of corpus/claims with --recipe")
+
+
+def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if recipe.format == "csv":
+            yield from csv.DictReader(text.splitlines(keepends=True))
+        elif recipe.format == "jsonl":
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.strip():
+                    record = json.loads(line)
+                    if not isinstance(record, dict):
+                        raise InputFormat(f"{path}, line {number}: not an object")
+                    yield {"@row": number, **record}
+        else:
+            whole = json.loads(text)
+            if isinstance(whole, dict):
+                whole = [{"@key": key, **value} for key, value in whole.items() if isinstance(value, dict)]
+            yield from (r for r in whole if isinstance(r, dict))
+    except (OSError, ValueError, csv.Error, TypeError) as error:
+        raise InputFormat(f"{path} is no {recipe.format} file: {str(error)[:200]}", "it may be cut off") from error
+
+
+def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -> list[Item]:
+    fields, found = recipe.fields, dict[str, Item]()
+    for row, raw in enumerate(records, 1):
+        claim = clean(str(raw.get(fields.claim) or ""))
+        if not claim:
+            raise InputFormat(f"{path}, record {row}: no claim", "remove the record, or name another recipe")
+        item = Item(
+            id=str(raw.get(fields.id) or row),
+            claim=claim,
+            label=_label(raw, recipe, f"{path}, record {row}"),
+            documents=tuple(_ids(raw.get(fields.documents), recipe)),
+            gold=tuple(_gold(raw, recipe)),
+            passages=tuple(_texts(raw.get(fields.passages))),
+        )
+        before = found.get(item.id)
+        if before:
+            item = before.model_copy(
+                update={
+                    "documents": tuple(dict.fromkeys(before.documents + item.documents)),
+                    "gold": before.gold + item.gold,
+                    "passages": before.passages + item.passages,
+                }
+            )
+        found[item.id] = item
+    return list(found.values())
+
+
+def _label(raw: dict[str, Any], recipe: ClaimRecipe, place: str) -> Stance | None:
+    if not recipe.fields.label or recipe.fields.label not in raw:
+        return None
+    told = str(raw[recipe.fields.label] or "").strip()
+    if told in recipe.labels:
+        return recipe.labels[told]
+    if not told:
+        return None
+    raise InputFormat(f"{place}: {told[:40]!r} is no label", f"known: {', '.join(filter(None, recipe.labels))}")
+
+
+def _ids(value: Any, recipe: ClaimRecipe) -> list[str]:
+    if value is None or value == "":
+        return []
+    if isinstance(value, list | tuple | dict):
+        names = [str(v) for v in value]
+    else:
+        names = _NUMBER.findall(str(value)) if str(value).startswith("[") else [str(value)]
+    return [n if n.startswith(recipe.prefix) else recipe.prefix + n for n in names]
+
+
+def _gold(raw: dict[str, Any], recipe: ClaimRecipe) -> Iterator[Gold]:
+    fields = recipe.fields
+    if words := [clean(t) for t in _texts(raw.get(fields.evidence))]:
+        yield from (Gold(words=w) for w in words)
+    if document := _ids(raw.get(fields.evidence_document), recipe):
+        numbers = tuple(int(n) for n in _NUMBER.findall(str(raw.get(fields.evidence_sentences))))
+        yield Gold(document=document[0], sentences=numbers)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(v) for v in value if str(v).strip()]
+    return [str(value)] if isinstance(value, str) and value.strip() else []
+
+
+class ClaimWork:
+    """Verifies items: a function for the batch runner.
+
+    Args:
+        index: The papers; may be None for the scope `passages`.
+        verifier: Who reads.
+        scope: What is read: what a search finds, the documents of the item, or its passages.
+        top: Papers that are read in the scope `corpus`.
+    """
+
+    def __init__(self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int) -> None:
+        self._index = index
+        self._verifier = verifier
+        self._scope = scope
+        self._top = top
+
+    def __call__(self, item: Item) -> dict[str, Any]:
+        """The result of an item.
+
+        Args:
+            item: A claim.
+
+        Returns:
+            JSON values: claim, label, answer, probability, conflict, opinions with quotes, retrieved, seconds.
+
+        Raises:
+            UsageError: The item has not what the scope needs.
+        """
+        started = time.perf_counter()
+        ranked: list[str] | None = None
+        if self._scope == "passages":
+            read: Iterable[Document] = self._given(item)
+        elif self._index is None:
+            raise UsageError("this scope needs an index", "name one with --index")
+        elif self._scope == "documents":
+            if not item.documents:
+                raise UsageError(f"the claim {item.id} names no document", "use --scope corpus")
+            read = self._index.documents(item.documents)
+        else:
+            hits = self._index.search(item.claim, limit=RANKED)
+            ranked = [hit.document.id for hit in hits]
+            read = [hit.document for hit in hits[: self._top]]
+        judged = verify(item.claim, read, self._verifier)
+        return {**_result(item, judged), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
+
+    def _given(self, item: Item) -> list[Document]:
+        if not item.passages:
+            raise UsageError(f"the claim {item.id} has no passages", "use --scope corpus or documents")
+        texts = [clean(p) for p in item.passages]
+        return [Document(ids=(f"passage {n}",), abstract=text) for n, text in enumerate(texts, 1) if text]
+
+
+def _result(item: Item, judged: ClaimVerdict) -> dict[str, Any]:
+    opinions = [o for o in judged.opinions if o.stance is not Stance.SILENT]
+    return {
+        "claim": item.claim,
+        "label": item.label.value if item.label else None,
+        "answer": judged.stance.value,
+        "probability": judged.probability,
+        "conflict": judged.conflict,
+        "note": judged.note,
+        "read": len(judged.opinions),
+        "retracted": list(judged.retracted),
+        "opinions": [
+            {
+                "document": o.document,
+                "stance": o.stance.value,
+                "probability": round(o.probability, 4),
+                "quotes": [q.model_dump() for q in o.quotes],
+            }
+            for o in opinions
+        ],
+    }

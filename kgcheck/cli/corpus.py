@@ -1,0 +1,138 @@
+"""``kgcheck corpus``: make, change and list a literature index."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import index_option
+
+if TYPE_CHECKING:
+    from kgcheck.literature.corpus import Corpus
+
+
+@click.group("corpus")
+def command() -> None:
+    """Make, change and list a literature index: abstracts, searched by words and by meaning."""
+
+
+@command.command("add")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@index_option(required=True)
+@click.option("--recipe", help="How to read the files: a recipe under corpus/ [default: known by their form]")
+@click.option("--replace", is_flag=True, help="A known id gets the new text; otherwise another text is not taken.")
+@click.option(
+    "--retractions",
+    type=click.Path(path_type=Path),
+    help="PMIDs of retracted papers, one a line; they never count as evidence.",
+)
+@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+def add(
+    files: tuple[Path, ...], index: Path, recipe: str | None, replace: bool, retractions: Path | None, model: str | None
+) -> None:
+    """Put the documents of FILES into an index, which is made when it is missing.
+
+    What was cut off goes on: documents that are there already are not embedded or stored again. Records that are no
+    documents go to quarantine.jsonl in the index, each with the reason.
+    """
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.formats import read_retractions
+    from kgcheck.literature.recipe import corpus_recipe
+
+    chosen = corpus_recipe(recipe) if recipe else None
+    gone = read_retractions(retractions) if retractions else ()
+    with Corpus(index, create=True, progress=RichProgress()) as corpus:
+        added = corpus.add(files, chosen, replace=replace)
+        if retractions:
+            concerned = corpus.store.retract(gone)
+            errors().print(f"{concerned} documents are retracted", soft_wrap=True)
+        told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(added.counts.items()))
+        errors().print(f"records: {told or 'none'}", soft_wrap=True)
+        if added.quarantined:
+            errors().print(f"{added.quarantined:,} quarantined: {added.quarantine}", soft_wrap=True)
+        _build(corpus, model, anew=False)
+
+
+@command.command("build")
+@index_option(required=True)
+@click.option("--anew", is_flag=True, help="Make everything again, with another model if one is named.")
+@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+def build(index: Path, anew: bool, model: str | None) -> None:
+    """Finish an index whose build was cut off, or make it again from its documents."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.corpus import Corpus
+
+    with Corpus(index, progress=RichProgress()) as corpus:
+        _build(corpus, model, anew=anew)
+
+
+@command.command("remove")
+@click.argument("ids", nargs=-1, required=True)
+@index_option(required=True)
+def remove(ids: tuple[str, ...], index: Path) -> None:
+    """Take documents out of an index by their ids, e.g. pmid:22663011."""
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.errors import UnknownName
+    from kgcheck.literature.corpus import Corpus
+
+    with Corpus(index, progress=RichProgress()) as corpus:
+        lacking = [i for i in ids if corpus.store.number_of(i) is None]
+        if lacking:
+            raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {index} tells all")
+        gone = corpus.store.remove(ids)
+        errors().print(f"{len(gone):,} removed", soft_wrap=True)
+        _build(corpus, None, anew=False)
+
+
+@command.command("list")
+@index_option(required=True)
+@click.option("--ids", is_flag=True, help="Every document: id, year, whether retracted, title.")
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def list_(index: Path, ids: bool, format_: str) -> None:
+    """List what is in an index."""
+    import json
+
+    from rich.table import Table
+
+    from kgcheck.cli.console import results
+    from kgcheck.literature.manifest import DOCUMENTS, read_manifest
+    from kgcheck.literature.store import DocumentStore
+
+    with DocumentStore(index / DOCUMENTS) as store:
+        if ids:
+            header: tuple[str, ...] = ("id", "year", "retracted", "title")
+            rows: list[tuple[object, ...]] = [*store.ids()]
+        else:
+            header = ("recipe", "documents", "retracted", "first_year", "last_year")
+            rows = [*store.listed()]
+    manifest = read_manifest(index)
+    if format_ == "json":
+        listed = [dict(zip(header, row, strict=True)) for row in rows]
+        told = listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed}
+        click.echo(json.dumps(told, indent=2))
+        return
+    table = Table(*(h.replace("_", " ") for h in header))
+    for row in rows:
+        table.add_row(*("" if value is None else str(value) for value in row))
+    results().print(table)
+    if not ids:
+        results().print(_told(index, manifest.documents, manifest.dense.model if manifest.dense else None))
+
+
+def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
+    from kgcheck.cli.console import errors
+    from kgcheck.literature.opening import choose_model
+
+    held = corpus.model
+    embedder, note = choose_model(model, held[0] if held else None)
+    if note:
+        errors().print(note, soft_wrap=True)
+    manifest = corpus.build(embedder, anew=anew)
+    errors().print(
+        _told(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None), soft_wrap=True
+    )
+
+
+def _told(index: Path, documents: int, model: str | None) -> str:
+    return f"{index}: {documents:,} documents, searched by words{f' and by meaning ({model})' if model else ''}"

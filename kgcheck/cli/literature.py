@@ -1,0 +1,179 @@
+"""What the commands about papers share: verifiers, and names from the graph and the snapshot."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import Decorator
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kgcheck.audit.papers import Told
+    from kgcheck.graph.schema import Schema
+    from kgcheck.graph.store import GraphStore
+    from kgcheck.literature.embed import Embedder
+    from kgcheck.literature.names import Names
+    from kgcheck.literature.triples import TripleReader
+    from kgcheck.literature.verify import Verifier
+    from kgcheck.settings import Settings
+    from kgcheck.sources.observe import ReferenceSource
+
+VERIFIERS = ("trained", "llm")
+
+
+def verifier_option() -> Decorator:
+    """``--verifier``."""
+    return click.option(
+        "--verifier",
+        type=click.Choice(VERIFIERS),
+        default="trained",
+        show_default=True,
+        help="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL.",
+    )
+
+
+def literature_option() -> Decorator:
+    """``--literature``."""
+    return click.option(
+        "--literature",
+        "index",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Also ask the papers of this index, made by kgcheck corpus add, about edges.",
+    )
+
+
+@contextmanager
+def open_papers(
+    index: Path | None, store: "GraphStore", reference: Path | None, settings: "Settings"
+) -> "Iterator[TripleReader | None]":
+    """What papers say of edges, read by the trained verifier.
+
+    Args:
+        index: The papers, or None.
+        store: The graph, for names.
+        reference: The snapshot, for more names.
+        settings: Limits.
+
+    Yields:
+        The reader, or None without an index.
+    """
+    from kgcheck.cli.console import errors
+    from kgcheck.literature.names import AllNames, Names, StoreNames
+    from kgcheck.literature.opening import open_index
+    from kgcheck.literature.triples import TripleReader
+    from kgcheck.sources.names import SnapshotNames
+
+    with ExitStack() as stack:
+        reader = None
+        if index:
+            opened, note = open_index(index)
+            stack.enter_context(opened)
+            if note:
+                errors().print(note, soft_wrap=True)
+            places: list[Names] = [StoreNames(store)]
+            if reference:
+                known = SnapshotNames(reference, store.schema)
+                stack.callback(known.close)
+                places.append(known)
+            verifier = stack.enter_context(open_verifier("trained", opened.embedder, settings))
+            reader = TripleReader(opened, verifier, AllNames(places), store.schema)
+        yield reader
+
+
+@contextmanager
+def with_papers(
+    index: Path | None, store: "GraphStore", source: "ReferenceSource", reference: Path | None, settings: "Settings"
+) -> "Iterator[ReferenceSource]":
+    """Reference sources, with papers where an index is named.
+
+    Args:
+        index: The papers, or None.
+        store: The graph, for names.
+        source: The reference sources.
+        reference: The snapshot, for more names.
+        settings: Limits.
+
+    Yields:
+        The sources to ask.
+    """
+    from kgcheck.agents.literature import WithLiterature
+
+    with open_papers(index, store, reference, settings) as reader:
+        yield WithLiterature(source, reader) if reader else source
+
+
+@contextmanager
+def open_verifier(name: str, embedder: "Embedder | None", settings: "Settings") -> "Iterator[Verifier]":
+    """A verifier by name.
+
+    Args:
+        name: One of VERIFIERS.
+        embedder: The model of the index, if it is searched by meaning.
+        settings: Endpoint and key.
+
+    Yields:
+        The verifier.
+    """
+    if name == "trained":
+        from kgcheck.literature.trained import TrainedVerifier
+
+        yield TrainedVerifier(embedder)
+    else:
+        from kgcheck.chat import ChatClient
+        from kgcheck.literature.asked import LlmVerifier
+
+        with ChatClient(settings) as client:
+            yield LlmVerifier(client)
+
+
+@contextmanager
+def open_names(store: str, reference: Path | None, schema: "Schema", settings: "Settings") -> "Iterator[Names]":
+    """Names from the graph, where there is one, and from the snapshot, where one is named.
+
+    Args:
+        store: Of the graph.
+        reference: The snapshot.
+        schema: Profile.
+        settings: Limits.
+
+    Yields:
+        All of them together.
+
+    Raises:
+        StoreMissing: There is no graph where one was named.
+    """
+    from kgcheck.errors import StoreMissing
+    from kgcheck.graph.open import open_store
+    from kgcheck.literature.names import AllNames, Names, StoreNames
+    from kgcheck.sources.names import SnapshotNames
+
+    with ExitStack() as stack:
+        places: list[Names] = []
+        try:
+            places.append(StoreNames(stack.enter_context(open_store(store, schema, settings))))
+        except StoreMissing:
+            # The default store need not be there to search for synonyms of the snapshot.
+            if click.get_current_context().get_parameter_source("store") is not click.core.ParameterSource.DEFAULT:
+                raise
+        if reference:
+            known = SnapshotNames(reference, schema)
+            stack.callback(known.close)
+            places.append(known)
+        yield AllNames(places)
+
+
+def told_table(told: "Sequence[Told]") -> "Table":
+    """What papers say of edges, a line a paper."""
+    from rich.table import Table
+
+    table = Table(
+        "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
+    )
+    for edge in told:
+        for e in edge.evidence:
+            table.add_row(str(edge.triple), edge.before, e.stance.value, e.record, e.quote or "")
+    return table

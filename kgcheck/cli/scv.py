@@ -1,0 +1,110 @@
+"""``kgcheck batch scv``: verify many claims."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgcheck.cli.literature import verifier_option
+from kgcheck.cli.options import index_option
+
+if TYPE_CHECKING:
+    from kgcheck.batch.metrics import Metrics
+    from kgcheck.literature.search import LiteratureIndex
+
+
+@click.command("scv")
+@click.argument("file", type=click.Path(path_type=Path))
+@index_option()
+@verifier_option()
+@click.option(
+    "--scope",
+    type=click.Choice(("corpus", "documents", "passages")),
+    default="corpus",
+    show_default=True,
+    help="What is read for a claim: what a search finds, the documents that it names, or the passages given with it.",
+)
+@click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read in the corpus.")
+@click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many claims.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Claims at the same time.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.",
+)
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def command(file: Path, index: Path | None, out: Path, format_: str, **asked: Any) -> None:
+    """Verify the claims of FILE, and measure the answers where the claims have labels.
+
+    Exit codes: 0 done, 2 usage or configuration, 3 some claims ended with an error.
+    """
+    from contextlib import ExitStack
+
+    from kgcheck.batch.metrics import measure
+    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.batch.scv import ClaimWork, read_items
+    from kgcheck.batch.scv_report import write_report
+    from kgcheck.cli.console import RichProgress, errors, results
+    from kgcheck.cli.environment import read_settings
+    from kgcheck.cli.literature import open_verifier
+    from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.literature.opening import open_index
+
+    items = read_items(file, asked["recipe"])[: asked["limit"]]
+    settings = read_settings()
+    with ExitStack() as stack:
+        opened: LiteratureIndex | None = None
+        if index:
+            opened, note = open_index(index)
+            stack.enter_context(opened)
+            if note:
+                errors().print(note, soft_wrap=True)
+        verifier = stack.enter_context(open_verifier(asked["verifier"], opened.embedder if opened else None, settings))
+        options = {
+            "task": "scv",
+            "file": str(file.resolve()),
+            "verifier": asked["verifier"],
+            "model": settings.llm_model if asked["verifier"] == "llm" else None,
+            "scope": asked["scope"],
+            "top": asked["top"],
+            "index": opened.manifest.folder if opened else None,
+        }
+        keep_options(out, options)
+        done = run_batch(
+            ((item.id, item) for item in items),
+            ClaimWork(opened, verifier, asked["scope"], asked["top"]),
+            out / "results.jsonl",
+            workers=asked["workers"],
+            progress=RichProgress(),
+            description="verifying claims",
+            total=len(items),
+        )
+        held = read_results(out / "results.jsonl")
+
+        def spans(name: str) -> Any:
+            return opened.documents([name])[0].spans if opened else ()
+
+        metrics = measure(items, held, spans)
+    write_report(out, metrics, options)
+    if format_ == "json":
+        click.echo(metrics.model_dump_json(indent=2))
+    else:
+        results().print(_table(metrics))
+    errors().print(
+        f"{done.done} done now, {done.before} before, {done.failed} with an error; report: {out / 'report.md'}",
+        soft_wrap=True,
+    )
+    click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors else 0)
+
+
+def _table(metrics: "Metrics") -> Any:
+    from rich.table import Table
+
+    from kgcheck.batch.scv_report import lines
+
+    table = Table("measure", "value")
+    for name, value in lines(metrics):
+        table.add_row(name, value)
+    return table

@@ -1,0 +1,249 @@
+"""Makes and changes an index: documents into the store, then embeddings, then the parts that are searched.
+
+Every step is kept when it is done, so that a build that was cut off goes on. The parts are written beside those that
+are in use, and the manifest is put in place last: an index is the old one or the new one, never half of each.
+"""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kgcheck.errors import IndexFault, InputError, StoreError
+from kgcheck.graph.filelock import FileLock
+from kgcheck.literature import dense
+from kgcheck.literature.documents import Rejected
+from kgcheck.literature.embed import WORDS_ALONE, Embedder
+from kgcheck.literature.formats import Record, choose_recipe, read_documents
+from kgcheck.literature.lexical import Lexical
+from kgcheck.literature.manifest import (
+    DOCUMENTS,
+    MANIFEST,
+    DenseManifest,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
+from kgcheck.literature.recipe import CorpusRecipe
+from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.progress import NoProgress, Progress
+
+QUARANTINE = "quarantine.jsonl"
+_TRANSACTION = 2_000
+_EMBEDDED_TOGETHER = 512
+_MODEL = "model"
+
+
+class AddedFiles(NamedTuple):
+    """What became of the records of files, counted, and where those are that are no documents."""
+
+    counts: dict[str, int]
+    quarantined: int
+    quarantine: Path
+
+
+class Corpus:
+    """An index that is being made or changed; one process at a time.
+
+    Args:
+        folder: Of the index.
+        create: Make it when it is missing.
+        progress: Where to show progress.
+
+    Raises:
+        IndexFault: It is missing, or another process changes it.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = False, progress: Progress | None = None) -> None:
+        self.folder = folder
+        self._progress = progress or NoProgress()
+        self._lock: FileLock | None = None
+        try:
+            if create:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "lock").touch()
+            if (folder / "lock").exists():
+                self._lock = FileLock(folder / "lock", exclusive=True)
+        except StoreError as error:
+            raise IndexFault(f"the index in {folder} is in use by another process", "wait until it ends") from error
+        except OSError as error:
+            raise IndexFault(f"cannot make an index in {folder}: {error.strerror}") from error
+        try:
+            self.store = DocumentStore(folder / DOCUMENTS, create=create)
+        except BaseException:
+            self._release()
+            raise
+
+    def add(self, files: Iterable[Path], recipe: CorpusRecipe | None = None, *, replace: bool = False) -> AddedFiles:
+        """Put the documents of files into the store.
+
+        Args:
+            files: Read one after the other.
+            recipe: How to read them all; otherwise each is known by its form.
+            replace: A known id gets the new text; otherwise another text goes to the quarantine.
+
+        Returns:
+            What became of the records.
+        """
+        counts: Counter[str] = Counter()
+        path, rejected = self.folder / QUARANTINE, 0
+        with self._quarantine(path) as put:
+            for file in files:
+                chosen = recipe or choose_recipe(file)
+                with self._progress.step(f"reading {file.name}") as step:
+                    records = read_documents(file, chosen)
+                    while part := list(islice(records, _TRANSACTION)):
+                        for item in self._add(part, replace=replace, counts=counts, file=file):
+                            put(item)
+                            rejected += 1
+                        step.advance(len(part))
+        return AddedFiles(dict(counts), rejected, path)
+
+    def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
+        rejected: list[Rejected] = []
+        with self.store.writing():
+            for record in part:
+                if isinstance(record, Rejected):
+                    counts[record.reason] += 1
+                    rejected.append(record)
+                    continue
+                became, met = self.store.add(record, replace=replace)
+                counts[became.value] += 1
+                if became is Added.CONFLICT:
+                    detail = f"{met} has another text in the index; --replace takes the new one"
+                    rejected.append(Rejected(reason="conflict", detail=detail, record=record.id, place=str(file)))
+        return rejected
+
+    @contextmanager
+    def _quarantine(self, path: Path) -> Iterator[Callable[[Rejected], object]]:
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                yield lambda item: file.write(item.model_dump_json() + "\n")
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+    @property
+    def model(self) -> tuple[str, str] | None:
+        """Name and digest of the model whose embeddings are kept; WORDS_ALONE where none was wanted; None if new."""
+        kept = self.store.get_meta(_MODEL)
+        return tuple(json.loads(kept)) if kept else None
+
+    def build(self, embedder: Embedder | None, *, anew: bool = False) -> Manifest:
+        """Make the parts that are searched, as far as they are not of the documents that are here now.
+
+        Args:
+            embedder: Makes the vectors; None for words alone.
+            anew: Make everything again.
+
+        Returns:
+            The manifest of the finished index.
+
+        Raises:
+            IndexFault: The embeddings are of another model.
+        """
+        before = None if anew else self._before()
+        if embedder:
+            self._check_model(embedder, anew=anew)
+            self._embed(embedder)
+        elif not self.model:
+            self.store.set_meta(_MODEL, json.dumps([WORDS_ALONE, ""]))
+        wanted = (self.store.version, embedder.digest if embedder else None)
+        if before and wanted == (before.version, before.dense.digest if before.dense else None):
+            return before
+        numbers = np.array(self.store.numbers(), dtype=np.int64)
+        name = f"built-{self.store.version}-{datetime.now(UTC).strftime('%Y%m%d%H%M%S%f')}"
+        part = self.folder / name
+        try:
+            part.mkdir()
+            np.save(part / "numbers.npy", numbers)
+            with self._progress.step("indexing words"):
+                Lexical.of(text for _, text in self.store.texts()).save(part / "words")
+            made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
+            manifest = Manifest(
+                built_at=datetime.now(UTC).replace(microsecond=0).isoformat(),
+                version=self.store.version,
+                documents=len(numbers),
+                folder=name,
+                dense=made,
+            )
+            write_manifest(self.folder, manifest)
+        except OSError as error:
+            raise IndexFault(f"cannot write the index in {self.folder}: {error.strerror}", "free disk space") from error
+        for old in self.folder.glob("built-*"):
+            if old.name != name:
+                shutil.rmtree(old, ignore_errors=True)
+        return manifest
+
+    def _before(self) -> Manifest | None:
+        if not (self.folder / MANIFEST).exists():
+            return None
+        manifest = read_manifest(self.folder)
+        return manifest if (self.folder / manifest.folder).is_dir() else None
+
+    def _check_model(self, embedder: Embedder, *, anew: bool) -> None:
+        held = self.model
+        if held and held[1] not in ("", embedder.digest):
+            if not anew:
+                raise IndexFault(
+                    f"the embeddings in {self.folder} are of the model {held[0]} ({held[1]}),"
+                    f" not of {embedder.name} ({embedder.digest})",
+                    "name that model with --model, or make them again with kgcheck corpus build --anew",
+                )
+            self.store.clear_vectors()
+        self.store.set_meta(_MODEL, json.dumps([embedder.name, embedder.digest]))
+
+    def _embed(self, embedder: Embedder) -> None:
+        """Embed what is not embedded; each part is kept at once."""
+        lacking = self.store.without_vector()
+        if not lacking:
+            return
+        with self._progress.step("embedding abstracts", len(lacking)) as step:
+            for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
+                part = lacking[at : at + _EMBEDDED_TOGETHER]
+                held = self.store.documents(part)
+                vectors = embedder.encode([held[n].text for n in part]).astype(np.float16)
+                self.store.put_vectors(part, [row.tobytes() for row in vectors])
+                step.advance(len(part))
+
+    def _build_dense(
+        self, embedder: Embedder, numbers: dense.Numbers, part: Path, before: Manifest | None
+    ) -> DenseManifest:
+        shape = (len(numbers), embedder.dimension)
+        vectors = np.lib.format.open_memmap(part / "vectors.npy", mode="w+", dtype=np.float16, shape=shape)
+        with self._progress.step("indexing vectors"):
+            for row, (_, raw) in enumerate(self.store.vectors()):
+                vectors[row] = np.frombuffer(raw, dtype=np.float16)
+            vectors.flush()
+            index = None
+            if before and before.dense and before.dense.digest == embedder.digest:
+                old = self.folder / before.folder
+                held = dense.Dense.load(old / "vectors.faiss", before.dense.structure, writable=True)
+                index = held.changed(numbers, vectors, np.load(old / "numbers.npy"))
+            index = index or dense.Dense.of(numbers, vectors)
+            index.save(part / "vectors.faiss")
+        return DenseManifest(
+            model=embedder.name, digest=embedder.digest, dimension=embedder.dimension, structure=index.structure
+        )
+
+    def close(self) -> None:
+        """Let others in."""
+        self.store.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> "Corpus":
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()

@@ -1,0 +1,123 @@
+"""Documents: what a paper says in its title and abstract, and where its sentences are."""
+
+import hashlib
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import Field
+
+from kgcheck.literature.text import Span, clean, fingerprint_text, sentences
+from kgcheck.model import Value
+
+MAX_CHARACTERS = 100_000
+"""An abstract that is longer is no abstract."""
+
+RETRACTED_TYPE = "retracted publication"
+"""PubMed's publication type of a retracted paper, in lower case."""
+
+
+class Document(Value):
+    """A title and an abstract with what is known of the paper.
+
+    ``number`` is the store's own; ``ids`` are all names of the paper, the first one is shown.
+    """
+
+    ids: tuple[str, ...] = Field(min_length=1)
+    title: str = ""
+    abstract: str = Field(min_length=1)
+    year: int | None = None
+    journal: str = ""
+    types: tuple[str, ...] = ()
+    retracted: bool = False
+    recipe: str = ""
+    number: int = 0
+
+    @property
+    def id(self) -> str:
+        """The id that is shown."""
+        return self.ids[0]
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """Where the sentences of the abstract are."""
+        return sentences(self.abstract)
+
+    def with_spans(self, spans: tuple[Span, ...]) -> Self:
+        """Itself with the sentences that are given, whatever the splitter would say."""
+        self.__dict__["spans"] = spans
+        return self
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """The sentences of the abstract."""
+        return tuple(self.abstract[start:end] for start, end in self.spans)
+
+    @property
+    def text(self) -> str:
+        """Title and abstract, as they are indexed."""
+        return f"{self.title} {self.abstract}".strip()
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of the letters and digits: the same for copies of one abstract under several ids."""
+        return hashlib.sha256(fingerprint_text(self.title, self.abstract).encode()).hexdigest()
+
+
+class Rejected(Value):
+    """A record that is no document, and why."""
+
+    reason: str
+    detail: str
+    record: str = ""
+    place: str = Field(default="", description="file and line or number of the record")
+
+
+def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
+    """A document from the fields of a record.
+
+    Args:
+        raw: id, title, abstract (text, or a list of sentences or sections), year, journal, types, retracted.
+        recipe: Name of the recipe.
+
+    Returns:
+        The document, or why it is none: ``no_id``, ``no_abstract`` or ``too_long``.
+    """
+    identifier = clean(str(raw.get("id") or ""))
+    if not identifier:
+        return Rejected(reason="no_id", detail="the record has no id", record=clean(str(raw.get("title") or ""))[:200])
+    abstract, given, pieces = "", raw.get("abstract") or "", list[str]()
+    if isinstance(given, list):
+        pieces = [text for part in given if (text := clean(str(part)))]
+        abstract = " ".join(pieces)
+    elif len(str(given)) <= 10 * MAX_CHARACTERS:
+        abstract = clean(str(given))
+    else:
+        abstract = str(given)
+    if not any(c.isalnum() for c in abstract):
+        return Rejected(reason="no_abstract", detail="the abstract is empty", record=identifier)
+    if len(abstract) > MAX_CHARACTERS:
+        detail = f"the abstract has {len(abstract):,} characters; at most {MAX_CHARACTERS:,} are read"
+        return Rejected(reason="too_long", detail=detail, record=identifier)
+    types = tuple(clean(str(t)) for t in raw.get("types") or ())
+    year = str(raw.get("year") or "")[:4]
+    document = Document(
+        ids=(identifier,),
+        title=clean(str(raw.get("title") or "")),
+        abstract=abstract,
+        year=int(year) if year.isascii() and year.isdigit() else None,
+        journal=clean(str(raw.get("journal") or "")),
+        types=types,
+        retracted=bool(raw.get("retracted")) or RETRACTED_TYPE in (t.casefold() for t in types),
+        recipe=recipe,
+    )
+    return document.with_spans(_joined(pieces)) if raw.get("sentences") and pieces else document
+
+
+def _joined(pieces: list[str]) -> tuple[Span, ...]:
+    """Where pieces stand that are joined by one space."""
+    spans: list[Span] = []
+    at = 0
+    for piece in pieces:
+        spans.append((at, at + len(piece)))
+        at += len(piece) + 1
+    return tuple(spans)

@@ -1,0 +1,250 @@
+"""What the trained verifier sees of a claim and an abstract: numbers, in a fixed order, by names.
+
+Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of it.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgcheck.resources import resource_dir
+
+CUES = ("denial", "more", "less", "doubt", "affirmation")
+SELECTOR = ("cosine", "coverage", "pairs", "numbers", "place", "last", "length", "title", *CUES)
+"""What is seen of one passage, to say how likely it is the evidence."""
+
+MAX_PASSAGES = 60
+"""Of a longer abstract only so many that share most with the claim are looked at."""
+
+_WORD = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SHARPNESS = 1.0
+_TAIL = 3
+_CAP = 3
+
+Numbers = NDArray[np.float64]
+
+
+class Words(NamedTuple):
+    """What is counted of a text."""
+
+    content: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    numbers: frozenset[str]
+    cues: Numbers
+    length: int
+
+
+class Seen(NamedTuple):
+    """A claim and the passages of one abstract.
+
+    ``similar`` holds the cosine of each passage to the claim, zeros where there are no vectors.
+    """
+
+    claim: Words
+    passages: tuple[Words, ...]
+    places: tuple[int, ...]
+    total: int
+    similar: Numbers
+
+
+def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = None) -> Seen:
+    """Count what there is to count.
+
+    Args:
+        claim: A statement or a question.
+        passages: The sentences of an abstract, in order.
+        similar: Cosine of each passage to the claim.
+
+    Returns:
+        What the features are made of.
+    """
+    asked = words_of(claim)
+    counted = [words_of(p) for p in passages]
+    places = list(range(len(passages)))
+    if len(places) > MAX_PASSAGES:
+        tail = places[-_TAIL:]
+        best = sorted(places[:-_TAIL], key=lambda i: (-len(asked.content & counted[i].content), i))
+        places = sorted(best[: MAX_PASSAGES - _TAIL]) + tail
+    cosines = np.zeros(len(places)) if similar is None else np.array([float(similar[i]) for i in places])
+    return Seen(asked, tuple(counted[i] for i in places), tuple(places), len(passages), cosines)
+
+
+def words_of(text: str) -> Words:
+    """Stems, pairs of stems, numbers and cues of a text."""
+    words = _WORD.findall(text.lower())
+    stems = _stemmer().stemWords(words)
+    cues, empty = _lexicon()
+    content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty and len(w) > 1)
+    counts = np.array([sum(1 for w in words if pattern.match(w)) for pattern in cues], dtype=float)
+    pairs = frozenset(pairwise(stems))
+    return Words(content, pairs, frozenset(_NUMBER.findall(text)), np.minimum(counts, _CAP), len(words))
+
+
+def passage_features(seen: Seen) -> Numbers:
+    """Features of every passage, by the names in SELECTOR.
+
+    Args:
+        seen: A claim and its passages.
+
+    Returns:
+        One row a passage.
+    """
+    claim = seen.claim
+    rows = []
+    for place, words, cosine in zip(seen.places, seen.passages, seen.similar, strict=True):
+        row = [
+            cosine,
+            _share(claim.content, words.content),
+            _share(claim.pairs, words.pairs),
+            float(bool(claim.numbers & words.numbers)),
+            place / max(seen.total, 1),
+            float(place >= seen.total - 2),
+            min(words.length, 60) / 30,
+            float(place == 0),
+            *words.cues,
+        ]
+        rows.append(row)
+    return np.array(rows, dtype=float).reshape(len(rows), len(SELECTOR))
+
+
+def claim_features(seen: Seen, fit: Numbers) -> Numbers:
+    """Features of a claim against an abstract.
+
+    Args:
+        seen: A claim and its passages, at least one.
+        fit: How well each passage fits the claim, as log odds.
+
+    Returns:
+        The features, by the names of `feature_names`.
+    """
+    whole = _side(seen, fit, list(range(len(seen.passages))))
+    tail = _side(seen, fit, list(range(max(0, len(seen.passages) - _TAIL), len(seen.passages))))
+    claim = [*seen.claim.cues, min(seen.claim.length, 40) / 20]
+    return np.array([*whole, *tail, *claim, min(seen.total, 30) / 10])
+
+
+def feature_names() -> list[str]:
+    """Names of the features of `claim_features`, in their order."""
+    side = [
+        *(
+            "fit",
+            "fit2",
+            "fit3",
+            "cosine",
+            "cosine_top",
+            "coverage",
+            "coverage_top",
+            "coverage_all",
+            "pairs",
+            "pairs_top",
+        ),
+        *("number_shared", "number_missing", "top_place"),
+        *(f"pooled_{c}" for c in CUES),
+        *(f"top_{c}" for c in CUES),
+        *(f"sum_{c}" for c in CUES),
+        *(
+            "denial_agrees",
+            "denial_differs",
+            "denial_top",
+            "way_pooled",
+            "way_top",
+            "way_apart",
+            "way_said",
+            "way_said_top",
+        ),
+        *("more_less", "less_more", "more_more", "less_less"),
+    ]
+    return [
+        *(f"whole_{n}" for n in side),
+        *(f"tail_{n}" for n in side),
+        *(f"claim_{c}" for c in CUES),
+        "claim_length",
+        "passages",
+    ]
+
+
+def uses_vectors(name: str) -> bool:
+    """Whether a feature needs embeddings."""
+    return name.endswith(("_cosine", "_cosine_top"))
+
+
+def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
+    claim, passages = seen.claim, [seen.passages[i] for i in rows]
+    odds, cosines = fit[rows], seen.similar[rows]
+    order = np.argsort(-odds, kind="stable")
+    top = int(order[0])
+    weights = np.exp(_SHARPNESS * (odds - odds.max()))
+    weights /= weights.sum()
+    cues = np.array([p.cues for p in passages])
+    coverage = np.array([_share(claim.content, p.content) for p in passages])
+    pairs = np.array([_share(claim.pairs, p.pairs) for p in passages])
+    together: frozenset[str] = frozenset().union(*(p.content for p in passages))
+    figures: frozenset[str] = frozenset().union(*(p.numbers for p in passages))
+    pooled, first = weights @ cues, cues[top]
+    denied, said = float(claim.cues[0] > 0), _way(claim.cues)
+    up, down = float(claim.cues[1] > 0), float(claim.cues[2] > 0)
+    return [
+        float(odds[top]),
+        float(odds[order[:2]].mean()),
+        float(odds[order[:3]].mean()),
+        float(cosines.max()),
+        float(cosines[top]),
+        float(coverage.max()),
+        float(coverage[top]),
+        _share(claim.content, together),
+        float(pairs.max()),
+        float(pairs[top]),
+        float(bool(claim.numbers & passages[top].numbers)),
+        float(bool(claim.numbers) and not claim.numbers & figures),
+        rows[top] / max(len(seen.passages), 1),
+        *pooled,
+        *first,
+        *np.minimum(cues.sum(axis=0), 6),
+        float(pooled[0]) * (2 * denied - 1),
+        float((pooled[0] > 0.5) != bool(denied)),
+        float(first[0]) * (1 - 2 * denied),
+        said * _way(pooled),
+        said * _way(first),
+        abs(said - _way(first)),
+        _way(pooled),
+        _way(first),
+        up * float(pooled[2]),
+        down * float(pooled[1]),
+        up * float(pooled[1]),
+        down * float(pooled[2]),
+    ]
+
+
+def _way(cues: Numbers) -> float:
+    """Between -1, all words say less, and 1, all say more."""
+    return float((cues[1] - cues[2]) / (cues[1] + cues[2] + 0.5))
+
+
+def _share(wanted: frozenset[Any], held: frozenset[Any]) -> float:
+    return len(wanted & held) / max(len(wanted), 1)
+
+
+@cache
+def _lexicon() -> tuple[tuple[re.Pattern[str], ...], frozenset[str]]:
+    raw = tomllib.loads((resource_dir("corpus") / "verifier" / "cues.toml").read_text(encoding="utf-8"))
+
+    def pattern(words: list[str]) -> re.Pattern[str]:
+        whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
+        begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
+        return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
+
+    return tuple(pattern(raw[name]) for name in CUES), frozenset(raw["empty"])
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

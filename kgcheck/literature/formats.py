@@ -1,0 +1,290 @@
+"""Reads documents from files, by recipe. A record that is no document is told, and the rest is read."""
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.literature.documents import Document, Rejected, make_document
+from kgcheck.literature.recipe import CorpusRecipe, Fields, by_suffix
+
+Record = Document | Rejected
+_Raw = tuple[str, dict[str, Any] | Rejected]
+"""Place, and the fields of a record as they stand there."""
+
+_WIDEST_FIELD = 50_000_000
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_PUBTATOR = re.compile(r"(\d+)\|([ta])\|(.*)")
+
+
+def choose_recipe(path: Path) -> CorpusRecipe:
+    """The recipe that knows a file by its name and its first record.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The recipe.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: No recipe knows it.
+    """
+    if not path.is_file():
+        raise InputMissing(f"there is no file {path}")
+    known: list[str] = []
+    for recipe in by_suffix(path):
+        known.append(recipe.name)
+        try:
+            _, first = next(_READERS[recipe.format](path, recipe))
+        except (StopIteration, InputFormat):
+            continue
+        if isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs):
+            return recipe
+    tried = f"tried: {', '.join(known)}" if known else "no recipe reads files that end so"
+    raise InputFormat(f"{path} is no document format that kgcheck knows ({tried})", "name one with --recipe")
+
+
+def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
+    """The documents of a file.
+
+    Args:
+        path: The file, perhaps compressed with gzip.
+        recipe: How to read it.
+
+    Yields:
+        A document, or a record that is none, with the reason and the place. After a fault in the form of the file, what
+        follows it cannot be read: that is the last record then.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: The file has another form from its first record on.
+    """
+    if not path.is_file():
+        raise InputMissing(f"there is no file {path}")
+    count = 0
+    try:
+        for place, raw in _READERS[recipe.format](path, recipe):
+            if isinstance(raw, Rejected):
+                yield raw.model_copy(update={"place": place})
+                continue
+            count += 1
+            made = make_document(_mapped(raw, recipe), recipe.name)
+            yield made.model_copy(update={"place": place}) if isinstance(made, Rejected) else made
+    except InputFormat as error:
+        if not count:
+            raise
+        yield Rejected(reason="malformed", detail=f"{error.message}; what follows was not read", place=str(path))
+
+
+def _mapped(raw: dict[str, Any], recipe: CorpusRecipe) -> dict[str, Any]:
+    fields = recipe.fields or Fields(
+        id="id",
+        title="title",
+        abstract=("abstract",),
+        year="year",
+        journal="journal",
+        types="types",
+        retracted="retracted",
+    )
+    abstract: list[str] = []
+    for key in fields.abstract:
+        value = _get(raw, key)
+        if recipe.format == "csv" and isinstance(value, str):
+            abstract += _numpy_list(value)
+        else:
+            abstract += [str(v) for v in value] if isinstance(value, list) else [str(value or "")]
+    types = _get(raw, fields.types) or ()
+    return {
+        "id": recipe.prefixed(str(_get(raw, fields.id) or "").strip()),
+        "title": _get(raw, fields.title),
+        "abstract": abstract if len(abstract) != 1 else abstract[0],
+        "sentences": recipe.sentences,
+        "year": _get(raw, fields.year),
+        "journal": _get(raw, fields.journal),
+        "types": types if isinstance(types, list | tuple) else [types],
+        "retracted": _get(raw, fields.retracted) in (True, 1, "1", "true", "True", "yes", "Y"),
+    }
+
+
+def _get(raw: dict[str, Any], keys: str) -> Any:
+    value: Any = raw
+    for key in filter(None, keys.split(".")):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if keys else None
+
+
+def _numpy_list(text: str) -> list[str]:
+    """The strings of a list in Python's or numpy's notation; other text as it is."""
+    inner = text.strip()
+    if not (inner.startswith(("['", '["')) and inner.endswith(("']", '"]'))):
+        return [text]
+    return [_ESCAPE.sub(_escaped, a or b) for a, b in _QUOTED.findall(inner)]
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Lines of a text file; bytes that are no UTF-8 are shown as escapes."""
+    try:
+        with _open(path) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
+            for line in text:
+                if "\0" in line:
+                    raise InputFormat(f"{path} is no text file")
+                yield line
+    except (OSError, EOFError) as error:
+        raise InputFormat(f"cannot read {path}: {error}") from error
+
+
+def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    limit = csv.field_size_limit(_WIDEST_FIELD)
+    try:
+        reader = csv.DictReader(_lines(path), strict=True)
+        lacking = [c for c in recipe.needs if c not in (reader.fieldnames or ())]
+        if lacking:
+            raise InputFormat(f"{path} has no column {', '.join(lacking)}", f"a {recipe.name} file has it")
+        for row in reader:
+            place = f"{path}, line {reader.line_num}"
+            if None in row or None in row.values():
+                yield place, Rejected(reason="malformed", detail="another number of fields than the header")
+            else:
+                yield place, dict(row)
+    except csv.Error as error:
+        raise InputFormat(f"{path}, line {reader.line_num}: {error}", "a quote may not be closed") from error
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    try:
+        with _open(path) as stream:
+            whole = json.load(stream)
+    except (ValueError, OSError, EOFError, RecursionError) as error:
+        raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
+    records = _get(whole, recipe.records) if recipe.records and isinstance(whole, dict) else whole
+    if isinstance(records, dict):
+        records = [{**r, "@key": key} if isinstance(r, dict) else r for key, r in records.items()]
+    if not isinstance(records, list):
+        raise InputFormat(f"{path} holds no records{f' under {recipe.records}' if recipe.records else ''}")
+    for number, raw in enumerate(records, 1):
+        place = f"{path}, record {number}"
+        yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
+
+
+def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        place = f"{path}, line {number}"
+        try:
+            raw = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield place, Rejected(reason="malformed", detail=f"not JSON: {error}", record=line[:200])
+            continue
+        yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
+
+
+def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    raw: dict[str, Any] = {}
+    place, known = "", False
+    for number, line in enumerate(_lines(path), 1):
+        match = _PUBTATOR.match(line.rstrip("\r\n"))
+        if not match:
+            if line.strip() and not known:
+                raise InputFormat(f"{path}, line {number}: not PubTator", "lines begin with PMID|t| or PMID|a|")
+            continue
+        known = True
+        if raw and raw["id"] != match[1]:
+            yield place, raw
+            raw = {}
+        place = place if raw else f"{path}, line {number}"
+        raw = {**raw, "id": match[1], "title" if match[2] == "t" else "abstract": match[3]}
+    if raw:
+        yield place, raw
+
+
+def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, iterparse
+
+    try:
+        with _open(path) as stream:
+            number = 0
+            for _, element in iterparse(stream, events=("end",)):
+                if element.tag == "PubmedArticle":
+                    number += 1
+                    yield f"{path}, record {number}", _article(element)
+                    element.clear()
+    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError) as error:
+        raise InputFormat(f"{path} is not PubMed XML: {error!r}"[:300], "it may be cut off") from error
+
+
+def _article(element: Any) -> dict[str, Any]:
+    citation = element.find("MedlineCitation")
+    article = element.find("MedlineCitation/Article")
+    if citation is None or article is None:
+        return {}
+
+    def text(path: str) -> str:
+        found = article.find(path)
+        return "".join(found.itertext()) if found is not None else ""
+
+    date = text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate")
+    return {
+        "id": "".join(citation.find("PMID").itertext()) if citation.find("PMID") is not None else "",
+        "title": text("ArticleTitle"),
+        "abstract": ["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
+        "year": date,
+        "journal": text("Journal/Title"),
+        "types": ["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
+        "retracted": any(
+            c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
+        ),
+    }
+
+
+def read_retractions(path: Path) -> Iterable[str]:
+    """The PMIDs of a retraction list, one a line; what follows a tab or a comma is not read.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Ids with the prefix of PubMed.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: A line does not begin with a number.
+    """
+    if not path.is_file():
+        raise InputMissing(f"there is no file {path}")
+    ids: list[str] = []
+    for number, line in enumerate(_lines(path), 1):
+        first = re.split(r"[\t,;\s]", line.strip())[0].removeprefix("pmid:")
+        if first.isascii() and first.isdigit():
+            ids.append(f"pmid:{first}")
+        elif first and number > 1:
+            raise InputFormat(f"{path}, line {number}: {first[:40]!r} is no PMID", "one PMID a line")
+    return ids
+
+
+_READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "pubtator": _pubtator,
+    "pubmed_xml": _pubmed_xml,
+}

@@ -1,0 +1,99 @@
+"""BM25 over the texts of an index (bm25s), with English stems. Needs no model."""
+
+import logging
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgcheck.errors import IndexFault
+
+K1, B, METHOD = 0.9, 0.4, "lucene"
+"""Robertson's parameters as Anserini sets them for short texts; bm25s' `lucene` variant of the formula."""
+
+SETTINGS: dict[str, Any] = {"k1": K1, "b": B, "method": METHOD, "stemmer": "english", "tokens": "bm25s words"}
+
+Scores = NDArray[np.float32]
+
+_NOTHING = "\u241f"
+"""The only word of a text without words: bm25s cannot index nothing at all."""
+
+
+class Lexical:
+    """BM25 scores of a query for every text, by the place of the text.
+
+    Args:
+        engine: A loaded bm25s index.
+        size: How many texts it has.
+    """
+
+    def __init__(self, engine: Any, size: int) -> None:
+        self._engine = engine
+        self._size = size
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Lexical":
+        """An index over texts, in memory."""
+        import bm25s
+
+        _quiet()
+        tokens = bm25s.tokenize(list(texts), stopwords="en", stemmer=_stemmer(), return_ids=True, show_progress=False)
+        size = len(tokens.ids)
+        if not tokens.vocab or not any(tokens.ids):
+            tokens = bm25s.tokenization.Tokenized(ids=[[0]] + [[] for _ in range(size - 1)], vocab={_NOTHING: 0})
+        engine = bm25s.BM25(k1=K1, b=B, method=METHOD)
+        engine.index(tokens, show_progress=False)
+        return cls(engine, size)
+
+    def save(self, folder: Path) -> None:
+        """Write the index to a folder."""
+        self._engine.save(str(folder), show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path, size: int) -> "Lexical":
+        """Open an index that was saved; its arrays stay on disk.
+
+        Args:
+            folder: Where it was saved.
+            size: How many texts it has.
+
+        Returns:
+            The index.
+
+        Raises:
+            IndexFault: It is missing or broken.
+        """
+        import bm25s
+
+        _quiet()
+        try:
+            return cls(bm25s.BM25.load(str(folder), mmap=True, show_progress=False, verbosity=0), size)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise IndexFault(f"the word index {folder} is broken: {error}", _REBUILD) from error
+
+    def scores(self, query: str) -> Scores:
+        """BM25 of every text for a query; all zero where it has no known word."""
+        import bm25s
+
+        found = bm25s.tokenize([query], stopwords="en", stemmer=_stemmer(), return_ids=False, show_progress=False)
+        known = [t for t in dict.fromkeys(found[0]) if t in self._engine.vocab_dict]
+        if not known:
+            return np.zeros(self._size, dtype=np.float32)
+        return np.asarray(self._engine.get_scores(known), dtype=np.float32)
+
+
+_REBUILD = "kgcheck corpus build --index DIR --anew makes it again from the documents"
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def _quiet() -> None:
+    logging.getLogger("bm25s").setLevel(logging.WARNING)

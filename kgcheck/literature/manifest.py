@@ -1,0 +1,79 @@
+"""What an index was built of and how, in ``manifest.json``: an index that does not fit is refused, never searched."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from kgcheck import __version__
+from kgcheck.errors import IndexFault
+from kgcheck.literature.dense import Structure
+from kgcheck.literature.lexical import SETTINGS
+from kgcheck.model import Value
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+DOCUMENTS = "documents.sqlite"
+METRIC = "cosine"
+
+
+class DenseManifest(Value):
+    """The vectors of an index."""
+
+    model: str
+    digest: str = Field(description="SHA-256 of the weights of the model, 16 digits")
+    dimension: int
+    metric: str = METRIC
+    structure: Structure
+
+
+class Manifest(Value):
+    """What an index is."""
+
+    format: int = FORMAT
+    kgcheck: str = __version__
+    built_at: str
+    version: int = Field(description="of the document store when the index was built")
+    documents: int
+    folder: str = Field(description="where the built parts are")
+    lexical: dict[str, Any] = SETTINGS
+    dense: DenseManifest | None = None
+
+
+def read_manifest(index: Path) -> Manifest:
+    """The manifest of an index.
+
+    Args:
+        index: Its folder.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        IndexFault: There is none, it is broken, or of another version.
+    """
+    path = index / MANIFEST
+    if not path.is_file():
+        if (index / DOCUMENTS).is_file():
+            raise IndexFault(f"the index in {index} is not finished", f"kgcheck corpus build --index {index}")
+        raise IndexFault(f"there is no index in {index}", "kgcheck corpus add FILE --index DIR makes one")
+    anew = f"kgcheck corpus build --index {index} --anew"
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw.get("format") != FORMAT or raw.get("lexical") != SETTINGS:
+            raise IndexFault(
+                f"the index in {index} was built by kgcheck {raw.get('kgcheck')}, which indexes otherwise",
+                f"{anew} makes it again from its documents",
+            )
+        return Manifest.model_validate(raw)
+    except (OSError, ValueError, AttributeError, ValidationError) as error:
+        raise IndexFault(f"{path} is broken: {str(error)[:200]}", f"{anew} makes it again") from error
+
+
+def write_manifest(index: Path, manifest: Manifest) -> None:
+    """Put a manifest in place at once: an index has the old one or the new one."""
+    part = index / f"{MANIFEST}.part"
+    part.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    os.replace(part, index / MANIFEST)

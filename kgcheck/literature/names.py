@@ -1,0 +1,119 @@
+"""Names and synonyms of what a claim is about, by which papers call it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from kgcheck.graph.store import GraphStore
+from kgcheck.model import Ref
+
+NAMED = ("Protein", "Gene", "Disease", "Tissue")
+"""Labels whose nodes papers call by names."""
+
+MAX_NAMES = 12
+_LONGEST = 5
+"""Words of a name that is looked for in a query."""
+
+_LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[A-Z0-9]+_HUMAN$|\d+$)")
+"""Cross-references that graphs keep among the synonyms."""
+
+_WORD = re.compile(r"[^\s,;()?!]+")
+
+
+class Names(Protocol):
+    """Who knows what things are called."""
+
+    def of(self, ref: Ref) -> tuple[str, ...]:
+        """Names of a node, the one that is used most first."""
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """Other names of what a text names, none of them in the text."""
+
+
+class StoreNames:
+    """Names that the nodes of a graph carry.
+
+    Args:
+        store: The graph.
+    """
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    def of(self, ref: Ref) -> tuple[str, ...]:
+        """See Names."""
+        held = self._store.node(ref)
+        if held is None:
+            return ()
+        synonyms = held.get("synonyms")
+        described = held.get("description") if ref.label == "Protein" else None
+        listed = [ref.id if ref.label == "Gene" else None, held.get("name"), described]
+        return good_names([*listed, *(synonyms if isinstance(synonyms, list) else ())])
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """See Names."""
+        schema = self._store.schema
+        found: list[str] = []
+        for name in candidates(text):
+            for label in NAMED:
+                if label in schema.label_names:
+                    for identifier in self._store.ids_named(schema.label(label), name, 2):
+                        found += self.of(Ref(label=label, id=identifier))
+        return others(found, text)
+
+
+class AllNames:
+    """Names from several places, those of the first one first."""
+
+    def __init__(self, places: Sequence[Names]) -> None:
+        self._places = places
+
+    def of(self, ref: Ref) -> tuple[str, ...]:
+        """See Names."""
+        return good_names(name for place in self._places for name in place.of(ref))
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """See Names."""
+        return others([name for place in self._places for name in place.mentioned(text)], text)
+
+
+def good_names(names: Iterable[object]) -> tuple[str, ...]:
+    """Names that a paper may use, each once, at most MAX_NAMES: no cross-references, no placeholders."""
+    kept: dict[str, str] = {}
+    for raw in names:
+        name = str(raw or "").strip()
+        if 2 <= len(name) <= 100 and not _LINK.match(name) and any(c.isalpha() for c in name):
+            kept.setdefault(name.casefold(), name)
+    return tuple(kept.values())[:MAX_NAMES]
+
+
+def candidates(text: str) -> list[str]:
+    """Runs of words that may be names, the longest first; a short word in lower case is a word, not a symbol."""
+    words = [w.strip(".'\"") for w in _WORD.findall(text)][:40]
+    runs = [" ".join(words[i : i + n]) for n in range(_LONGEST, 0, -1) for i in range(len(words) - n + 1)]
+    return [r for r in dict.fromkeys(runs) if len(r) > 4 or any(c.isupper() or c.isdigit() for c in r)]
+
+
+def others(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """Names that a text does not hold itself."""
+    folded = text.casefold()
+    return good_names(n for n in names if n.casefold() not in folded)
+
+
+def naming(names: Sequence[str]) -> re.Pattern[str] | None:
+    """What finds any of the names in a text, as whole words; symbols by their case.
+
+    Args:
+        names: As `Names.of` gives them.
+
+    Returns:
+        The pattern, or None without names.
+    """
+    if not names:
+        return None
+    parts = []
+    for name in sorted(names, key=len, reverse=True):
+        exact = len(name) <= 5 and " " not in name
+        escaped = re.escape(name)
+        parts.append(escaped if exact else f"(?i:{escaped})")
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(parts)})(?!\w|-\d)")

@@ -1,0 +1,200 @@
+"""Search: words and meaning together, over the whole corpus, over given documents, or over given passages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgcheck.errors import IndexFault, UnknownName
+from kgcheck.literature.dense import Dense
+from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import Embedder, Vectors
+from kgcheck.literature.lexical import Lexical
+from kgcheck.literature.manifest import DOCUMENTS, Manifest, read_manifest
+from kgcheck.literature.store import DocumentStore
+
+COSINE_WEIGHT = 0.65
+"""The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""
+
+_POOL = 200
+"""Candidates that words and meaning each put up."""
+
+MAX_QUERY = 2_000
+"""Characters of a query that are read; a model reads far fewer."""
+
+Floats = NDArray[np.float32]
+
+
+class Hit(NamedTuple):
+    """A document that was found. Without vectors, ``cosine`` is None and the score is that of the words alone."""
+
+    document: Document
+    score: float
+    words: float
+    cosine: float | None
+
+
+class LiteratureIndex:
+    """An index that is searched. May be used by several threads.
+
+    Args:
+        folder: Of the index.
+        embedder: The model that its vectors are of; None searches words alone.
+
+    Raises:
+        IndexFault: It is missing, broken, not finished, or of another model or version.
+    """
+
+    def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
+        self.folder = folder
+        self.manifest: Manifest = read_manifest(folder)
+        self.store = DocumentStore(folder / DOCUMENTS)
+        try:
+            self._open(embedder)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _open(self, embedder: Embedder | None) -> None:
+        manifest, built = self.manifest, self.folder / self.manifest.folder
+        if self.store.version != manifest.version:
+            raise IndexFault(
+                f"the documents in {self.folder} have changed since it was built",
+                f"kgcheck corpus build --index {self.folder}",
+            )
+        if embedder and manifest.dense and embedder.digest != manifest.dense.digest:
+            raise IndexFault(
+                f"the index in {self.folder} is of the model {manifest.dense.model} ({manifest.dense.digest}),"
+                f" not of {embedder.name} ({embedder.digest})",
+                "search it with its own model, or build it anew with this one",
+            )
+        try:
+            self._numbers: NDArray[np.int64] = np.load(built / "numbers.npy", mmap_mode="r")
+            dense = manifest.dense if embedder else None
+            self._vectors = np.load(built / "vectors.npy", mmap_mode="r") if dense else None
+        except (OSError, ValueError, EOFError) as error:
+            raise IndexFault(
+                f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
+            ) from error
+        self._words = Lexical.load(built / "words", len(self._numbers))
+        self._dense = Dense.load(built / "vectors.faiss", dense.structure) if dense else None
+        self.embedder = embedder if dense else None
+
+    def search(
+        self, query: str, *, limit: int = 10, within: Sequence[str] | None = None, also: Sequence[str] = ()
+    ) -> list[Hit]:
+        """The documents that fit a query best, best first.
+
+        Args:
+            query: Words or a sentence; what is over MAX_QUERY characters is not read.
+            limit: Most documents.
+            within: Ids of the documents to look at; None for all.
+            also: Further names of what the query names, looked for by words.
+
+        Returns:
+            Hits; a document without a word of the query and without a vector is none.
+
+        Raises:
+            UnknownName: An id of `within` is not in the index.
+        """
+        query = query[:MAX_QUERY]
+        words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
+        vector = self.embedder.encode([query])[0] if self.embedder and query.strip() else None
+        rows = self._candidates(words, vector) if within is None else self._rows(within)
+        cosines = self._cosines(rows, vector)
+        scores = fused(words[rows], cosines)
+        best = np.argsort(-scores, kind="stable")[:limit]
+        held = self.store.documents([int(self._numbers[rows[i]]) for i in best])
+        return [
+            Hit(
+                held[int(self._numbers[rows[i]])],
+                float(scores[i]),
+                float(words[rows[i]]),
+                None if cosines is None else float(cosines[i]),
+            )
+            for i in best
+            if scores[i] > 0
+        ]
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Documents by id, in that order, each once."""
+        numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids)))
+        held = self.store.documents(numbers)
+        return [held[n] for n in numbers]
+
+    def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:
+        count = min(_POOL, len(words))
+        if not count:
+            return np.zeros(0, dtype=np.int64)
+        rows = np.argpartition(-words, count - 1)[:count]
+        rows = rows[words[rows] > 0]
+        if vector is not None and self._dense:
+            near = np.searchsorted(self._numbers, self._dense.nearest(vector, count))
+            rows = np.union1d(rows, near)
+        return np.sort(rows).astype(np.int64)
+
+    def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        rows = []
+        for name in dict.fromkeys(ids):
+            number = self.store.number_of(name)
+            if number is None:
+                raise UnknownName("document", name, [], "kgcheck corpus list --index DIR --ids tells all")
+            rows.append(int(np.searchsorted(self._numbers, number)))
+        return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
+
+    def _cosines(self, rows: NDArray[np.int64], vector: Vectors | None) -> Floats | None:
+        if vector is None or self._vectors is None:
+            return None
+        return np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
+
+    def close(self) -> None:
+        """Close the index."""
+        self.store.close()
+
+    def __enter__(self) -> "LiteratureIndex":
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+
+def fused(words: Floats, cosines: Floats | None) -> Floats:
+    """One score of two: the weighted sum of the cosine and of BM25, scaled by its best.
+
+    Args:
+        words: BM25 of each candidate.
+        cosines: Cosine of each, or None: then words alone count.
+
+    Returns:
+        A score a candidate, up to 1.
+    """
+    best = float(words.max(initial=0.0))
+    scaled = words / best if best > 0 else np.zeros_like(words)
+    if cosines is None:
+        return scaled
+    mixed: Floats = (COSINE_WEIGHT * cosines + (1 - COSINE_WEIGHT) * scaled).astype(np.float32)
+    return mixed
+
+
+def rank_passages(query: str, passages: Sequence[str], embedder: Embedder | None = None) -> list[tuple[int, float]]:
+    """Given passages by how well they fit a query.
+
+    Args:
+        query: Words or a sentence.
+        passages: Texts.
+        embedder: For their meaning; None for words alone.
+
+    Returns:
+        Place and score of each, best first.
+    """
+    if not passages:
+        return []
+    words = Lexical.of(passages).scores(query[:MAX_QUERY])
+    cosines = None
+    if embedder:
+        vectors = embedder.encode([query[:MAX_QUERY], *passages])
+        cosines = vectors[1:] @ vectors[0]
+    scores = fused(words, cosines)
+    return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]

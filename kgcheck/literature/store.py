@@ -1,0 +1,363 @@
+"""The documents of an index, on disk in SQLite, with their sentences and embeddings.
+
+The version counts changes: an index that was built of another version is not of these documents.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from kgcheck.errors import IndexFault
+from kgcheck.literature.documents import Document
+
+FORMAT = "1"
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE document (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, abstract TEXT NOT NULL, spans TEXT NOT NULL,
+    year INTEGER, journal TEXT NOT NULL, types TEXT NOT NULL, retracted INTEGER NOT NULL, recipe TEXT NOT NULL,
+    content TEXT NOT NULL UNIQUE);
+CREATE TABLE name (id TEXT PRIMARY KEY, number INTEGER NOT NULL, place INTEGER NOT NULL);
+CREATE INDEX name_number ON name (number);
+CREATE TABLE retraction (id TEXT PRIMARY KEY);
+CREATE TABLE vector (number INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+"""
+
+_CHUNK = 500
+"""Parameters of one statement."""
+
+
+class Added(StrEnum):
+    """What became of a document that was given to the store."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    MERGED = "merged"
+    REPLACED = "replaced"
+    CONFLICT = "conflict"
+
+
+class Listed(NamedTuple):
+    """How many documents came by one recipe."""
+
+    recipe: str
+    documents: int
+    retracted: int
+    first_year: int | None
+    last_year: int | None
+
+
+class DocumentStore:
+    """Documents in one SQLite file. May be used by several threads.
+
+    Args:
+        path: The file.
+        create: Make it when it is missing.
+
+    Raises:
+        IndexFault: It is missing, in use by another process, or no document store of this version of kgcheck.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.exists():
+            raise IndexFault(f"there is no index in {path.parent}", "kgcheck corpus add FILE --index DIR makes one")
+        self._lock = threading.RLock()
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5.0)
+        except sqlite3.Error as error:
+            raise IndexFault(f"cannot open {path}: {error}") from error
+        try:
+            self._prepare(create=create)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self, *, create: bool) -> None:
+        with self._telling():
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if create and not tables:
+                self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+                self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
+        held = self._meta("format") if "meta" in tables or create else None
+        if held != FORMAT:
+            raise IndexFault(
+                f"{self.path} is no document store of this version of kgcheck"
+                + (f": it has format {held}, this one reads {FORMAT}" if held else ""),
+                "make the index anew in another folder",
+            )
+
+    @property
+    def version(self) -> int:
+        """Counts the changes."""
+        return int(self._meta("version") or 0)
+
+    def __len__(self) -> int:
+        return int(self._rows("SELECT count(*) FROM document")[0][0])
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        """One transaction: all or nothing.
+
+        Yields:
+            This store.
+
+        Raises:
+            IndexFault: Another process writes, or the disk is full.
+        """
+        with self._lock, self._telling():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def add(self, document: Document, *, replace: bool = False) -> tuple[Added, str]:
+        """Put a document in.
+
+        Args:
+            document: Its number is not looked at.
+            replace: A known id gets the new text.
+
+        Returns:
+            What became of it, and the id that it met, if any. A copy of a known text makes its id a further name.
+        """
+        content = document.content
+        by_content = self._rows("SELECT number FROM document WHERE content = ?", [content])
+        held = {
+            row[0]: row[1] for i in document.ids for row in self._rows("SELECT id, number FROM name WHERE id = ?", [i])
+        }
+        if by_content:
+            number = by_content[0][0]
+            strangers = [i for i, n in held.items() if n != number]
+            if strangers and not replace:
+                return Added.CONFLICT, strangers[0]
+            for other in {held[i] for i in strangers}:
+                self._drop(other)
+            new = [i for i in document.ids if held.get(i) != number]
+            self._name(number, new)
+            if document.retracted:
+                self._db.execute("UPDATE document SET retracted = 1 WHERE number = ?", [number])
+            if new:
+                self._changed()
+            return (Added.MERGED, self._ids(number)[0]) if new else (Added.UNCHANGED, "")
+        if held and not replace:
+            return Added.CONFLICT, next(iter(held))
+        for other in set(held.values()):
+            self._drop(other)
+        row = self._db.execute(
+            "INSERT INTO document (title, abstract, spans, year, journal, types, retracted, recipe, content)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                document.title,
+                document.abstract,
+                json.dumps(document.spans),
+                document.year,
+                document.journal,
+                json.dumps(document.types),
+                document.retracted,
+                document.recipe,
+                content,
+            ],
+        )
+        self._name(int(row.lastrowid or 0), document.ids)
+        self._changed()
+        return (Added.REPLACED, next(iter(held))) if held else (Added.NEW, "")
+
+    def remove(self, ids: Iterable[str]) -> list[str]:
+        """Take documents out by their ids; a document with several names leaves with its last one.
+
+        Returns:
+            The ids that were there.
+        """
+        gone: list[str] = []
+        with self.writing():
+            for name in ids:
+                for (number,) in self._rows("SELECT number FROM name WHERE id = ?", [name]):
+                    self._db.execute("DELETE FROM name WHERE id = ?", [name])
+                    if not self._ids(number):
+                        self._drop(number)
+                    gone.append(name)
+            if gone:
+                self._changed()
+        return gone
+
+    def retract(self, ids: Iterable[str]) -> int:
+        """Remember that papers are retracted, those that are here and those that may come.
+
+        Returns:
+            How many documents of the store that concerns.
+        """
+        with self.writing():
+            self._db.executemany("INSERT OR IGNORE INTO retraction VALUES (?)", ((i,) for i in ids))
+        rows = self._rows("SELECT count(DISTINCT number) FROM name JOIN retraction USING (id)")
+        return int(rows[0][0])
+
+    def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
+        """Documents by number; those that are not there are left out."""
+        found: dict[int, Document] = {}
+        for at in range(0, len(numbers), _CHUNK):
+            part = list(numbers[at : at + _CHUNK])
+            marks = ", ".join("?" * len(part))
+            names: dict[int, list[str]] = {}
+            gone: set[int] = set()
+            for name, number, retracted in self._rows(
+                "SELECT n.id, number, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
+                f" WHERE number IN ({marks}) ORDER BY place",
+                part,
+            ):
+                names.setdefault(number, []).append(name)
+                if retracted:
+                    gone.add(number)
+            for row in self._rows(f"SELECT * FROM document WHERE number IN ({marks})", part):
+                found[row[0]] = _document(row, tuple(names[row[0]]), retracted=row[0] in gone)
+        return found
+
+    def number_of(self, name: str) -> int | None:
+        """The number of the document with this id, or None."""
+        rows = self._rows("SELECT number FROM name WHERE id = ?", [name])
+        return int(rows[0][0]) if rows else None
+
+    def numbers(self) -> list[int]:
+        """The numbers of all documents, in order."""
+        return [row[0] for row in self._rows("SELECT number FROM document ORDER BY number")]
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Number and indexed text of every document, in order; read in parts."""
+        last = 0
+        while part := self._rows(
+            "SELECT number, trim(title || ' ' || abstract) FROM document WHERE number > ? ORDER BY number LIMIT 2000",
+            [last],
+        ):
+            yield from part
+            last = part[-1][0]
+
+    def without_vector(self) -> list[int]:
+        """Numbers of the documents that have no embedding, the longest last."""
+        return [
+            row[0]
+            for row in self._rows(
+                "SELECT number FROM document WHERE number NOT IN (SELECT number FROM vector)"
+                " ORDER BY length(title) + length(abstract), number"
+            )
+        ]
+
+    def put_vectors(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
+        """Keep embeddings."""
+        with self.writing():
+            self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", zip(numbers, embeddings, strict=True))
+
+    def clear_vectors(self) -> None:
+        """Forget all embeddings: they are of another model."""
+        with self.writing():
+            self._db.execute("DELETE FROM vector")
+
+    def vectors(self) -> Iterator[tuple[int, bytes]]:
+        """Number and embedding, in order of number; read in parts."""
+        last = 0
+        while part := self._rows("SELECT * FROM vector WHERE number > ? ORDER BY number LIMIT 10000", [last]):
+            yield from part
+            last = part[-1][0]
+
+    def listed(self) -> list[Listed]:
+        """What is here, by recipe."""
+        rows = self._rows(
+            """
+            WITH gone AS (SELECT DISTINCT number FROM name JOIN retraction USING (id))
+            SELECT recipe, count(*), sum(retracted OR number IN gone), min(year), max(year)
+            FROM document GROUP BY recipe ORDER BY recipe
+            """
+        )
+        return [Listed(*row) for row in rows]
+
+    def ids(self, limit: int | None = None) -> list[tuple[str, int | None, bool, str]]:
+        """Id, year, whether retracted, and title of documents, in the order in which they came."""
+        numbers = [
+            r[0]
+            for r in self._rows("SELECT number FROM document ORDER BY number LIMIT ?", [-1 if limit is None else limit])
+        ]
+        held = self.documents(numbers)
+        return [(d.id, d.year, d.retracted, d.title) for d in (held[n] for n in numbers)]
+
+    def get_meta(self, key: str) -> str | None:
+        """What was kept under a key."""
+        return self._meta(key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep something."""
+        with self.writing():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _changed(self) -> None:
+        self._db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'version'")
+
+    def _drop(self, number: int) -> None:
+        for table in ("document", "name", "vector"):
+            self._db.execute(f"DELETE FROM {table} WHERE number = ?", [number])
+
+    def _ids(self, number: int) -> list[str]:
+        return [row[0] for row in self._rows("SELECT id FROM name WHERE number = ? ORDER BY place", [number])]
+
+    def _name(self, number: int, ids: Sequence[str]) -> None:
+        start = len(self._ids(number))
+        rows = [(name, number, start + i) for i, name in enumerate(dict.fromkeys(ids))]
+        self._db.executemany("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", rows)
+
+    def _meta(self, key: str) -> str | None:
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
+        return str(rows[0][0]) if rows else None
+
+    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self._lock, self._telling():
+            return self._db.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise IndexFault(
+                f"the document store {self.path} failed: {error}", "another process may be writing; or free disk space"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise IndexFault(f"{self.path} is no document store: {error}", "make the index anew") from error
+
+
+def _document(row: Sequence[Any], ids: tuple[str, ...], *, retracted: bool) -> Document:
+    document = Document(
+        number=row[0],
+        ids=ids,
+        title=row[1],
+        abstract=row[2],
+        year=row[4],
+        journal=row[5],
+        types=tuple(json.loads(row[6])),
+        retracted=bool(row[7]) or retracted,
+        recipe=row[8],
+    )
+    # The sentences as they were when the document came, whatever the splitter does today.
+    return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))

@@ -1,0 +1,213 @@
+"""The verifier that needs no key: linear models over counted features.
+
+``python -m benchmarks.train_verifier`` trains it. Its weights are numbers in ``corpus/verifier/weights.json``; what
+they were trained on and how well they do stands beside them in README.md.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from pydantic import ValidationError
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import Embedder
+from kgcheck.literature.features import (
+    SELECTOR,
+    Numbers,
+    Seen,
+    claim_features,
+    feature_names,
+    look,
+    passage_features,
+    uses_vectors,
+)
+from kgcheck.literature.verify import Opinion, Probabilities, quote_at
+from kgcheck.model import Stance, Value
+from kgcheck.resources import resource_dir
+
+WEIGHTS = "verifier/weights.json"
+QUOTES = 2
+"""Most quotes of one abstract."""
+
+_FAIR = 0.5
+"""A second quote must fit at least so well, as a share of the first."""
+
+Head = Literal["statement", "question"]
+
+
+class Linear(Value):
+    """A linear model: ``((x - mean) / scale) @ coefficients + intercept``, a column a class."""
+
+    names: tuple[str, ...]
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    coefficients: tuple[tuple[float, ...], ...]
+    intercept: tuple[float, ...]
+
+    def scores(self, rows: Numbers) -> Numbers:
+        """Log odds, one row a row."""
+        scaled = (rows - np.array(self.mean)) / np.array(self.scale)
+        found: Numbers = scaled @ np.array(self.coefficients).T + np.array(self.intercept)
+        return found
+
+
+class HeadWeights(Value):
+    """Which passages to look at, and what they mean for a claim."""
+
+    selector: Linear
+    stance: Linear
+
+
+class Weights(Value):
+    """All of the weights: for statements and questions, with vectors and without."""
+
+    version: int
+    vectors: dict[Head, HeadWeights]
+    words: dict[Head, HeadWeights]
+
+
+class TrainedVerifier:
+    """Linear models over features of a claim and an abstract.
+
+    Args:
+        embedder: With one, the features hold cosines; without, words alone count.
+        weights: Other weights than those that come with kgcheck.
+    """
+
+    name = "trained"
+
+    def __init__(self, embedder: Embedder | None = None, weights: Weights | None = None) -> None:
+        self._embedder = embedder
+        self._weights = weights or load_weights()
+
+    def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
+        """See Verifier."""
+        passages = [d.passages for d in documents]
+        similar = cosines(claim, passages, self._embedder)
+        return [
+            self._opinion(claim, document, own, near)
+            for document, own, near in zip(documents, passages, similar, strict=True)
+        ]
+
+    def _opinion(
+        self, claim: str, document: Document, passages: Sequence[str], similar: Sequence[float] | None
+    ) -> Opinion:
+        head: Head = "question" if claim.rstrip().endswith("?") else "statement"
+        kind = self._weights.vectors if similar is not None else self._weights.words
+        weights = kind[head]
+        seen = look(claim, passages, similar)
+        fit = weights.selector.scores(selected(seen, vectors=similar is not None))[:, 0]
+        row = kept(claim_features(seen, fit), vectors=similar is not None)
+        found = softmax(weights.stance.scores(row[None, :]))[0]
+        chances = Probabilities(supports=found[0], contradicts=found[1], silent=found[2])
+        return Opinion(
+            document=document.id,
+            title=document.title,
+            year=document.year,
+            also=document.ids[1:],
+            probabilities=chances,
+            stance=chances.stance,
+            quotes=tuple(
+                quote_at(document, document.spans[i])
+                for i in best_passages(seen, worth_quoting(seen, fit, kind["statement"]))
+            )
+            if chances.stance is not Stance.SILENT
+            else (),
+        )
+
+
+def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:
+    """How well each passage serves as a quote.
+
+    Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
+    statements says which words fit.
+
+    Args:
+        seen: A claim and its passages.
+        fit: How well each passage fits, by the head of the claim.
+        statement: The weights for statements, of the same kind.
+
+    Returns:
+        Log odds of each passage.
+    """
+    vectors = len(statement.selector.names) == len(SELECTOR)
+    chosen: Numbers = (fit + statement.selector.scores(selected(seen, vectors=vectors))[:, 0]) / 2
+    return chosen
+
+
+def best_passages(seen: Seen, fit: Numbers) -> list[int]:
+    """Places of the passages to quote: the best, and a second one that fits nearly as well."""
+    chance = 1 / (1 + np.exp(-fit))
+    order = np.argsort(-fit, kind="stable")[:QUOTES]
+    return sorted(seen.places[int(i)] for i in order if chance[i] >= _FAIR * chance[order[0]])
+
+
+def cosines(
+    claim: str, passages: Sequence[Sequence[str]], embedder: Embedder | None
+) -> Sequence[Sequence[float] | None]:
+    """The cosine of every passage of every document to a claim; None for each document where there is no model."""
+    if not embedder:
+        return [None] * len(passages)
+    vectors = embedder.encode([claim, *(p for own in passages for p in own)])
+    near, at = vectors[1:] @ vectors[0], 0
+    found: list[Sequence[float]] = []
+    for own in passages:
+        found.append([float(x) for x in near[at : at + len(own)]])
+        at += len(own)
+    return found
+
+
+def selected(seen: Seen, *, vectors: bool) -> Numbers:
+    """Features of passages, without the cosine where there are no vectors."""
+    rows = passage_features(seen)
+    return rows if vectors else rows[:, 1:]
+
+
+def selector_names(*, vectors: bool) -> list[str]:
+    """Names of the features of `selected`."""
+    return list(SELECTOR if vectors else SELECTOR[1:])
+
+
+def kept(row: Numbers, *, vectors: bool) -> Numbers:
+    """Features of a claim, without those of cosines where there are no vectors."""
+    return row if vectors else row[[not uses_vectors(n) for n in feature_names()]]
+
+
+def kept_names(*, vectors: bool) -> list[str]:
+    """Names of the features of `kept`."""
+    return [n for n in feature_names() if vectors or not uses_vectors(n)]
+
+
+def softmax(scores: Numbers) -> Numbers:
+    """Probabilities of log odds, one row a row."""
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chances: Numbers = raised / raised.sum(axis=1, keepdims=True)
+    return chances
+
+
+@cache
+def load_weights() -> Weights:
+    """The weights that come with kgcheck.
+
+    Returns:
+        The weights.
+
+    Raises:
+        ConfigurationError: They are missing, broken or of other features.
+    """
+    path = resource_dir("corpus") / WEIGHTS
+    try:
+        weights = Weights.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, ValidationError) as error:
+        raise ConfigurationError(f"the weights of the verifier in {path} cannot be read: {str(error)[:200]}") from error
+    for vectors, heads in ((True, weights.vectors), (False, weights.words)):
+        for head in heads.values():
+            if list(head.stance.names) != kept_names(vectors=vectors) or list(head.selector.names) != selector_names(
+                vectors=vectors
+            ):
+                raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
+    return weights

@@ -1,0 +1,179 @@
+"""Whether papers support a claim: opinions on abstracts, quotes that are exact, and what the opinions come to together.
+
+A paper counts once, a retracted one not at all, and papers that disagree are shown as such.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from pydantic import Field, model_validator
+
+from kgcheck.literature.documents import Document
+from kgcheck.model import Stance, Value
+
+MAX_CLAIM = 2_000
+"""Characters of a claim that are read."""
+
+HEAVIER = 2.0
+"""How many times more weight one side needs where papers disagree."""
+
+
+class Quote(Value):
+    """Words of an abstract, with where they stand in it: ``abstract[start:end] == text``."""
+
+    start: int = Field(ge=0)
+    end: int
+    text: str = Field(min_length=1)
+
+
+class Probabilities(Value):
+    """How likely an abstract supports a claim, contradicts it, or says nothing of it."""
+
+    supports: float = Field(ge=0, le=1)
+    contradicts: float = Field(ge=0, le=1)
+    silent: float = Field(ge=0, le=1)
+
+    @property
+    def stance(self) -> Stance:
+        """The most likely one."""
+        best = max(Stance, key=lambda s: getattr(self, s.value))
+        return best
+
+    def of(self, stance: Stance) -> float:
+        """How likely a stance is."""
+        return float(getattr(self, stance.value))
+
+
+class Opinion(Value):
+    """What a verifier makes of one abstract."""
+
+    document: str
+    title: str = ""
+    year: int | None = None
+    also: tuple[str, ...] = Field(default=(), description="other ids of the paper")
+    probabilities: Probabilities
+    stance: Stance
+    quotes: tuple[Quote, ...] = ()
+    note: str = ""
+
+    @property
+    def probability(self) -> float:
+        """Of the stance."""
+        return self.probabilities.of(self.stance)
+
+
+class ClaimVerdict(Value):
+    """What the papers come to. ``silent``: looked, cannot tell."""
+
+    claim: str
+    verifier: str
+    stance: Stance
+    probability: float
+    conflict: bool = False
+    opinions: tuple[Opinion, ...] = ()
+    retracted: tuple[str, ...] = Field(default=(), description="papers that were found and do not count")
+    note: str = ""
+
+
+class Verifier(Protocol):
+    """Reads abstracts for a claim."""
+
+    name: str
+
+    def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
+        """An opinion on each document, in their order.
+
+        Args:
+            claim: A statement or a question.
+            documents: None of them retracted.
+        """
+
+
+class Checked(Value):
+    """An opinion beside its abstract: quotes that are not in it cannot be made."""
+
+    opinion: Opinion
+    abstract: str
+
+    @model_validator(mode="after")
+    def _quotes_are_exact(self) -> "Checked":
+        for quote in self.opinion.quotes:
+            if self.abstract[quote.start : quote.end] != quote.text:
+                raise ValueError(f"{self.opinion.document} does not say {quote.text!r} at {quote.start}")
+        return self
+
+
+def verify(claim: str, documents: Iterable[Document], verifier: Verifier) -> ClaimVerdict:
+    """Ask a verifier what documents say of a claim.
+
+    Args:
+        claim: A statement or a question; what is over MAX_CLAIM characters is not read.
+        documents: Best first. A paper that is there twice counts once.
+        verifier: Who reads them.
+
+    Returns:
+        The verdict with every opinion.
+    """
+    held: dict[str, Document] = {}
+    for document in documents:
+        held.setdefault(document.id, document)
+    retracted = tuple(name for name, d in held.items() if d.retracted)
+    read = [d for d in held.values() if not d.retracted]
+    asked = claim.strip()[:MAX_CLAIM]
+    opinions = verifier.judge(asked, read) if read and asked else []
+    for opinion, document in zip(opinions, read if opinions else [], strict=True):
+        Checked(opinion=opinion, abstract=document.abstract)
+    return together(asked, verifier.name, opinions, retracted)
+
+
+def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: Sequence[str] = ()) -> ClaimVerdict:
+    """What opinions on several papers come to.
+
+    Those that speak count by their probability: one minus the product of the doubts. Where papers disagree, one side
+    must weigh HEAVIER times the other.
+
+    Args:
+        claim: What they are about.
+        verifier: Whose they are.
+        opinions: One a paper.
+        retracted: Papers that do not count.
+
+    Returns:
+        The verdict.
+    """
+    sides = {
+        stance: [o.probability for o in opinions if o.stance is stance]
+        for stance in (Stance.SUPPORTS, Stance.CONTRADICTS)
+    }
+    weights = {stance: sum(p) for stance, p in sides.items()}
+    other, best = sorted(weights, key=lambda s: weights[s])
+    conflict = weights[other] > 0
+    made = {"claim": claim, "verifier": verifier, "opinions": tuple(opinions), "retracted": tuple(retracted)}
+    if weights[best] == 0:
+        quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions)) if opinions else 0.0
+        note = "" if opinions else "no paper was found"
+        return ClaimVerdict(**made, stance=Stance.SILENT, probability=round(quiet, 4), note=note)
+    if conflict and weights[best] < HEAVIER * weights[other]:
+        return ClaimVerdict(**made, stance=Stance.SILENT, probability=0.0, conflict=True, note="papers disagree")
+    sure = 1 - math.prod(1 - p for p in sides[best])
+    against = 1 - math.prod(1 - p for p in sides[other])
+    return ClaimVerdict(
+        **made,
+        stance=best,
+        probability=round(min(sure * (1 - against / 2), 0.999), 4),
+        conflict=conflict,
+        note="papers disagree" if conflict else "",
+    )
+
+
+def quote_at(document: Document, span: tuple[int, int]) -> Quote:
+    """The words of an abstract at a place."""
+    return Quote(start=span[0], end=span[1], text=document.abstract[span[0] : span[1]])
+
+
+def find_quote(document: Document, text: str) -> Quote | None:
+    """Where an abstract says these words exactly, or None."""
+    words = text.strip()
+    start = document.abstract.find(words) if words else -1
+    return None if start < 0 else Quote(start=start, end=start + len(words), text=words)
