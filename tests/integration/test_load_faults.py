@@ -37,16 +37,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         return content(store)
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of an empty store; small batches, so that a kill falls between two of them."""
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a kill falls between two of them."""
     monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "100")
-    if request.param == "embedded":
-        return str(tmp_path / "graph.lbdb")
-    target: Neo4jTarget = request.getfixturevalue("clean_neo4j")
-    monkeypatch.setenv("KGCHECK_NEO4J_USER", target.user)
-    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", target.password)
-    return target.uri
 
 
 @pytest.fixture
