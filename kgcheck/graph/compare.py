@@ -104,6 +104,9 @@ class Comparison:
     def _is_staged(self, holder: Holder) -> bool:
         return holder_name(holder) in self._staged
 
+    def _is_empty(self, table: str) -> bool:
+        return not self._db.execute(f"SELECT EXISTS (FROM {table})").fetchall()[0][0]
+
     def _make_have(self, holder: Holder, tables: Iterator[pa.Table]) -> None:
         columns = ", ".join(identifier(c) for c in stated_by(holder))
         self._db.execute(f"CREATE TABLE {_have(holder)} AS SELECT {columns} FROM {staged(holder)} LIMIT 0").fetchall()
@@ -112,6 +115,10 @@ class Comparison:
 
     def _judge(self, holder: Holder) -> None:
         keys, columns = keys_of(holder), stated_by(holder)
+        if self._is_empty(staged(holder)):
+            self._db.execute(f"CREATE TABLE {_judged(holder)} (row BIGINT, what VARCHAR)").fetchall()
+            self._find_gone(holder)
+            return
         if isinstance(holder, Label):
             unique, what, detail = keys, self._what_of_node(holder), "detail"
         else:
@@ -139,6 +146,11 @@ class Comparison:
 
     def _find_gone(self, holder: Holder) -> None:
         """Make the table ``gone``; an edge that differs from a new one in no more than its details is outdated."""
+        if self._is_empty(_have(holder)):
+            self._db.execute(
+                f"CREATE TABLE {_gone(holder)} AS SELECT *, NULL::VARCHAR AS what FROM {_have(holder)}"
+            ).fetchall()
+            return
         columns = ", ".join(f"h.{identifier(c)}" for c in stated_by(holder))
         keys = [*keys_of(holder), *(["source"] if "source" in holder.properties else [])]
         compared = keys_of(holder) if isinstance(holder, Label) else stated_by(holder)

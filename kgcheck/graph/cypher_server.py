@@ -150,15 +150,22 @@ class CypherServerStore(ABC):
         """See GraphStore."""
         wanted = with_as_text(edge_columns(pattern))
         places = pattern_places(pattern)
-        text = self._cypher.text("scan_edges", **places, values=lists("r", pattern.properties))
-        pieces = _pieces(self._rows("heads_by_degree", places))
-        with closing(self._side_by_side(lambda heads: list(self._read(text, {"heads": heads})), pieces)) as results:
+        by_tail = self._leads_to_many(pattern)
+        statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
+        text = self._cypher.text(statement, **places, values=lists("r", pattern.properties))
+        pieces = _pieces(self._rows(degrees, places))
+        with closing(self._side_by_side(lambda ends: list(self._read(text, {"ends": ends})), pieces)) as results:
             for rows in results:
-                heads = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
-                tails, *values = (
-                    list(chain.from_iterable(column)) for column in zip(*(r[2:] for r in rows), strict=True)
-                )
-                yield typed_table([heads, tails], pattern.properties, values, wanted)
+                ends = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
+                columns = zip(*(row[2:] for row in rows), strict=True)
+                others, *values = (list(chain.from_iterable(column)) for column in columns)
+                keys = [others, ends] if by_tail else [ends, others]
+                yield typed_table(keys, pattern.properties, values, wanted)
+
+    def _leads_to_many(self, pattern: Pattern) -> bool:
+        """Whether the relation leads from this head to several labels, and to this tail from no other head."""
+        patterns = self.schema.patterns(pattern.type)
+        return sum(p.head == pattern.head for p in patterns) > 1 and sum(p.tail == pattern.tail for p in patterns) == 1
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """See GraphStore."""

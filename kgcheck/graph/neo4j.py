@@ -5,6 +5,7 @@ from typing import Any
 
 import neo4j
 from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, ServiceUnavailable
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
 from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
@@ -44,7 +45,6 @@ class Neo4jStore(CypherServerStore):
                 uri,
                 auth=auth,
                 connection_timeout=settings.connect_timeout_s,
-                max_transaction_retry_time=_RETRY_S,
                 notifications_min_severity="OFF",
                 user_agent="kgcheck",
             )
@@ -98,17 +98,32 @@ class Neo4jStore(CypherServerStore):
             raise self._mapped(error) from error
 
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
-        query: Any = text
-
-        @neo4j.unit_of_work(timeout=self._timeout_s)
-        def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
-            return list(transaction.run(query, parameters))
-
+        again = Retrying(
+            retry=retry_if_exception(_is_undone),
+            stop=stop_after_delay(_RETRY_S),
+            wait=wait_random_exponential(multiplier=0.5, max=5),
+            reraise=True,
+        )
         try:
-            with self._session(neo4j.WRITE_ACCESS) as session:
-                return session.execute_write(work)
+            return again(self._write_once, text, parameters)
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
+
+    def _write_once(self, text: str, parameters: dict[str, Any]) -> list[Row]:
+        query: Any = text
+        with (
+            self._session(neo4j.WRITE_ACCESS) as session,
+            session.begin_transaction(timeout=self._timeout_s) as transaction,
+        ):
+            rows: list[Row] = list(transaction.run(query, parameters))
+            try:
+                transaction.commit()
+            except (Neo4jError, DriverError) as error:
+                # It may be done: the driver's own retry would then write edges a second time.
+                raise StoreUnavailable(
+                    f"the server {self.name} went away while it committed: {error}", "run the same command again"
+                ) from error
+            return rows
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the driver."""
@@ -122,6 +137,11 @@ class Neo4jStore(CypherServerStore):
                 return StoreUnavailable(f"the connection to {self.name} broke: {said}", "run the same command again")
             case _:
                 return StoreError(f"{self.name} cannot be used: {said}")
+
+
+def _is_undone(error: BaseException) -> bool:
+    """Whether a statement has failed for a while only, before its commit."""
+    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 
 def server_error(name: str, code: str, said: str, retryable: bool) -> KgcheckError:

@@ -111,6 +111,7 @@ def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     assert second.total("unchanged") == first.total("loaded") == first.nodes + first.edges
 
 
+@pytest.mark.slow
 def test_a_load_lives_through_a_restart_of_the_server(
     tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, list[str]]
 ) -> None:

@@ -67,6 +67,7 @@ def test_erase_leaves_only_the_lookup_indexes(clean_neo4j: Neo4jTarget) -> None:
     assert [record["type"] for record in indexes] == ["LOOKUP"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_stop_frees_the_ports_and_keeps_what_admin_imported(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes.csv"
@@ -98,6 +99,7 @@ def test_failed_start_shows_the_log(tmp_path: Path, taken_port: int) -> None:
         Neo4jServer(tmp_path, bolt_port=taken_port).start()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_lost_port_is_replaced_and_the_home_keeps_its_password(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, taken_port: int
