@@ -1,6 +1,7 @@
 """The typed tools of the team. Every brain uses the same ones; their arguments are checked before anything runs.
 
 A tool reads; none writes. Results are values of the model, so that a verdict rests on them and not on anybody's words.
+Evidence comes from `reference_look_up` alone; what the look-ups beside it show is to be read, and decides nothing.
 """
 
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, LiteratureResult, Outside, PairArguments
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
@@ -15,6 +17,7 @@ from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
+from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
 
 _NEIGHBOUR_LIMIT = 100
@@ -116,12 +119,14 @@ class Toolbox:
     Args:
         store: The graph.
         source: The reference sources.
+        outside: What shows entries, pairs and papers; without it, those tools answer that they are not available.
     """
 
-    def __init__(self, store: GraphStore, source: ReferenceSource) -> None:
+    def __init__(self, store: GraphStore, source: ReferenceSource, outside: Outside | None = None) -> None:
         self.schema: Schema = store.schema
         self._store = store
         self._source = source
+        out = outside or Outside()
         kg, validation = Role.KG, Role.VALIDATION
         self._tools = {
             tool.name: tool
@@ -133,6 +138,10 @@ class Toolbox:
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
                 Tool("kg_cypher", kg, "rows of a reading Cypher statement of your own", CypherArguments, self._cypher),
                 Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
+                Tool("uniprot_entry", validation, "what UniProt says of a protein", AccessionArguments, out.entry),
+                Tool("uniprot_lifecycle", validation, "what became of an accession", AccessionArguments, out.lifecycle),
+                Tool("string_pair", validation, "whether STRING links two proteins", PairArguments, out.pair),
+                Tool("literature_search", validation, "what papers say of an edge", LiteratureArguments, out.papers),
             )
         }
 
@@ -214,5 +223,9 @@ RESULTS: dict[str, type[BaseModel]] = {
     "kg_neighbours": IdsResult,
     "kg_cypher": CypherResult,
     "reference_look_up": ReferenceResult,
+    "uniprot_entry": EntryResult,
+    "uniprot_lifecycle": LifecycleResult,
+    "string_pair": PairResult,
+    "literature_search": LiteratureResult,
 }
 """What each tool gives."""

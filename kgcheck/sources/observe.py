@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 from urllib.parse import quote
 
 import duckdb
@@ -48,6 +48,16 @@ class LiveSource(Protocol):
 
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Name the gaps of services that could not be looked at."""
+
+
+class Stated(NamedTuple):
+    """What a source states of one id: attribute, value and status; relation and other end; and where that stands."""
+
+    values: list[tuple[str, str, str]]
+    links: list[tuple[str, str]]
+    release: str
+    url: str
+    at: datetime | None
 
 
 class SnapshotSource:
@@ -101,6 +111,43 @@ class SnapshotSource:
             self._live.explain(self._db)
         evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())
         return evidence, gaps_of(self._db, "SELECT 1 AS task").get(1, ())
+
+    def stated(self, source: str, identifier: str) -> Stated:
+        """All that a source states of an id: in the snapshot, and of what the last look-up brought live.
+
+        Args:
+            source: As the profile names it.
+            identifier: The id.
+
+        Returns:
+            Values, current ones first, and links, none that is denied.
+        """
+        asked = {"source": source, "id": identifier}
+        values = self._db.execute(
+            """
+            SELECT DISTINCT attribute, value, status FROM ref.value WHERE source = $source AND id = $id AND value <> ''
+            ORDER BY attribute, status = 'current' DESC, value
+            """,
+            asked,
+        ).fetchall()
+        links = self._db.execute(
+            """
+            SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
+            WHERE source = $source AND NOT negated AND $id IN (head_now, tail_now) ORDER BY ALL
+            """,
+            asked,
+        ).fetchall()
+        place = self._db.execute(
+            """
+            SELECT release, url_template, built_at FROM ref.release WHERE id IN (
+                SELECT release_id FROM ref.value WHERE source = $source AND id = $id UNION
+                SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
+            ORDER BY recency DESC, id DESC LIMIT 1
+            """,
+            asked,
+        ).fetchone()
+        release, template, at = place or ("", "", None)
+        return Stated(values, links, release or "", _address(template or "", identifier), at and at.replace(tzinfo=UTC))
 
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:
