@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from pydantic import BaseModel, Field
 
 from kgcheck.agents.grounding import Seen, call_key, check_grounded
+from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
 from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult, ReferenceResult, Tool, Toolbox
 from kgcheck.agents.transcript import Role, Stage, Transcript
@@ -181,6 +182,8 @@ class Team:
                 seen.ids[key] = result
             case EdgesResult():
                 seen.edges[key] = result
+            case LiteratureResult():
+                seen.papers[key] = result
             case ReferenceResult() if result.task != task:
                 raise UsageError("only the task that the KG agent handed over is to be looked up")
             case ReferenceResult():

@@ -5,7 +5,7 @@ be looked at is `not_available`, never `nothing_found`.
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -14,11 +14,8 @@ from kgcheck.checks.signature import Gap
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason, Ref, Stance, Value
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
-from kgcheck.sources.observe import SnapshotSource, Stated
+from kgcheck.sources.observe import LiveSource, SnapshotSource, Stated
 from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
-
-if TYPE_CHECKING:
-    from kgcheck.sources.live import LiveReference
 
 Status = Literal["found", "nothing_found", "not_available"]
 
@@ -123,7 +120,7 @@ class SourceLookups:
         live: The same services, for what has no place in a snapshot.
     """
 
-    def __init__(self, source: SnapshotSource, schema: Schema, live: "LiveReference | None" = None) -> None:
+    def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
         self._source = source
         self._live = live
         issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.authority.site]

@@ -15,8 +15,10 @@ from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
+from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot
+from kgcheck.sources.uniprot_entry import UniProtEntry
 from kgcheck.tables import limits
 
 WHOLE_SOURCE = "literature"
@@ -35,6 +37,9 @@ class ReferenceSource(Protocol):
 class LiveSource(Protocol):
     """Services that lay what they say over a snapshot, see kgcheck.sources.live."""
 
+    failures: dict[str, str]
+    """Why a source could not be looked at, where one could not."""
+
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref``."""
 
@@ -48,6 +53,12 @@ class LiveSource(Protocol):
 
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Name the gaps of services that could not be looked at."""
+
+    def entry_of(self, accession: str) -> UniProtEntry | None:
+        """The entry of an accession that was fetched and is active."""
+
+    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
+        """The scores by channel of a link that was fetched."""
 
 
 class Stated(NamedTuple):
