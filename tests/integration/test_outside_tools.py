@@ -35,7 +35,8 @@ from tests.integration.test_live import FAULTS, World, running
 from tests.support import chat_server as play
 from tests.support import loopback
 from tests.support import team_scripts as team
-from tests.support.audits import MemoryStore
+from tests.support.audits import MemoryStore, kgcheck
+from tests.support.audits import demo as demo_graph
 from tests.support.chat_server import Asked, Call
 from tests.support.facts import SCHEMA, Facts
 from tests.support.literature import build_index
@@ -490,3 +491,60 @@ def test_instructions_in_what_a_tool_shows_are_data(world: World, tools: Tools, 
     else:
         assert played.checked.verdict.outcome is Outcome.REFUTED
         assert len(played.checked.verdict.evidence) == 1
+
+
+# --- the commands
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    document = Document(ids=("pmid:1",), abstract=TEXT)
+    return build_index(tmp_path_factory.mktemp("papers") / "index", [document])
+
+
+def _batch(folder: Path, *words: str, **item: Any) -> Path:
+    file = folder / "items.json"
+    file.write_text(json.dumps([{"check": words, "label": "support"} | item]), encoding="utf-8")
+    return file
+
+
+def test_a_batch_asks_papers(index: Path, tmp_path: Path) -> None:
+    file = _batch(tmp_path, "P00441", "ASSOCIATED_WITH", "DOID:332")
+    common = ("--store", demo_graph().store, "--out", tmp_path / "b", "--format", "json")
+    said = kgcheck("batch", "kgcheck", file, *common, "--literature", index)
+    kept = json.loads((tmp_path / "b" / "results.jsonl").read_text(encoding="utf-8"))
+
+    assert (said.code, kept["answer"], kept["evidence"]) == (0, "support", ["literature pmid:1 supports"])
+    assert json.loads(said.out)["all"]["tool_path"] == 100
+    other = kgcheck("batch", "kgcheck", file, *common)
+    assert other.refuses(f"{tmp_path / 'b'} holds a batch with other options: index")
+
+
+def test_a_live_batch_goes_on_when_the_service_is_back(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environment(monkeypatch)
+    file = _batch(tmp_path, "existence", "Protein", "B4DFC2", label="refute")
+    asked = ("batch", "kgcheck", file, "--store", demo_graph().store, "--out", tmp_path / "b", "--live")
+    world.uniprot.server.always = loopback.reset
+    down = kgcheck(*asked)
+    world.uniprot.server.always = None
+    back = kgcheck(*asked, "--format", "json")
+
+    assert down.code == 3
+    assert "uniprot: " in down.err
+    assert (back.code, json.loads(back.out)["all"]["exact_match"]) == (0, 100)
+    calls = world.calls
+    assert "0 done now, 1 before" in kgcheck(*asked).err
+    assert world.calls == calls
+
+
+def test_a_check_shows_the_papers_in_its_transcript(index: Path, tmp_path: Path) -> None:
+    words = ("check", "P00441 ASSOCIATED_WITH DOID:332", "--store", demo_graph().store)
+    said = kgcheck(*words, "--literature", index, "--transcript", "--format", "json", cwd=tmp_path)
+
+    assert said.code == 0
+    assert "validation agent: literature_search" in said.err
+    assert [e["record"] for e in json.loads(said.out)["evidence"]] == ["pmid:1"]
+    (path,) = (tmp_path / ".kgcheck" / "transcripts").iterdir()
+    assert kgcheck("replay", path, cwd=tmp_path).code == 0
