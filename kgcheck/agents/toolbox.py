@@ -67,6 +67,26 @@ class EdgesResult(Value):
     edges: tuple[dict[str, Any], ...]
 
 
+class NodesArguments(Value):
+    """Two nodes, in any order."""
+
+    one: Ref
+    other: Ref
+
+
+class Between(Value):
+    """A triple, and the properties of every edge that states it."""
+
+    triple: Triple
+    edges: tuple[dict[str, Any], ...]
+
+
+class RelationsResult(Value):
+    """Every relation that there may be between two nodes, in either direction; one without edges is not there."""
+
+    relations: tuple[Between, ...]
+
+
 class NeighbourArguments(Value):
     """One step from a node along a relation, outwards or inwards, to nodes of a label."""
 
@@ -135,6 +155,7 @@ class Toolbox:
                 Tool("kg_ids_by_name", kg, "ids of the nodes that carry a name", NameArguments, self._ids_by_name),
                 Tool("kg_similar_ids", kg, "ids like one that does not exist", NodeArguments, self._similar_ids),
                 Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
+                Tool("kg_relations", kg, "how two nodes are related, either way", NodesArguments, self._relations),
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
                 Tool("kg_cypher", kg, "rows of a reading Cypher statement of your own", CypherArguments, self._cypher),
                 Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
@@ -191,6 +212,18 @@ class Toolbox:
         triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
         return EdgesResult(edges=tuple(self._store.edges(triple)))
 
+    def _relations(self, asked: NodesArguments) -> RelationsResult:
+        for end in (asked.one, asked.other):
+            self.schema.label(end.label)
+        ways = ((asked.one, asked.other), (asked.other, asked.one))
+        meant = [
+            Triple(head=head, relation=p.type, tail=tail)
+            for head, tail in dict.fromkeys(ways)
+            for p in self.schema.relations
+            if (p.head, p.tail) == (head.label, tail.label)
+        ]
+        return RelationsResult(relations=tuple(Between(triple=t, edges=tuple(self._store.edges(t))) for t in meant))
+
     def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
         ends = (asked.node.label, asked.label)
         head, tail = ends if asked.direction == "out" else reversed(ends)
@@ -220,6 +253,7 @@ RESULTS: dict[str, type[BaseModel]] = {
     "kg_ids_by_name": IdsResult,
     "kg_similar_ids": IdsResult,
     "kg_edges": EdgesResult,
+    "kg_relations": RelationsResult,
     "kg_neighbours": IdsResult,
     "kg_cypher": CypherResult,
     "reference_look_up": ReferenceResult,

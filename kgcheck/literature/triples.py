@@ -26,6 +26,7 @@ SURE_ENOUGH = 0.6
 _FOUND = 20
 _READ = 8
 _SHOWN = 20
+_LONGEST = 1_000
 _NAMES = 4
 
 
@@ -162,12 +163,12 @@ class TripleReader:
         found = [
             Passage(
                 document=d.id,
-                title=d.title,
+                title=d.title[:_LONGEST],
                 year=d.year,
                 url=address(d),
                 start=start,
-                end=end,
-                quote=d.abstract[start:end],
+                end=min(end, start + _LONGEST),
+                quote=d.abstract[start : min(end, start + _LONGEST)],
             )
             for d in telling
             if not d.retracted

@@ -147,7 +147,7 @@ class SourceLookups:
             accession=accession,
             status="found",
             state=state,
-            said=said.value,
+            said=said.value[:_MOST_TEXT] if said.value else None,
             replacements=said.replacements,
             candidates=said.candidates,
             **_place(said),
@@ -239,7 +239,7 @@ def _shown(stated: Stated) -> dict[str, Any]:
     for relation, identifier in stated.links:
         links.setdefault(relation, []).append(identifier)
     return {
-        "values": values,
+        "values": {name: known[:MOST_LISTED] for name, known in values.items()},
         "other_names": list(others)[:MOST_LISTED],
         "links": {name: {"ids": ids[:MOST_LISTED], "count": len(ids)} for name, ids in links.items()},
     }
