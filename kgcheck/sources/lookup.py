@@ -5,7 +5,7 @@ be looked at is `not_available`, never `nothing_found`.
 """
 
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -15,7 +15,9 @@ from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason, Ref, Stance, Value
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
 from kgcheck.sources.observe import LiveSource, SnapshotSource, Stated
-from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
+
+if TYPE_CHECKING:
+    from kgcheck.sources.uniprot_entry import UniProtEntry
 
 Status = Literal["found", "nothing_found", "not_available"]
 
@@ -245,7 +247,10 @@ def _shown(stated: Stated) -> dict[str, Any]:
     }
 
 
-def _only_live(entry: UniProtEntry) -> dict[str, Any]:
+def _only_live(entry: "UniProtEntry") -> dict[str, Any]:
+    # Not at the top: a check without live sources has no use for what reads entries.
+    from kgcheck.sources.uniprot_entry import pubmed_ids
+
     diseases = [c.disease for c in entry.comments_of("DISEASE") if c.disease]
     tissues = [t.value for c in entry.comments_of("TISSUE SPECIFICITY") for t in c.texts]
     return {

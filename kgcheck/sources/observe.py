@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from urllib.parse import quote
 
 import duckdb
@@ -18,8 +18,10 @@ from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot
-from kgcheck.sources.uniprot_entry import UniProtEntry
 from kgcheck.tables import limits
+
+if TYPE_CHECKING:
+    from kgcheck.sources.uniprot_entry import UniProtEntry
 
 WHOLE_SOURCE = "literature"
 """The source whose rows hold a whole Evidence in ``value``: quotes have no column."""
@@ -54,7 +56,7 @@ class LiveSource(Protocol):
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Name the gaps of services that could not be looked at."""
 
-    def entry_of(self, accession: str) -> UniProtEntry | None:
+    def entry_of(self, accession: str) -> "UniProtEntry | None":
         """The entry of an accession that was fetched and is active."""
 
     def channels(self, record: str, network: NetworkType) -> dict[str, float]:
