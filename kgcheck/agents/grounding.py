@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
 from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
 from kgcheck.checks.items import joined
@@ -21,6 +22,7 @@ class Seen(BaseModel):
     edges: dict[str, EdgesResult] = {}
     evidence: tuple[Evidence, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    papers: dict[str, LiteratureResult] = {}
     looked_up: bool = False
     refused: str = ""
     last: str = Field(default="", description="the last result, as JSON")

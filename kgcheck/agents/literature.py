@@ -1,8 +1,15 @@
 """Reference sources with papers beside them: what an index says of an edge is evidence of the tier `text`."""
 
-from kgcheck.literature.triples import TripleReader
+from typing import TYPE_CHECKING
+
+from kgcheck.agents.outside import Outside
+from kgcheck.graph.schema import Schema
 from kgcheck.model import CheckTask, CheckType, Triple
-from kgcheck.sources.observe import Observed, ReferenceSource
+from kgcheck.sources.lookup import SourceLookups
+from kgcheck.sources.observe import LiveSource, Observed, ReferenceSource, SnapshotSource
+
+if TYPE_CHECKING:
+    from kgcheck.literature.triples import TripleReader
 
 
 class WithLiterature:
@@ -13,7 +20,7 @@ class WithLiterature:
         reader: The papers.
     """
 
-    def __init__(self, source: ReferenceSource, reader: TripleReader) -> None:
+    def __init__(self, source: ReferenceSource, reader: "TripleReader") -> None:
         self._source = source
         self._reader = reader
 
@@ -29,3 +36,21 @@ def triple_of(task: CheckTask) -> Triple | None:
     if task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL) or not task.object or not task.relation:
         return None
     return Triple(head=task.subject, relation=task.relation, tail=task.object)
+
+
+def with_papers(
+    source: SnapshotSource, schema: Schema, live: LiveSource | None, reader: "TripleReader | None"
+) -> tuple[ReferenceSource, Outside]:
+    """What a team asks: evidence by one path, and the look-ups beside it.
+
+    Args:
+        source: The snapshot, and services over it.
+        schema: Profile.
+        live: The same services, or None.
+        reader: Papers, or None.
+
+    Returns:
+        The sources of evidence, and what shows entries, pairs and papers.
+    """
+    asking = WithLiterature(source, reader) if reader else source
+    return asking, Outside(SourceLookups(source, schema, live), reader)

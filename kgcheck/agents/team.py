@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field
 
-from kgcheck.agents.grounding import Seen, call_key, check_grounded
+from kgcheck.agents.grounding import Seen, call_key, check_grounded, edge_arguments
+from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
-from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult, ReferenceResult, Tool, Toolbox
+from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult, ReferenceResult, RelationsResult, Tool, Toolbox
 from kgcheck.agents.transcript import Role, Stage, Transcript
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
@@ -181,6 +182,12 @@ class Team:
                 seen.ids[key] = result
             case EdgesResult():
                 seen.edges[key] = result
+            case RelationsResult():
+                for triple, edges in ((r.triple, r.edges) for r in result.relations):
+                    asked = edge_arguments(triple.head, triple.relation, triple.tail)
+                    seen.edges[call_key("kg_edges", asked)] = EdgesResult(edges=edges)
+            case LiteratureResult():
+                seen.papers[key] = result
             case ReferenceResult() if result.task != task:
                 raise UsageError("only the task that the KG agent handed over is to be looked up")
             case ReferenceResult():

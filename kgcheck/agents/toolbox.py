@@ -1,6 +1,7 @@
 """The typed tools of the team. Every brain uses the same ones; their arguments are checked before anything runs.
 
 A tool reads; none writes. Results are values of the model, so that a verdict rests on them and not on anybody's words.
+Evidence comes from `reference_look_up` alone; what the look-ups beside it show is to be read, and decides nothing.
 """
 
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, LiteratureResult, Outside, PairArguments
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
@@ -15,6 +17,7 @@ from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
+from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
 
 _NEIGHBOUR_LIMIT = 100
@@ -62,6 +65,26 @@ class EdgesResult(Value):
     """Properties of every parallel edge that states the triple."""
 
     edges: tuple[dict[str, Any], ...]
+
+
+class NodesArguments(Value):
+    """Two nodes, in any order."""
+
+    one: Ref
+    other: Ref
+
+
+class Between(Value):
+    """A triple, and the properties of every edge that states it."""
+
+    triple: Triple
+    edges: tuple[dict[str, Any], ...]
+
+
+class RelationsResult(Value):
+    """Every relation that there may be between two nodes, in either direction; one without edges is not there."""
+
+    relations: tuple[Between, ...]
 
 
 class NeighbourArguments(Value):
@@ -116,12 +139,14 @@ class Toolbox:
     Args:
         store: The graph.
         source: The reference sources.
+        outside: What shows entries, pairs and papers; without it, those tools answer that they are not available.
     """
 
-    def __init__(self, store: GraphStore, source: ReferenceSource) -> None:
+    def __init__(self, store: GraphStore, source: ReferenceSource, outside: Outside | None = None) -> None:
         self.schema: Schema = store.schema
         self._store = store
         self._source = source
+        out = outside or Outside()
         kg, validation = Role.KG, Role.VALIDATION
         self._tools = {
             tool.name: tool
@@ -130,9 +155,14 @@ class Toolbox:
                 Tool("kg_ids_by_name", kg, "ids of the nodes that carry a name", NameArguments, self._ids_by_name),
                 Tool("kg_similar_ids", kg, "ids like one that does not exist", NodeArguments, self._similar_ids),
                 Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
+                Tool("kg_relations", kg, "how two nodes are related, either way", NodesArguments, self._relations),
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
                 Tool("kg_cypher", kg, "rows of a reading Cypher statement of your own", CypherArguments, self._cypher),
                 Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
+                Tool("uniprot_entry", validation, "what UniProt says of a protein", AccessionArguments, out.entry),
+                Tool("uniprot_lifecycle", validation, "what became of an accession", AccessionArguments, out.lifecycle),
+                Tool("string_pair", validation, "whether STRING links two proteins", PairArguments, out.pair),
+                Tool("literature_search", validation, "what papers say of an edge", LiteratureArguments, out.papers),
             )
         }
 
@@ -182,6 +212,18 @@ class Toolbox:
         triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
         return EdgesResult(edges=tuple(self._store.edges(triple)))
 
+    def _relations(self, asked: NodesArguments) -> RelationsResult:
+        for end in (asked.one, asked.other):
+            self.schema.label(end.label)
+        ways = ((asked.one, asked.other), (asked.other, asked.one))
+        meant = [
+            Triple(head=head, relation=p.type, tail=tail)
+            for head, tail in dict.fromkeys(ways)
+            for p in self.schema.relations
+            if (p.head, p.tail) == (head.label, tail.label)
+        ]
+        return RelationsResult(relations=tuple(Between(triple=t, edges=tuple(self._store.edges(t))) for t in meant))
+
     def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
         ends = (asked.node.label, asked.label)
         head, tail = ends if asked.direction == "out" else reversed(ends)
@@ -211,8 +253,13 @@ RESULTS: dict[str, type[BaseModel]] = {
     "kg_ids_by_name": IdsResult,
     "kg_similar_ids": IdsResult,
     "kg_edges": EdgesResult,
+    "kg_relations": RelationsResult,
     "kg_neighbours": IdsResult,
     "kg_cypher": CypherResult,
     "reference_look_up": ReferenceResult,
+    "uniprot_entry": EntryResult,
+    "uniprot_lifecycle": LifecycleResult,
+    "string_pair": PairResult,
+    "literature_search": LiteratureResult,
 }
 """What each tool gives."""

@@ -1,10 +1,11 @@
-"""The funnel: what the cheap checks left undecided goes to the agent team with live sources, worst first."""
+"""The funnel: what the cheap checks left undecided goes to the agent team with live sources and papers, worst first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kgcheck.agents.brains.rules import RulesBrain
+from kgcheck.agents.outside import Outside
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Checked, Team
 from kgcheck.agents.toolbox import Toolbox
@@ -33,11 +34,19 @@ class Funnel:
         source: What the team asks.
         ledger: Where the run is kept.
         transcripts: Folder for what the team did, a file a finding.
+        outside: What shows the team entries, pairs and papers.
     """
 
-    def __init__(self, store: GraphStore, source: ReferenceSource, ledger: Ledger, transcripts: Path) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        source: ReferenceSource,
+        ledger: Ledger,
+        transcripts: Path,
+        outside: Outside | None = None,
+    ) -> None:
         self._schema = store.schema
-        self._team = Team(Toolbox(store, source), RulesBrain(store.schema))
+        self._team = Team(Toolbox(store, source, outside), RulesBrain(store.schema))
         self._ledger = ledger
         self._transcripts = transcripts
 

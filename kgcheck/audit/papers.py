@@ -5,7 +5,8 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.audit.plan import Unit
-from kgcheck.literature.triples import SOURCE, TripleReader, form_of
+from kgcheck.literature.passages import SOURCE
+from kgcheck.literature.triples import TripleReader, form_of
 from kgcheck.model import Evidence, Ref, Stance, Triple
 
 ASKED = 2_000

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kgcheck.agents.literature import with_papers
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.audit.papers import Papers
@@ -138,7 +139,9 @@ class Audit:
 
     def _pour(self, run: Run, budget: int) -> Mapping[str, int]:
         with SnapshotSource(self._snapshot, self._store.schema, self._settings, self._live) as source:
-            funnel = Funnel(self._store, source, self._ledger, self._settings.home / "transcripts")
+            reader = self._papers.reader if self._papers else None
+            asking, outside = with_papers(source, self._store.schema, self._live, reader)
+            funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
             return funnel.pour(run, budget, self._progress)
 
 

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kgcheck.agents.brains.rules import RulesBrain
+from kgcheck.agents.outside import Outside
 from kgcheck.agents.team import Brain, Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.batch.items import LABEL_OF, Item, request_of, seeded
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.store import GraphStore
-from kgcheck.model import Stance, Value
+from kgcheck.model import Reason, Stance, Value
 from kgcheck.sources.observe import ReferenceSource
 
 BrainMaker = Callable[[GraphStore], Brain]
@@ -54,6 +55,7 @@ class Checker:
         source: The reference sources.
         brain: Makes the brain of each item; the rules by default.
         budget: Of each item.
+        outside: What shows the team entries, pairs and papers.
     """
 
     def __init__(
@@ -62,11 +64,13 @@ class Checker:
         source: ReferenceSource,
         brain: BrainMaker | None = None,
         budget: Budget | None = None,
+        outside: Outside | None = None,
     ) -> None:
         self._store = store
         self._source = source
         self._brain = brain or (lambda store: RulesBrain(store.schema))
         self._budget = budget
+        self._outside = outside
 
     def work(self, item: Item) -> dict[str, Any]:
         """Check one item.
@@ -75,18 +79,21 @@ class Checker:
             item: What to check.
 
         Returns:
-            The result that a batch keeps. An item that comes to no conclusion says why, and is not executable.
+            The result that a batch keeps. An item that comes to no conclusion says why, and is not executable; where a
+            service could not be asked, that is its error, and the item is done again.
         """
         store, transcript, started = seeded(self._store, item.seed), Transcript(), time.monotonic()
         result: dict[str, Any] = {"type": item.type.value, "label": item.label}
         try:
             request = request_of(item, store.schema, store)
-            toolbox = Toolbox(store, self._source)
+            toolbox = Toolbox(store, self._source, self._outside)
             checked = Team(toolbox, self._brain(store), self._budget).check(request, transcript)
         except KgcheckError as error:
             score = Score(exact=False, executable=False, seconds=time.monotonic() - started)
             return result | {"answer": None, "because": error.message, "score": score.model_dump()}
         verdict = checked.verdict
+        if verdict.reason is Reason.SOURCE_UNAVAILABLE:
+            result["error"] = f"could not ask {', '.join(verdict.missing)}"
         return result | {
             "answer": LABEL_OF[verdict.outcome],
             "task": str(checked.task),

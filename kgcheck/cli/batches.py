@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import Decorator, brain_options, profile_option, reference_option, store_option
+from kgcheck.cli.literature import literature_option
+from kgcheck.cli.options import (
+    Decorator,
+    brain_options,
+    offline_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from kgcheck.batch.runner import Batch
@@ -61,6 +69,9 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option()
 @reference_option()
+@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
+@offline_option()
+@literature_option()
 @_out_option()
 @profile_option()
 @brain_options()
@@ -69,33 +80,40 @@ def kgcheck(
     file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str, **asked: Any
 ) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
+    from kgcheck.agents.literature import with_papers
     from kgcheck.batch import kgcheck as batch
     from kgcheck.batch.items import read_items
     from kgcheck.batch.runner import keep_options, read_results, run_batch
     from kgcheck.cli.brains import brain_maker
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.environment import live_sources, read_schema, reading_settings
+    from kgcheck.cli.literature import open_papers
     from kgcheck.graph.open import open_store
     from kgcheck.sources.observe import SnapshotSource
 
-    settings, schema = read_settings(), read_schema(profile)
+    settings, schema = reading_settings(offline=asked["offline"]), read_schema(profile)
     items = read_items(file, schema)
     folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
     kept = {"task": "kgcheck", "store": str(store), "reference": str(reference), "profile": profile}
     with (
         open_store(store, schema, settings) as opened,
-        SnapshotSource(reference, schema, settings) as source,
+        live_sources(schema, settings, wanted=asked["live"]) as live,
+        SnapshotSource(reference, schema, settings, live) as source,
+        open_papers(asked["index"], opened, reference, settings) as reader,
         brain_maker(asked["brain"], settings, asked) as brain,
     ):
-        keep_options(folder, kept | _brain(asked, settings))
+        keep_options(folder, kept | _brain(asked, settings) | _sources(asked))
+        asking, outside = with_papers(source, schema, live, reader)
         done = run_batch(
             ((item.id, item) for item in items),
-            batch.Checker(opened, source, brain).work,
+            batch.Checker(opened, asking, brain, outside=outside).work,
             folder / "results.jsonl",
             progress=RichProgress(),
             description="checking",
             total=len(items),
         )
+        for name, failure in (live.failures if live else {}).items():
+            errors().print(f"{name}: {failure}", soft_wrap=True)
     results = read_results(folder / "results.jsonl")
     show(batch.metrics([results[item.id] for item in items]), folder, done, format_)
 
@@ -103,6 +121,11 @@ def kgcheck(
 def _brain(asked: dict[str, Any], settings: "Settings") -> dict[str, Any]:
     """What a batch keeps about its brain."""
     return {"brain": asked["brain"]} | ({"model": settings.llm_model} if asked["brain"] == "llm" else {})
+
+
+def _sources(asked: dict[str, Any]) -> dict[str, Any]:
+    """What a batch keeps about the sources beside the snapshot, where there are any."""
+    return {n: str(asked[n]) for n in ("live", "index") if asked[n]}
 
 
 def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:

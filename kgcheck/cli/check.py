@@ -57,6 +57,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     """
     import json
 
+    from kgcheck.agents.literature import with_papers
     from kgcheck.agents.request import parse_request
     from kgcheck.agents.team import Budget, Team
     from kgcheck.agents.toolbox import Toolbox
@@ -66,7 +67,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import errors, results
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
-    from kgcheck.cli.literature import with_papers
+    from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code
     from kgcheck.graph.open import open_store
     from kgcheck.report.tables import explain_finding
@@ -83,12 +84,13 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         live_sources(schema, settings, wanted=asked["live"]) as live,
         SnapshotSource(reference, schema, settings, live) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
-        with_papers(asked["index"], opened, source, reference, settings) as asking,
+        open_papers(asked["index"], opened, reference, settings) as reader,
         open_brain(asked["brain"], schema, settings, asked) as brain,
     ):
         budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
+        toolbox = Toolbox(opened, *with_papers(source, schema, live, reader))
         try:
-            checked = Team(Toolbox(opened, asking), brain, budget).check(request, transcript)
+            checked = Team(toolbox, brain, budget).check(request, transcript)
         finally:
             _keep_transcript(transcript, kept_at)
         run = Run(

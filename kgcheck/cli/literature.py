@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgcheck.literature.triples import TripleReader
     from kgcheck.literature.verify import Verifier
     from kgcheck.settings import Settings
-    from kgcheck.sources.observe import ReferenceSource
 
 VERIFIERS = ("trained", "llm")
 
@@ -82,28 +81,6 @@ def open_papers(
             verifier = stack.enter_context(open_verifier("trained", opened.embedder, settings))
             reader = TripleReader(opened, verifier, AllNames(places), store.schema)
         yield reader
-
-
-@contextmanager
-def with_papers(
-    index: Path | None, store: "GraphStore", source: "ReferenceSource", reference: Path | None, settings: "Settings"
-) -> "Iterator[ReferenceSource]":
-    """Reference sources, with papers where an index is named.
-
-    Args:
-        index: The papers, or None.
-        store: The graph, for names.
-        source: The reference sources.
-        reference: The snapshot, for more names.
-        settings: Limits.
-
-    Yields:
-        The sources to ask.
-    """
-    from kgcheck.agents.literature import WithLiterature
-
-    with open_papers(index, store, reference, settings) as reader:
-        yield WithLiterature(source, reader) if reader else source
 
 
 @contextmanager

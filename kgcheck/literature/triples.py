@@ -14,17 +14,19 @@ from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.graph.schema import Schema, profile_dir
 from kgcheck.literature.documents import Document
 from kgcheck.literature.names import Names, naming
+from kgcheck.literature.passages import SOURCE, Passage, Passages
 from kgcheck.literature.recipe import load_corpus_recipes
-from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.search import Hit, LiteratureIndex
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, quote_at, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World
 
-SOURCE = "literature"
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
 
 _FOUND = 20
 _READ = 8
+_SHOWN = 20
+_LONGEST = 1_000
 _NAMES = 4
 
 
@@ -135,14 +137,55 @@ class TripleReader:
             that names both ends and says such a thing are.
         """
         asked = self.asked(triple)
-        also = (*asked.head[1:_NAMES], *asked.tail[1:_NAMES], asked.words)
-        hits = self._index.search(asked.claim, limit=_FOUND, also=also)
-        told = asked.told_in
+        hits, told = self._search(asked), asked.told_in
         papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
         judged = verify(asked.claim, read.values(), self._verifier)
         opinions = tuple(_requoted(o, read[o.document], asked) for o in judged.opinions)
         return judged.model_copy(update={"opinions": opinions}), read
+
+    def passages(self, triple: Triple) -> Passages:
+        """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
+
+        Args:
+            triple: The edge.
+
+        Returns:
+            Sentences, those of the best paper first; none of a retracted one.
+
+        Raises:
+            UnknownName: See `asked`.
+        """
+        asked = self.asked(triple)
+        told = asked.told_in
+        papers = {hit.document.id: hit.document for hit in self._search(asked)}
+        telling = [d for d in papers.values() if any(map(told, d.passages))]
+        found = [
+            Passage(
+                document=d.id,
+                title=d.title[:_LONGEST],
+                year=d.year,
+                url=address(d),
+                start=start,
+                end=min(end, start + _LONGEST),
+                quote=d.abstract[start : min(end, start + _LONGEST)],
+            )
+            for d in telling
+            if not d.retracted
+            for start, end in d.spans
+            if told(d.abstract[start:end])
+        ]
+        return Passages(
+            claim=asked.claim,
+            release=self._release,
+            built_at=self._built,
+            passages=tuple(found[:_SHOWN]),
+            retracted=tuple(d.id for d in telling if d.retracted),
+        )
+
+    def _search(self, asked: Asked) -> list[Hit]:
+        also = (*asked.head[1:_NAMES], *asked.tail[1:_NAMES], asked.words)
+        return self._index.search(asked.claim, limit=_FOUND, also=also)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """What papers say of an edge, as evidence of the tier `text` in an open world.

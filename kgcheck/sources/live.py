@@ -16,17 +16,15 @@ from kgcheck.model import Reason
 from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
 from kgcheck.sources.http import Http
 from kgcheck.sources.links import unmapped_topic
+from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
-from kgcheck.sources.stringdb import Network, NetworkType, StringDb, batches, pair
+from kgcheck.sources.stringdb import Link, Network, StringDb, batches, pair
 from kgcheck.sources.uniprot import UniProt
+from kgcheck.sources.uniprot_entry import UniProtEntry
 from kgcheck.sources.uniprot_record import Life, Record
 from kgcheck.sources.writer import SnapshotWriter
 from kgcheck.tables import literal
-
-UNIPROT = "uniprot"
-NETWORKS: Mapping[str, NetworkType] = {"string": "functional", "string_physical": "physical"}
-"""Live sources, as the profile names them, and the network that STRING is asked for."""
 
 LIVE_SOURCES = (UNIPROT, *NETWORKS)
 
@@ -68,6 +66,7 @@ class LiveReference:
         self._modifications = _modifications(schema)
         self._records: dict[str, Record] = {}
         self._string_ids: dict[str, str | None] = {}
+        self._links: dict[tuple[str, str], Link] = {}
         self._failed: dict[str, set[int]] = {}
         self.failures: dict[str, str] = {}
         self._folder = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
@@ -123,6 +122,24 @@ class LiveReference:
                 "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
                 [Reason.SOURCE_UNAVAILABLE.value, source, sorted(tasks)],
             ).fetchall()
+
+    def entry_of(self, accession: str) -> UniProtEntry | None:
+        """The entry of an accession that was fetched and is active, or None."""
+        record = self._records.get(accession) or self._records.get(accession.split("-")[0])
+        return record.entry if record else None
+
+    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
+        """The scores by channel of a link that was fetched; none of any other.
+
+        Args:
+            record: The record that evidence names: STRING's ids of both ends.
+            network: Which network it is of.
+
+        Returns:
+            Scores, the highest first.
+        """
+        link = self._links.get((network, record))
+        return link.channels if link else {}
 
     def close(self) -> None:
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
@@ -251,6 +268,7 @@ class LiveReference:
         for protein in sorted(network.proteins):
             rows["covered"] += [{"topic": pattern.type, "id": a} for a in accessions[protein]]
         for (a, b), link in sorted(network.links.items()):
+            self._links[NETWORKS[check.source], f"{a} {b}"] = link
             rows["link"] += [
                 {
                     "relation": pattern.type,

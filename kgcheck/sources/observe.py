@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from urllib.parse import quote
 
 import duckdb
@@ -15,9 +15,13 @@ from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
+from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.snapshot import Snapshot
 from kgcheck.tables import limits
+
+if TYPE_CHECKING:
+    from kgcheck.sources.uniprot_entry import UniProtEntry
 
 WHOLE_SOURCE = "literature"
 """The source whose rows hold a whole Evidence in ``value``: quotes have no column."""
@@ -35,6 +39,9 @@ class ReferenceSource(Protocol):
 class LiveSource(Protocol):
     """Services that lay what they say over a snapshot, see kgcheck.sources.live."""
 
+    failures: dict[str, str]
+    """Why a source could not be looked at, where one could not."""
+
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref``."""
 
@@ -48,6 +55,22 @@ class LiveSource(Protocol):
 
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Name the gaps of services that could not be looked at."""
+
+    def entry_of(self, accession: str) -> "UniProtEntry | None":
+        """The entry of an accession that was fetched and is active."""
+
+    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
+        """The scores by channel of a link that was fetched."""
+
+
+class Stated(NamedTuple):
+    """What a source states of one id: attribute, value and status; relation and other end; and where that stands."""
+
+    values: list[tuple[str, str, str]]
+    links: list[tuple[str, str]]
+    release: str
+    url: str
+    at: datetime | None
 
 
 class SnapshotSource:
@@ -101,6 +124,43 @@ class SnapshotSource:
             self._live.explain(self._db)
         evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())
         return evidence, gaps_of(self._db, "SELECT 1 AS task").get(1, ())
+
+    def stated(self, source: str, identifier: str) -> Stated:
+        """All that a source states of an id: in the snapshot, and of what the last look-up brought live.
+
+        Args:
+            source: As the profile names it.
+            identifier: The id.
+
+        Returns:
+            Values, current ones first, and links, none that is denied.
+        """
+        asked = {"source": source, "id": identifier}
+        values = self._db.execute(
+            """
+            SELECT DISTINCT attribute, value, status FROM ref.value WHERE source = $source AND id = $id AND value <> ''
+            ORDER BY attribute, status = 'current' DESC, value
+            """,
+            asked,
+        ).fetchall()
+        links = self._db.execute(
+            """
+            SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
+            WHERE source = $source AND NOT negated AND $id IN (head_now, tail_now) ORDER BY ALL
+            """,
+            asked,
+        ).fetchall()
+        place = self._db.execute(
+            """
+            SELECT release, url_template, built_at FROM ref.release WHERE id IN (
+                SELECT release_id FROM ref.value WHERE source = $source AND id = $id UNION
+                SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
+            ORDER BY recency DESC, id DESC LIMIT 1
+            """,
+            asked,
+        ).fetchone()
+        release, template, at = place or ("", "", None)
+        return Stated(values, links, release or "", _address(template or "", identifier), at and at.replace(tzinfo=UTC))
 
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:

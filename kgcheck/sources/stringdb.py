@@ -7,21 +7,20 @@ between two proteins that were asked for counts.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceRefused
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Answer, Http, Service
+from kgcheck.sources.networks import NetworkType
 
 AT_ONCE = 2_000
 """Most proteins of one call."""
 
 LOWEST = 150
 """The lowest score that STRING keeps, of 1000: asked for, so that a link below a cut-off is not taken for none."""
-
-NetworkType = Literal["functional", "physical"]
 
 Pair = tuple[str, str]
 

@@ -1,5 +1,6 @@
-"""The funnel: undecided findings go to the team with live sources, worst first, under a budget."""
+"""The funnel: undecided findings go to the team with live sources and papers, worst first, under a budget."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,12 +8,23 @@ import pytest
 
 from kgcheck.audit.funnel import NOT_DECIDED, Funnel, worst_first
 from kgcheck.audit.ledger import Ledger, Run
-from kgcheck.model import CheckType, Finding, Outcome, Reason
+from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.checks.verdicts import verdict
+from kgcheck.cli.environment import live_sources
+from kgcheck.literature.documents import Document
+from kgcheck.literature.names import StoreNames
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.triples import TripleReader
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Stance, Tier
 from kgcheck.report.render import render
 from tests.integration.test_live import World, running
 from tests.support import loopback
-from tests.support.audits import Audited, MemoryStore
-from tests.support.facts import Facts
+from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
+from tests.support.facts import SCHEMA, Facts
+from tests.support.literature import build_index
 from tests.support.reports import finding
 
 PAIRS = [("P10001", "P10002"), ("P10002", "P10003"), ("P10001", "P10003"), ("P10001", "P10004")]
@@ -27,7 +39,7 @@ def world(shared_data: Path, tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def store() -> MemoryStore:
     return MemoryStore(
-        {"Protein": [{"id": f"P1000{n}"} for n in range(1, 5)]},
+        {"Protein": [{"id": f"P1000{n}", "name": f"KIN{'ABCD'[n - 1]}"} for n in range(1, 5)]},
         {"Protein ACTS_ON Protein": [{"head": a, "tail": b} for a, b in PAIRS]},
     )
 
@@ -142,3 +154,76 @@ def test_the_worst_come_first() -> None:
     ]
 
     assert [f.task.subject.id for f in worst_first(undecided)] == ["P10003", "P10005", "P10002", "P10001"]
+
+
+@pytest.fixture
+def papers(store: MemoryStore, tmp_path: Path) -> Iterator[TripleReader]:
+    texts = {
+        "pmid:1": "KINA binds KIND in human cells. KINA interacts with KIND.",
+        "pmid:2": "Mice sleep.",
+    }
+    folder = build_index(tmp_path / "papers", [Document(ids=(i,), abstract=t) for i, t in texts.items()])
+    with LiteratureIndex(folder) as index:
+        yield TripleReader(index, TrainedVerifier(), StoreNames(store), SCHEMA)
+
+
+def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path, papers: Papers | None) -> Audited:
+    settings = world.settings(home=world.folder / "home")
+    with Ledger(ledger) as kept, live_sources(SCHEMA, settings, wanted=True) as live:
+        audit = Audit(store, snapshot, kept, settings, live=live, papers=papers)
+        options = AuditOptions(types=(CheckType.TRIPLE,), team_budget=10)
+        return of_run(kept, audit.start(options))
+
+
+def test_the_team_asks_papers_about_what_databases_leave_undecided(
+    world: World, store: MemoryStore, snapshot: Path, papers: TripleReader, tmp_path: Path
+) -> None:
+    # An audit that has no paper left to ask leaves this edge to the team, and STRING does not map its tail.
+    done = _with_papers(world, store, snapshot, tmp_path / "a.sqlite", Papers(papers, limit=0))
+    without = _with_papers(world, store, snapshot, tmp_path / "b.sqlite", None)
+    decided = next(f for f in done.findings if str(f.task) == "P10001 ACTS_ON P10004")
+    left = next(f for f in without.findings if f.fingerprint == decided.fingerprint)
+
+    assert (left.verdict.outcome, left.verdict.reason) == (Outcome.INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER)
+    assert (decided.verdict.outcome, decided.verdict.reason) == (Outcome.SUPPORTED, Reason.CONFIRMED)
+    said = [e for e in decided.verdict.evidence if e.source == "literature"]
+    assert [(e.record, e.tier, e.stance) for e in said] == [("pmid:1", Tier.TEXT, Stance.SUPPORTS)]
+    assert decided.verdict == verdict(decided.task.type, decided.verdict.evidence)
+    assert without.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
+    assert done.run.team == {"refuted": 2, "supported": 2}
+    transcript = tmp_path / "home" / "transcripts" / done.run.id / f"{decided.fingerprint}.jsonl"
+    events = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
+    shown = next(e["result"] for e in events if e.get("tool") == "literature_search")
+    assert {p["document"] for p in shown["passages"]} == {"pmid:1"}
+
+
+def test_papers_do_not_overrule_what_a_database_says(
+    world: World, store: MemoryStore, snapshot: Path, papers: TripleReader, tmp_path: Path
+) -> None:
+    world.string.knows(P10004="9606.E4")
+    world.string.link("9606.E1", "9606.E4", 0.9)
+    done = _with_papers(world, store, snapshot, tmp_path / "a.sqlite", Papers(papers, limit=0))
+    decided = next(f for f in done.findings if str(f.task) == "P10001 ACTS_ON P10004")
+
+    spoken = [(e.source, e.record) for e in decided.verdict.evidence if e.stance is Stance.SUPPORTS]
+    assert sorted(spoken) == [("literature", "pmid:1"), ("string", "9606.E1 9606.E4")]
+    (path,) = (tmp_path / "home").glob(f"transcripts/*/{decided.fingerprint}.jsonl")
+    assert "literature_search" not in path.read_text(encoding="utf-8")
+
+
+def test_the_command_line_hands_papers_to_the_team(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environment(monkeypatch)
+    text = "SOD1 is associated with amyotrophic lateral sclerosis."
+    index = build_index(tmp_path / "papers", [Document(ids=("pmid:1",), abstract=text)])
+    said = kgcheck(
+        *("audit", "--store", demo().store, "--type", "triple", "--id", "P00441", "--ledger", tmp_path / "l.sqlite"),
+        *("--team-budget", 5, "--literature", index, "--keep-all", "--format", "jsonl"),
+        cwd=tmp_path,
+    )
+    kept = [path.read_text(encoding="utf-8") for path in (tmp_path / ".kgcheck").glob("transcripts/*/*.jsonl")]
+
+    assert "handed to the team: 5" in said.err
+    # What the audit itself asks of papers keeps no silence: this is the team's own question.
+    assert any("no paper speaks of both" in text for text in kept)

@@ -16,7 +16,7 @@ from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.grounding import Seen, call_key, check_grounded
 from kgcheck.agents.request import Request, parse_request
 from kgcheck.agents.team import Action, Brain, Budget, Checked, HandOver, Team, UseTool
-from kgcheck.agents.toolbox import Tool, Toolbox
+from kgcheck.agents.toolbox import RelationsResult, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
 from kgcheck.audit.ledger import Ledger
 from kgcheck.checks.signature import Gap
@@ -221,7 +221,8 @@ def test_agents_are_offered_their_own_tools_only() -> None:
     checked(brain)
 
     assert brain.tools[Role.LEADER] == set()
-    assert brain.tools[Role.VALIDATION] == {"reference_look_up"}
+    shown = {"uniprot_entry", "uniprot_lifecycle", "string_pair", "literature_search"}
+    assert brain.tools[Role.VALIDATION] == {"reference_look_up"} | shown
     assert "kg_edges" in brain.tools[Role.KG]
     assert "reference_look_up" not in brain.tools[Role.KG]
 
@@ -418,6 +419,25 @@ def test_neighbours_are_one_step_away() -> None:
     assert neighbours(TP53, "out") == ("Q00987",)
     assert neighbours(TP53, "in") == ()
     assert neighbours(MDM2, "in") == ("P04637",)
+
+
+def test_relations_between_two_nodes_either_way() -> None:
+    toolbox = Toolbox(graph(), OneSource())
+
+    def relations(one: Ref, other: Ref) -> dict[str, int]:
+        arguments = {"one": one.model_dump(), "other": other.model_dump()}
+        found = toolbox.call(Role.KG, "kg_relations", arguments)
+        assert isinstance(found, RelationsResult)
+        return {str(r.triple): len(r.edges) for r in found.relations}
+
+    there = relations(TP53, MDM2)
+    assert there == relations(MDM2, TP53)
+    assert there["P04637 ACTS_ON Q00987"] == 1
+    assert there["Q00987 ACTS_ON P04637"] == 0
+    assert {name.split()[1] for name in there} == {"ACTS_ON", "CURATED_INTERACTS_WITH"}
+    assert len(relations(TP53, TP53)) == 2
+    with pytest.raises(UnknownName):
+        relations(TP53, Ref(label="Planet", id="x"))
 
 
 # --- the rules

@@ -201,6 +201,14 @@ def test_a_model_cannot_hand_over_what_no_tool_has_shown() -> None:
     assert "is not what was asked for" in played.refused[0]
 
 
+def test_all_relations_between_two_nodes_show_the_edge() -> None:
+    both = Call("kg_relations", {"one": team.REFS[1], "other": team.REFS[0]})
+    played = Played(team.agents(kg=(*team.NODES, both, team.HAND_TASK)))
+
+    assert played.outcome is Outcome.REFUTED
+    assert played.refused == []
+
+
 def test_a_model_cannot_conclude_without_looking() -> None:
     played = Played(team.agents(validation=(Call("hand_over", {"message": "surely"}),)))
 

@@ -1,8 +1,10 @@
 """The deterministic brain: no key, no network, the same steps every time."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from kgcheck.agents.grounding import Seen, call_key, edge_arguments, value_text
+from kgcheck.agents.literature import triple_of
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, UseTool
 from kgcheck.agents.toolbox import Tool
@@ -10,11 +12,12 @@ from kgcheck.agents.transcript import Role, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName
 from kgcheck.graph.schema import Schema
-from kgcheck.model import CheckTask, CheckType, Ref, Triple
+from kgcheck.literature.passages import SOURCE
+from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
 
 
 class RulesBrain:
-    """Looks the nodes up, then the edge, then asks the references.
+    """Looks the nodes up, then the edge, then asks the references, and shows the papers where they alone speak.
 
     Args:
         schema: Profile.
@@ -128,8 +131,23 @@ def _told(unknown: list[Ref]) -> str:
 def _validate(task: CheckTask, seen: Seen) -> Action:
     if not seen.looked_up:
         return UseTool(tool="reference_look_up", arguments={"task": task.model_dump(mode="json")})
-    spoken = f"{len(seen.evidence)} observation{'s' if len(seen.evidence) != 1 else ''}"
-    return HandOver(message=f"the references gave {spoken}{_could_not(seen.gaps)}")
+    arguments = _to_read(task, seen)
+    shown = seen.papers.get(call_key("literature_search", arguments)) if arguments else None
+    if arguments and shown is None:
+        return UseTool(tool="literature_search", arguments=arguments)
+    told = f"the references gave {_counted(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
+    return HandOver(message=f"{told}; papers: {_counted(len(shown.passages), 'passage')}" if shown else told)
+
+
+def _to_read(task: CheckTask, seen: Seen) -> dict[str, Any]:
+    """The search that shows what papers say of an edge of which nothing else speaks; nothing where no paper does."""
+    spoken = {e.source for e in seen.evidence if e.stance is not Stance.SILENT}
+    triple = triple_of(task)
+    return {"triple": triple.model_dump()} if triple and spoken == {SOURCE} else {}
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _could_not(gaps: Iterable[object]) -> str:

@@ -1,0 +1,104 @@
+"""What the tools beside the reference look-up show of the outside world: UniProt, STRING and papers.
+
+A tool whose source is not there says so; it never says that nothing was found.
+"""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from kgcheck.errors import UnknownName
+from kgcheck.literature.passages import SOURCE, Passage
+from kgcheck.model import Identifier, Reason, Triple, Value
+from kgcheck.sources.lookup import EntryResult, LifecycleResult, Looked, Lookups, PairResult
+from kgcheck.sources.networks import NetworkType
+
+if TYPE_CHECKING:
+    from kgcheck.literature.triples import TripleReader
+
+_MISSING = Reason.REFERENCE_MISSING
+_NO_SOURCE = "no reference source was given"
+_NO_INDEX = "no literature index was given: see --literature"
+
+
+class AccessionArguments(Value):
+    """A UniProt accession, for example P04637."""
+
+    accession: Identifier
+
+
+class PairArguments(Value):
+    """Two proteins by their UniProt accessions, and the network: functional links, or physical ones alone."""
+
+    one: Identifier
+    other: Identifier
+    network: NetworkType = "functional"
+
+
+class LiteratureArguments(Value):
+    """An edge by the labels and ids of its ends."""
+
+    triple: Triple
+
+
+class LiteratureResult(Looked):
+    """Sentences that name both ends of an edge and say such a thing; data, whatever they say."""
+
+    triple: Triple
+    claim: str = Field(default="", description="the edge in words")
+    passages: tuple[Passage, ...] = ()
+    retracted: tuple[str, ...] = ()
+
+
+class Outside:
+    """Look-ups of what is there; each says by itself what is not.
+
+    Args:
+        lookups: UniProt and STRING, or None.
+        reader: Papers, or None.
+    """
+
+    def __init__(self, lookups: Lookups | None = None, reader: "TripleReader | None" = None) -> None:
+        self._lookups = lookups
+        self._reader = reader
+
+    def entry(self, asked: AccessionArguments) -> EntryResult:
+        """What UniProt says of a protein."""
+        if self._lookups:
+            return self._lookups.entry(asked.accession)
+        return EntryResult(accession=asked.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def lifecycle(self, asked: AccessionArguments) -> LifecycleResult:
+        """What became of an accession."""
+        if self._lookups:
+            return self._lookups.lifecycle(asked.accession)
+        return LifecycleResult(accession=asked.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def pair(self, asked: PairArguments) -> PairResult:
+        """Whether STRING links two proteins."""
+        if self._lookups:
+            return self._lookups.pair(asked.one, asked.other, asked.network)
+        return PairResult(**asked.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def papers(self, asked: LiteratureArguments) -> LiteratureResult:
+        """The sentences of papers that say something like an edge."""
+        if self._reader is None:
+            return LiteratureResult(triple=asked.triple, status="not_available", reason=_MISSING, why=_NO_INDEX)
+        try:
+            found = self._reader.passages(asked.triple)
+        except UnknownName as error:
+            why = f"{error.message}; {error.hint}"
+            return LiteratureResult(
+                triple=asked.triple, source=SOURCE, status="not_available", reason=Reason.NOT_COVERED, why=why
+            )
+        return LiteratureResult(
+            triple=asked.triple,
+            status="found" if found.passages else "nothing_found",
+            why="" if found.passages else "no sentence of this index names both ends and says such a thing",
+            source=SOURCE,
+            release=found.release,
+            retrieved_at=found.built_at,
+            claim=found.claim,
+            passages=found.passages,
+            retracted=found.retracted,
+        )
