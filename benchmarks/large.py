@@ -74,7 +74,10 @@ def _embedded(source: Path, folder: Path) -> list[Row]:
 
 def _offline(source: Path, folder: Path) -> list[Row]:
     quarantine, files = str(folder / "q2.jsonl"), folder / "files"
-    raw_home, home = Neo4jServer(folder / "raw-home", None), Neo4jServer(folder / "home", None, heap="1g")
+    raw_home, home = (
+        Neo4jServer(folder / "raw-home", None),
+        Neo4jServer(folder / "home", None, heap="1g", pagecache="3g"),
+    )
     load = ("kgcheck", "load", str(source), "--quarantine", quarantine, "--format", "json")
     started = time.perf_counter()
     made = spent(*load, "--offline", str(files), "--neo4j-home", str(home.install()))
