@@ -58,6 +58,7 @@ def constraints(server: Neo4jServer) -> set[str]:
 ODD = ["it's", 'say "yes"', "back\\slash", "a,b;c", " lead and trail ", "\u2028", "é\u00a0中😀", "'", "null", "\x0b"]
 
 
+@pytest.mark.slow
 def test_values_of_every_kind_arrive_as_they_are(stopped: Neo4jServer, tmp_path: Path) -> None:
     directory = ImportDirectory(tmp_path / "import")
     rows = []
@@ -80,6 +81,7 @@ def test_values_of_every_kind_arrive_as_they_are(stopped: Neo4jServer, tmp_path:
     assert [(e["head"], e["tail"], e["score"], e["source"]) for e in edges] == [("P0", "P'quote", 1e-300, None)]
 
 
+@pytest.mark.slow
 def test_a_second_import_into_a_database_is_refused_with_what_the_program_says(
     stopped: Neo4jServer, tmp_path: Path
 ) -> None:
