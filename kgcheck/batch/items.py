@@ -14,8 +14,8 @@ from typing import Any, Literal, cast
 from pydantic import Field, ValidationError
 
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.batch.kgqa import parse_items
-from kgcheck.errors import InputFormat, InputMissing, KgcheckError, UsageError
+from kgcheck.batch.kgqa import read_rows
+from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.graph.store import GraphStore, Properties
 from kgcheck.model import Outcome, Ref, Triple, Value
@@ -98,14 +98,8 @@ def read_items(path: Path, schema: Schema) -> list[Item]:
         InputMissing: There is no such file.
         InputFormat: It holds what is no item.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputMissing(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormat(f"cannot read {path}: {error}") from error
     found: dict[str, Item] = {}
-    for number, row in enumerate(parse_items(text, path), 1):
+    for number, row in enumerate(read_rows(path), 1):
         try:
             item = _item(row, schema)
         except (ValidationError, KgcheckError) as error:

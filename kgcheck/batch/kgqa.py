@@ -67,13 +67,7 @@ def read_questions(path: Path) -> list[Question]:
         InputMissing: There is no such file.
         InputFormat: It is no list of questions.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputMissing(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormat(f"cannot read {path}: {error}") from error
-    rows = parse_items(text, path)
+    rows = read_rows(path)
     try:
         return [_question(row) for row in rows]
     except (ValidationError, KeyError, TypeError) as error:
@@ -83,19 +77,25 @@ def read_questions(path: Path) -> list[Question]:
 _ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
-def parse_items(text: str, path: Path) -> list[dict[str, Any]]:
-    """Items of a JSON list or of JSON lines.
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read a JSON list, or JSON lines.
 
     Args:
-        text: What the file holds.
-        path: Named in errors.
+        path: The file.
 
     Returns:
         One dictionary an item.
 
     Raises:
-        InputFormat: It is neither, or it is empty.
+        InputMissing: There is no such file.
+        InputFormat: It cannot be read, is neither, or is empty.
     """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputMissing(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFormat(f"cannot read {path}: {error}") from error
     try:
         if text.lstrip().startswith("["):
             rows = json.loads(text)
