@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
@@ -20,6 +19,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 from urllib3.util import Retry
 
 from kgcheck import __version__
+from kgcheck.closing import Closing
 from kgcheck.errors import (
     ConfigurationError,
     SourceAnswer,
@@ -52,7 +52,7 @@ _WRONG_IN_A_ROW = 3
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-class Http:
+class Http(Closing):
     """Asks services.
 
     Args:
@@ -176,14 +176,6 @@ class Http:
         if self._session:
             self._session.close()
         self._cache.close()  # type: ignore[no-untyped-call]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _prepare(
         self, service: Service, path: str, params: Mapping[str, object] | None, form: Mapping[str, object] | None

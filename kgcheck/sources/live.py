@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import duckdb
 
 from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.closing import Closing
 from kgcheck.errors import SourceError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
@@ -45,7 +45,7 @@ class _Said(NamedTuple):
     rows: Rows
 
 
-class LiveReference:
+class LiveReference(Closing):
     """UniProt and STRING, over a snapshot or alone.
 
     Before each join, `fetch` brings what the tasks need; after it, `explain` says which gaps are those of a service
@@ -144,14 +144,6 @@ class LiveReference:
     def close(self) -> None:
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _ask_uniprot(self, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
         asked = {task: self._accessions(task, part) for task in tasks}

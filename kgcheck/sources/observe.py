@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
 
 import duckdb
 
 from kgcheck.checks.items import items_of
 from kgcheck.checks.signature import Gap
+from kgcheck.closing import Closing
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
@@ -73,7 +73,7 @@ class Stated(NamedTuple):
     at: datetime | None
 
 
-class SnapshotSource:
+class SnapshotSource(Closing):
     """Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph.
 
     Args:
@@ -169,14 +169,6 @@ class SnapshotSource:
     def close(self) -> None:
         """Close the snapshot."""
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Evidence, ...]]:
