@@ -84,6 +84,7 @@ class Http(Closing):
         params: Mapping[str, object] | None = None,
         form: Mapping[str, object] | None = None,
         fresh: bool = False,
+        keep: Callable[[T], bool] | None = None,
     ) -> T:
         """Ask a service, unless its answer is kept.
 
@@ -94,7 +95,8 @@ class Http(Closing):
                 which is then asked for again, and is not kept.
             params: Of the query.
             form: Posts these fields; without them it is a GET.
-            fresh: Neither take a kept answer nor keep this one.
+            fresh: Take no kept answer, and keep this one only if ``keep`` says so.
+            keep: Whether to keep an answer, by what ``read`` made of it; without it, every one that is not fresh.
 
         Returns:
             What ``read`` makes.
@@ -120,7 +122,7 @@ class Http(Closing):
         if error and time.monotonic() < until:
             raise error
         try:
-            made: T = self._attempts()(self._call, service, request, read, keep=not fresh)
+            made: T = self._attempts()(self._call, service, request, read, keep or (lambda made: not fresh))
         except (*_DOWN, SourceAnswer) as error:
             self._wrong[service.url] = self._wrong.get(service.url, 0) + 1
             if isinstance(error, _DOWN) or self._wrong[service.url] >= _WRONG_IN_A_ROW:
@@ -257,14 +259,18 @@ class Http(Closing):
         )
 
     def _call(
-        self, service: Service, request: requests.PreparedRequest, read: Callable[[Answer], T], *, keep: bool
+        self,
+        service: Service,
+        request: requests.PreparedRequest,
+        read: Callable[[Answer], T],
+        keep: Callable[[T], bool],
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
         answer = answer_of(response, release, datetime.now(UTC), cached=False)
         _refuse_status(service, answer, response)
         made = read(answer)
-        if keep and release:
+        if release and keep(made):
             ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
             with self._keeping():
                 self._cache.save_response(response, self._key(release, request), ends)

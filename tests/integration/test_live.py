@@ -83,9 +83,16 @@ class World:
         return self.verdicts([task], snapshot, **more)[0]
 
     def audit(
-        self, store: Any, ledger: Path, snapshot: Path | None = None, *, resume: bool = False, **options: Any
+        self,
+        store: Any,
+        ledger: Path,
+        snapshot: Path | None = None,
+        *,
+        resume: bool = False,
+        settings: dict[str, Any] | None = None,
+        **options: Any,
     ) -> Audited:
-        chosen = self.settings(home=self.folder / "home")
+        chosen = self.settings(home=self.folder / "home", **(settings or {}))
         with Ledger(ledger) as kept, live_sources(SCHEMA, chosen, wanted=True) as live:
             audit = Audit(store, snapshot, kept, chosen, live=live)
             asked = AuditOptions(**({"live": True} | options))
@@ -138,6 +145,7 @@ def running(shared_data: Path, folder: Path) -> Iterator[World]:
             ),
             *(entry(f"P1000{n}") for n in range(2, 6)),
         )
+        made.uniprot.jobs_run = 0
         made.string.knows(P10001="9606.E1", P10002="9606.E2", P10003="9606.E3", P21802="9606.E9", P10005="9606.E1")
         made.string.link("9606.E1", "9606.E2", 0.7)
         made.string.link("9606.E3", "9606.E1", 0.399)
@@ -528,6 +536,33 @@ def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> No
     ]
     assert [f.verdict.evidence[0].score for f in found.findings[1:]] == [0.95, None, 0.7]
     assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
+
+
+@pytest.mark.parametrize("kind", [t for t in CheckType if t is not CheckType.STRUCTURE])
+def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
+    names = [
+        {"id": i, "name": "GEN1"} for i in ("P10001", "P10002", "P10003", "P10004", "B4DFC2", "I8FBX0", "A0A999ZZZ9")
+    ]
+    pairs = [{"head": "P10003", "tail": "P10001"}, {"head": "P10001", "tail": "B4DFC2"}]
+    of_protein = {"Protein ACTS_ON Protein": pairs, "Protein CURATED_INTERACTS_WITH Protein": pairs}
+    store = MemoryStore({"Protein": names, "Protein_structure": [{"id": "1TUP"}]}, of_protein)
+    asked: dict[str, Any] = {"types": (kind,), "keep_all": True, "ids": ("P10001",)}
+    if kind in (CheckType.EXISTENCE, CheckType.ATTRIBUTE):
+        asked["ids"] = ()
+    first = world.audit(store, tmp_path / "a.sqlite", **asked)
+    calls = world.calls
+    assert calls
+    again = world.audit(store, tmp_path / "b.sqlite", **asked)
+    assert world.calls == calls
+    # Gone for good, so that one call would fail.
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    offline = world.audit(store, tmp_path / "c.sqlite", settings={"offline": True}, **asked)
+
+    assert len(first.findings) > 2
+    assert {f.verdict.outcome for f in first.findings} - {UNAVAILABLE}
+    assert comparable(first) == comparable(again) == comparable(offline)
+    assert world.calls == calls
 
 
 def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
