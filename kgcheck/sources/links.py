@@ -7,10 +7,14 @@ from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
+from kgcheck.sources.networks import NETWORKS
 from kgcheck.tables import literal
 
 SCHEMA_SOURCE = "profile"
 """Source of evidence that needs no snapshot: what an identifier says by its form."""
+
+STRING_ID = "string_id"
+"""Attribute under which a network's ids of proteins are kept; they begin with the species."""
 
 MAX_RECORDS_SHOWN = 3
 """Records of one source kept for one task and stance, the best first; signatures count no more."""
@@ -160,10 +164,40 @@ def _look_at_silence(
     ).fetchall()
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
     if check.both_ends_mapped:
+        _say_what_is_of_two_species(db, check)
         _say_who_is_unmapped(db, check, pattern.type)
         if complete is not None:
             _say_what_is_unmapped(db, check, complete)
     add_gaps(db, "unseen", check.source, pattern.type)
+
+
+def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
+    """A network has proteins of one species, so of others together it cannot tell."""
+    known = (
+        f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({', '.join(map(literal, NETWORKS))})"
+    )
+    species = "split_part(value, '.', 1)"
+    several = db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
+    if not several[0][0]:
+        return
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        WITH species AS (
+            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+            FROM ref.value WHERE {known} GROUP BY id)
+        SELECT task, $source AS source, greatest(a.release_id, b.release_id) AS release_id,
+               head_now || ' ' || tail_now AS record, 'silent' AS stance, 'open' AS world, $tier AS tier,
+               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value,
+               'fact' AS about
+        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
+        WHERE NOT list_has_any(a.species, b.species)
+        """,
+        {"source": check.source, "tier": check.tier.value},
+    ).fetchall()
+    db.execute(
+        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
+    ).fetchall()
 
 
 def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, release: int) -> None:

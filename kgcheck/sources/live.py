@@ -15,7 +15,7 @@ from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
 from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
 from kgcheck.sources.http import Http
-from kgcheck.sources.links import unmapped_topic
+from kgcheck.sources.links import STRING_ID, unmapped_topic
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
@@ -186,22 +186,23 @@ class LiveReference(Closing):
 
     def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
         ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
-        try:
-            self._map({a for both in ends.values() for a in both})
-        except SourceError as error:
-            for task in tasks:
-                self._note(check.source, task, error)
-            return []
+        errors = self._map(a for both in ends.values() for a in both)
+        for task, both in ends.items():
+            self._note(check.source, task, next((errors[a] for a in both if a in errors), None))
+        ends = {task: both for task, both in ends.items() if not errors.keys() & set(both)}
         accessions: dict[str, list[str]] = {}
         for accession in dict.fromkeys(a for both in ends.values() for a in both):
             if known := self._string_ids[accession]:
                 accessions.setdefault(known, []).append(accession)
         by_pair: dict[tuple[str, str], list[_Task]] = {}
+        apart: list[str] = []
         for task, (head, tail) in ends.items():
             a, b = self._string_ids[head], self._string_ids[tail]
-            if a and b and a != b:
+            if a and b and self._string.species_of(a) != self._string.species_of(b):
+                apart += (head, tail)
+            elif a and b and a != b:
                 by_pair.setdefault(pair(a, b), []).append(task)
-        said = [] if by_pair else self._unmapped(ends.values(), pattern, check)
+        said = [*self._unmapped(ends.values(), pattern, check), *self._of_two_species(apart, check)]
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
@@ -211,16 +212,18 @@ class LiveReference(Closing):
                         self._note(check.source, task, error)
                 continue
             said.append(self._network_rows(network, accessions, pattern, check))
-        return [*said, *(self._unmapped(ends.values(), pattern, check) if by_pair else [])]
+        return said
 
     def _ask_partners(
         self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
     ) -> list[_Said]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
+        errors = self._map(task.head for task in tasks)
+        for error in errors.values():
+            self.failures[check.source] = error.message
         try:
-            self._map(task.head for task in tasks)
-            known = {task.head: p for task in tasks if (p := self._string_ids[task.head])}
+            known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
             links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
             others = sorted({p for link in links for p in link.pair} - set(known.values()))
             mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
@@ -247,11 +250,57 @@ class LiveReference(Closing):
             return accession
         return next(iter(self._merged_into(accession)), accession)
 
-    def _map(self, accessions: Iterable[str]) -> None:
-        missing = sorted(a for a in set(accessions) if a not in self._string_ids)
-        if missing:
-            found = self._string.ids(missing)
-            self._string_ids |= {a: found.get(a) for a in missing}
+    def _map(self, accessions: Iterable[str]) -> dict[str, SourceError]:
+        """Learn STRING's ids of accessions, those of one species together.
+
+        Returns:
+            For each accession of a species that could not be asked for, why.
+        """
+        errors: dict[str, SourceError] = {}
+        by_species: dict[int | None, list[str]] = {}
+        for accession in sorted(a for a in set(accessions) if a not in self._string_ids):
+            by_species.setdefault(self._species(accession), []).append(accession)
+        for species, missing in by_species.items():
+            try:
+                found = self._string.ids(missing, species)
+            except SourceError as error:
+                errors |= dict.fromkeys(missing, error)
+            else:
+                self._string_ids |= {a: found.get(a) for a in missing}
+        return errors
+
+    def _species(self, accession: str) -> int | None:
+        """The species under which STRING files an accession, which may be another than that of a strain, or None."""
+        entry = self.entry_of(accession)
+        if entry is None:
+            return None
+        filed = (reference.id.split(".")[0] for reference in entry.references_to("STRING"))
+        of_entry = entry.organism.taxon_id if entry.organism else None
+        return next((int(species) for species in filed if species.isdecimal()), of_entry)
+
+    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[_Said]:
+        """STRING's ids of proteins that no network of it can link: they begin with the species."""
+        release = self._release_if(apart)
+        if release is None:
+            return []
+        rows = empty_rows()
+        rows["value"] = [
+            {"id": a, "attribute": STRING_ID, "value": p, "status": "current", "record": p}
+            for a in dict.fromkeys(apart)
+            if (p := self._string_ids[a])
+        ]
+        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+
+    def _release_if(self, some: Sequence[str]) -> str | None:
+        """STRING's release, if it is needed and can be had."""
+        try:
+            return self._string.version() if some else None
+        except SourceError:
+            return None
+
+    @property
+    def _ids_url(self) -> str:
+        return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
 
     def _network_rows(
         self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
@@ -274,21 +323,20 @@ class LiveReference(Closing):
                 for tail in accessions[b]
             ]
         kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
-        template = f"{network.url}?identifiers={{pair}}&species={self._string.species}{kind}"
+        species = self._string.species_of(
+            min([*network.proteins, *(p for both in network.links for p in both)], default="")
+        )
+        template = f"{network.url}?identifiers={{pair}}&species={species}{kind}"
         return _Said(check.source, network.release, network.retrieved_at, template, rows)
 
     def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
         unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
-        if not unknown:
-            return []
-        try:
-            release = self._string.version()
-        except SourceError:
+        release = self._release_if(unknown)
+        if release is None:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
-        url = f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}&species={self._string.species}"
-        return [_Said(check.source, release, datetime.now(UTC), url, rows)]
+        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, error: SourceError | None) -> None:
         if error:

@@ -22,7 +22,7 @@ from kgcheck.settings import Settings
 from kgcheck.sources.observe import SnapshotSource
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, comparable, demo, kgcheck, of_run
-from tests.support.facts import SCHEMA, Facts, attribute, existence, potential, triple
+from tests.support.facts import SCHEMA, Facts, attribute, existence, potential, triple, verdicts_on
 from tests.support.loopback import Fault, Loopback
 from tests.support.services import StringServer, UniProtServer, entry
 
@@ -369,6 +369,80 @@ def test_two_thousand_pairs_take_five_calls_of_string(world: World, tmp_path: Pa
     counted = {t.reason: t.count for t in done.tallies}
     assert counted == {Reason.CONFIRMED: 1, Reason.EDGE_UNSUPPORTED: 1999}
     assert len(world.string.server.calls) <= 5
+
+
+def _of_species(world: World) -> None:
+    """Two proteins of the mouse, and one of a strain that STRING files under another number."""
+    mouse: dict[str, Any] = {"organism": {"scientificName": "Mus musculus", "taxonId": 10090}}
+    strain: dict[str, Any] = {
+        "organism": {"scientificName": "a strain", "taxonId": 559292},
+        "uniProtKBCrossReferences": [{"database": "STRING", "id": "4932.Y1"}],
+    }
+    world.uniprot.add(*(entry(a, **mouse) for a in ("Q10001", "Q10002")))
+    world.uniprot.add(*(entry(a, **strain) for a in ("Q20001", "Q20002")))
+    world.string.knows(Q10001="10090.M1", Q10002="10090.M2", Q20001="4932.Y1", Q20002="4932.Y2")
+    world.string.link("10090.M1", "10090.M2", 0.8, ncbiTaxonId=10090)
+    world.string.link("4932.Y1", "4932.Y2", 0.6, ncbiTaxonId=4932)
+
+
+def test_pairs_of_several_species_in_one_run(world: World, tmp_path: Path) -> None:
+    _of_species(world)
+    pairs = [
+        ("P10001", "P10002"),
+        ("Q10001", "Q10002"),
+        ("Q20001", "Q20002"),
+        ("P10001", "Q10001"),
+        ("Q10002", "Q10004"),
+    ]
+    rows = [{"head": a, "tail": b} for a, b in pairs]
+    store = MemoryStore({}, {"Protein ACTS_ON Protein": rows})
+    world.uniprot.add(entry("Q10004", organism={"taxonId": 10090}))
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,), keep_all=True)
+    judged = {(f.task.subject.id, f.task.object and f.task.object.id): f.verdict for f in done.findings}
+
+    assert {ends: (v.outcome, v.reason) for ends, v in judged.items()} == {
+        ("P10001", "P10002"): (SUPPORTED, Reason.CONFIRMED),
+        ("Q10001", "Q10002"): (SUPPORTED, Reason.CONFIRMED),
+        ("Q20001", "Q20002"): (SUPPORTED, Reason.CONFIRMED),
+        ("P10001", "Q10001"): (INSUFFICIENT, Reason.NOTHING_FOUND),
+        ("Q10002", "Q10004"): (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    }
+    (apart,) = judged["P10001", "Q10001"].evidence
+    assert apart.value == "no network links proteins of two species, 9606 and 10090"
+    assert apart.release == "12.0"
+    (mouse,) = judged["Q10001", "Q10002"].evidence
+    assert mouse.url.endswith("identifiers=10090.M1%0d10090.M2&species=10090")
+    asked = [(c.path.rsplit("/")[-1], c.form["species"]) for c in world.string.server.calls if c.form]
+    assert sorted(asked) == sorted(
+        (path, s) for path in ("get_string_ids", "network") for s in ("9606", "10090", "4932")
+    )
+
+
+def test_a_species_that_string_does_not_take_leaves_the_others(world: World) -> None:
+    world.uniprot.add(*(entry(a, organism={"taxonId": 1}) for a in ("Q10001", "Q10002")))
+    judged = world.verdicts([_acts_on("Q10001", "Q10002"), _acts_on("P10001", "Q10002"), _acts_on("P10001", "P10002")])
+
+    assert [v.outcome for v in judged] == [UNAVAILABLE, UNAVAILABLE, SUPPORTED]
+    assert judged[0].reason is Reason.SOURCE_UNAVAILABLE
+
+
+def test_two_species_in_a_snapshot(tmp_path: Path) -> None:
+    facts = Facts()
+    for species, names in (("9606", ("P10001", "P10002")), ("10090", ("Q10001", "Q10002"))):
+        release = facts.release("string", species, complete=True).covers("ACTS_ON", *names)
+        for name in names:
+            release.value(name, "string_id", f"{species}.E{name}")
+        release.link("ACTS_ON", *names, 0.9)
+    snapshot = facts.build(tmp_path)
+    judged = verdicts_on(
+        snapshot, [_acts_on("P10001", "Q10001"), _acts_on("Q10001", "Q10002"), _acts_on("P10001", "P2")]
+    )
+
+    assert [(v.outcome, v.reason) for v in judged] == [
+        (INSUFFICIENT, Reason.NOTHING_FOUND),
+        (SUPPORTED, Reason.CONFIRMED),
+        (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    ]
 
 
 def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:

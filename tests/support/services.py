@@ -219,33 +219,41 @@ class StringServer:
     def _version(self, seen: Seen) -> Reply:
         return Reply(body=[{"string_version": "12.0", "stable_address": "https://version-12-0.string-db.org"}])
 
+    def _refuses(self, seen: Seen) -> bool:
+        return int(seen.form["species"]) == 1
+
     def _ids(self, seen: Seen) -> Reply:
         asked = seen.form["identifiers"].split("\r")
+        begins = f"{seen.form['species']}."
+        if self._refuses(seen):
+            return Reply(400, [{"Error": "bad request", "ErrorMessage": "species"}])
         return Reply(
             body=[
                 {
                     "queryItem": name,
                     "queryIndex": index,
                     "stringId": self.known[name],
-                    "ncbiTaxonId": 9606,
+                    "ncbiTaxonId": int(seen.form["species"]),
                     "taxonName": "Homo sapiens",
                     "preferredName": name,
                     "annotation": "",
                 }
                 for index, name in enumerate(asked)
-                if name in self.known
+                if self.known.get(name, "").startswith(begins)
             ]
         )
 
     def _network(self, seen: Seen) -> Reply:
         asked = seen.form["identifiers"].split("\r")
-        if int(seen.form["species"]) == 1:
+        if self._refuses(seen):
             return Reply(400, [{"Error": "bad request", "ErrorMessage": "species"}])
         rows = self.physical if seen.form.get("network_type") == "physical" else self.links
         least = int(seen.form.get("required_score", 400)) / 1000
         if len(asked) == 1:
             # One protein alone is filled up with its partners, and with the links among those.
             return Reply(body=rows)
+        if any(not p.startswith(f"{seen.form['species']}.") for p in asked):
+            return self.not_found()
         among = [r for r in rows if r["stringId_A"] in asked and r["stringId_B"] in asked and r["score"] >= least]
         return Reply(body=among)
 
