@@ -94,7 +94,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
     """Evidence from links that the source states, and table ``hit``: the tasks that have any.
 
     A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
-    link that is stated in both orders.
+    link that is stated in both orders. One that rests on retracted papers is shown, and says nothing.
     """
     ways = [_link("e.head_now", "e.tail_now", turned=False)]
     if check.match == "either_order":
@@ -109,24 +109,28 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
             SELECT * FROM ({" UNION ALL ".join(ways)}) QUALIFY row_number() OVER (
                 PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1
         ), ranked AS (
-            SELECT *, row_number() OVER (PARTITION BY task, negated, turned ORDER BY {best}) AS place FROM stated
+            SELECT *, row_number() OVER (PARTITION BY task, negated, retracted, turned ORDER BY {best}) AS place
+            FROM stated
         )
         SELECT * FROM ranked WHERE place <= {MAX_RECORDS_SHOWN} QUALIFY row_number() OVER (
-            PARTITION BY task, negated, place ORDER BY recency DESC, {best}) = 1
+            PARTITION BY task, negated, retracted, place ORDER BY recency DESC, {best}) = 1
         """,
         {"source": check.source, "relation": pattern.type},
     ).fetchall()
     db.execute(
         f"""
         INSERT INTO evidence BY NAME
-        SELECT task, $source AS source, release_id, record, stance, $world AS world, $tier AS tier,
-               CASE WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
+        SELECT task, $source AS source, release_id, record, stance,
+               CASE WHEN retracted THEN 'open' ELSE $world END AS world, $tier AS tier,
+               CASE WHEN retracted THEN '{Reason.RETRACTED_EVIDENCE.value}'
+                    WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
                     WHEN stance = 'silent' THEN '{Reason.BELOW_THRESHOLD.value}' ELSE way END AS reason,
-               CASE WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
+               CASE WHEN retracted THEN said || '; rests on retracted publications alone: ' || papers
+                    WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
                AS value,
                score, 'fact' AS about
-        FROM (SELECT *, CASE WHEN negated THEN 'contradicts' WHEN score < $threshold THEN 'silent' ELSE 'supports' END
-                        AS stance FROM hit)
+        FROM (SELECT *, CASE WHEN retracted THEN 'silent' WHEN negated THEN 'contradicts'
+                             WHEN score < $threshold THEN 'silent' ELSE 'supports' END AS stance FROM hit)
         """,
         {
             "source": check.source,
@@ -257,10 +261,14 @@ def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCh
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 
+_RETRACTED = """l.retracted,
+           CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
+
+
 def _link(head: str, tail: str, *, turned: bool) -> str:
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, {turned} AS turned,
-           l.head || ' ' || l.tail AS said
+           l.head || ' ' || l.tail AS said, {_RETRACTED}
     FROM ends e JOIN ref.link l ON l.head_now = {head} AND l.tail_now = {tail} JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation"""
 
@@ -269,7 +277,7 @@ def _link_to_descendant(ontology: str) -> str:
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || ' to its descendant ' || l.tail AS said
+           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
     FROM ends e JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.ancestor = e.tail_now
     JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""

@@ -19,6 +19,7 @@ from kgcheck.sources.links import STRING_ID, unmapped_topic
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
+from kgcheck.sources.retractions import mark_retracted, retracted_among
 from kgcheck.sources.stringdb import Link, Network, StringDb, batches, pair
 from kgcheck.sources.uniprot import UniProt
 from kgcheck.sources.uniprot_entry import UniProtEntry
@@ -352,6 +353,13 @@ class LiveReference(Closing):
             for one in (*self._suggested, *said):
                 _write(writer, one)
             writer.finish({})
+            cited = {
+                paper
+                for one in (*self._suggested, *said)
+                for row in one.rows["link"]
+                for paper in row.get("citations") or ()
+            }
+            mark_retracted(live, retracted_among(db, cited, "base"))
         db.execute("DETACH live").fetchall()
         db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
 

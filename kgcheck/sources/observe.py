@@ -1,6 +1,6 @@
 """Evidence as values: rows of the evidence tables with the release they come from, and single look-ups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -17,6 +17,7 @@ from kgcheck.settings import Settings
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
+from kgcheck.sources.retractions import retracted_among
 from kgcheck.sources.snapshot import Snapshot
 from kgcheck.tables import limits
 
@@ -146,7 +147,7 @@ class SnapshotSource(Closing):
         links = self._db.execute(
             """
             SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
-            WHERE source = $source AND NOT negated AND $id IN (head_now, tail_now) ORDER BY ALL
+            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL
             """,
             asked,
         ).fetchall()
@@ -161,6 +162,10 @@ class SnapshotSource(Closing):
         ).fetchone()
         release, template, at = place or ("", "", None)
         return Stated(values, links, release or "", _address(template or "", identifier), at and at.replace(tzinfo=UTC))
+
+    def retracted(self, papers: Iterable[str]) -> set[str]:
+        """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
+        return retracted_among(self._db, papers)
 
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:

@@ -21,7 +21,7 @@ from kgcheck.errors import SnapshotError
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
@@ -37,7 +37,7 @@ CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
 CREATE TABLE link (
     release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
-    record VARCHAR, head_now VARCHAR, tail_now VARCHAR);
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false);
 """
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgcheck.audit.bulk import judge_tasks
 from kgcheck.checks.catalogue import State
 from kgcheck.checks.items import items_of, joined
-from kgcheck.model import CheckTask, Outcome, Reason, Verdict
+from kgcheck.model import CheckTask, Outcome, Reason, Stance, Verdict, World
 from kgcheck.sources.evidence import EvidenceJoin
 from kgcheck.sources.facts import STATUSES
 from tests.support.facts import (
@@ -153,6 +153,12 @@ EDGES: list[Row] = [
     # That it has not to do with a part does not deny the whole.
     ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10003 ASSOCIATED_WITH Biological_process GO:0000011", UNAVAILABLE, Reason.NOT_COVERED),
+    # What rests on a retracted paper alone does not count, and neither does its NOT.
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000011", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000010", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000012", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000013", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10001 ASSOCIATED_WITH Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
     ("Protein P10002 ASSOCIATED_WITH Tissue BTO:0000142", INSUFFICIENT, Reason.NOTHING_FOUND),
     ("Protein P10001 ASSOCIATED_WITH Disease DOID:140", SUPPORTED, Reason.CONFIRMED),
@@ -271,6 +277,21 @@ def test_evidence_says_where_it_was_found(snapshot: Path) -> None:
     assert gene.url == "https://example.org/#!/HGNC:11998"
 
 
+def test_evidence_of_a_retracted_paper_says_so_and_does_not_count(snapshot: Path) -> None:
+    [alone] = verdict_on(
+        snapshot, triple("Protein P10004", "ASSOCIATED_WITH", "Biological_process GO:0000011")
+    ).evidence
+    beside = verdict_on(snapshot, triple("Protein P10004", "ASSOCIATED_WITH", "Biological_process GO:0000012"))
+
+    assert (alone.record, alone.stance, alone.world) == ("PMID:13", Stance.SILENT, World.OPEN)
+    assert alone.value == "P10004 GO:0000011; rests on retracted publications alone: PMID:13"
+    assert {(e.record, e.stance) for e in beside.evidence} == {
+        ("PMID:13|SGD_REF:1", Stance.SILENT),
+        ("PMID:14", Stance.SUPPORTS),
+    }
+    assert beside.confidence == 0.95
+
+
 def test_acts_on_says_what_string_cannot_confirm(snapshot: Path) -> None:
     [found] = verdict_on(snapshot, triple("Protein P10001", "ACTS_ON", "Protein P10002")).evidence
 
@@ -373,7 +394,7 @@ def snapshots(draw: st.DrawFn) -> Facts:
                 if owner == source:
                     for head, tail in draw(st.sets(st.tuples(st.sampled_from(heads), st.sampled_from(tails)))):
                         score = draw(st.sampled_from([None, 0.1, 0.399, 0.4, 0.95]))
-                        record = draw(st.sampled_from(["", "r1", "r2"]))
+                        record = draw(st.sampled_from(["", "r1", "PMID:1", "PMID:2"]))
                         release.link(relation, head, tail, score, negated=draw(st.booleans()), record=record)
                     release.covers(relation, *draw(st.sets(st.sampled_from((*heads, *tails)))))
     return facts
@@ -395,5 +416,6 @@ def every_task() -> list[CheckTask]:
 def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
     folder = tmp_path_factory.mktemp("generated")
     facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
+    facts.release("pubmed").entity("PMID:1", state="withdrawn")
 
     assert_both_ways_agree(facts.build(folder), every_task())
