@@ -13,6 +13,7 @@ from kgcheck.closing import Closing
 from kgcheck.errors import SourceError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
+from kgcheck.sources.comments import Terms, terms_of
 from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
 from kgcheck.sources.http import Http
 from kgcheck.sources.links import STRING_ID, unmapped_topic
@@ -66,6 +67,7 @@ class LiveReference(Closing):
         self._schema = schema
         self._modifications = _modifications(schema)
         self._records: dict[str, Record] = {}
+        self._terms: Terms | None = None
         self._string_ids: dict[str, str | None] = {}
         self._links: dict[tuple[str, str], Link] = {}
         self._failed: dict[str, set[int]] = {}
@@ -77,6 +79,7 @@ class LiveReference(Closing):
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
         attach_overlay(db, snapshot, self._schema)
+        self._terms = None
 
     def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
         """Fetch what the tasks in the table ``task`` need, and lay it over the snapshot.
@@ -88,7 +91,7 @@ class LiveReference(Closing):
         tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
         self._failed = {}
         said: list[_Said] = []
-        said += self._ask_uniprot(tasks, part)
+        said += self._ask_uniprot(db, tasks, part)
         if isinstance(part, Pattern):
             for check in part.checks:
                 if check.source in NETWORKS:
@@ -110,7 +113,7 @@ class LiveReference(Closing):
         tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
         sources = {check.source for check in pattern.checks}
         if UNIPROT in sources:
-            self._suggested += self._ask_uniprot(tasks, head)
+            self._suggested += self._ask_uniprot(db, tasks, head)
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
                 self._suggested += self._ask_partners(tasks, pattern, check, threshold)
@@ -146,7 +149,7 @@ class LiveReference(Closing):
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
         self._folder.cleanup()
 
-    def _ask_uniprot(self, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
+    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
         asked = {task: self._accessions(task, part) for task in tasks}
         wanted = [a for accessions in asked.values() for a in accessions]
         errors = self._fetch_records(wanted)
@@ -156,11 +159,13 @@ class LiveReference(Closing):
             for accession in accessions:
                 needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
                 self._note(UNIPROT, task, next((errors[a] for a in needed if a in errors), None))
+        if self._terms is None:
+            self._terms = terms_of(db, "base.")
         told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
         groups: dict[tuple[str, datetime], Rows] = {}
         for record in (self._records[a] for a in told if a in self._records):
             rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
-            add_record(rows, record, self._modifications)
+            add_record(rows, record, self._modifications, self._terms)
         url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
         return [_Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
 

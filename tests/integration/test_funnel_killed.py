@@ -111,9 +111,9 @@ def test_a_funnel_killed_three_times_doubles_nothing_and_keeps_its_budget(
                 handed += [len(ledger.handed(run)) for run in ledger.runs()]
         assert child(world, snapshot, path, live)
 
-    (whole, *expected), (run, *ended) = _ended(tmp_path / "whole.sqlite"), _ended(path)
-    assert ended == expected
-    findings, _, of_team = ended
+    whole, *expected = _ended(tmp_path / "whole.sqlite")
+    run, findings, tallies, of_team = _ended(path)
+    assert [findings, tallies, of_team] == expected
     assert len({fingerprint for fingerprint, *_ in findings}) == len(findings) > BUDGET
     assert len(of_team) == BUDGET
     assert handed == sorted(handed)

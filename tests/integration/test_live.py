@@ -541,6 +541,44 @@ def test_live_answers_come_before_the_snapshot(
     assert (judged.outcome, judged.reason) == (outcome, reason)
 
 
+@pytest.mark.parametrize(
+    ("task", "outcome", "reason"),
+    [
+        ("Protein P10006 Disease DOID:41", SUPPORTED, Reason.CONFIRMED),
+        ("Protein P10006 Disease DOID:4", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+        ("Protein P10006 Disease DOID:42", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+        ("Protein P10006 Disease DOID:43", INSUFFICIENT, Reason.NOTHING_FOUND),
+        ("Protein P10006 Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
+        ("Protein P10006 Tissue BTO:0000759", INSUFFICIENT, Reason.NOTHING_FOUND),
+    ],
+)
+def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
+    task: str, outcome: Outcome, reason: Reason, world: World, tmp_path: Path
+) -> None:
+    facts = Facts()
+    terms = facts.release("do", complete=True).link("HAS_PARENT", "DOID:41", "DOID:4")
+    terms.link("HAS_PARENT", "DOID:42", "DOID:4").entities("Disease", "DOID:4", "DOID:41", "DOID:42", "DOID:43")
+    terms.value("DOID:41", "xref", "OMIM:100100").value("DOID:42", "xref", "MIM:100200")
+    tissues = facts.release("bto", complete=True).entities("Tissue", "BTO:0000142", "BTO:0000759")
+    tissues.value("BTO:0000142", "name", "brain").value("BTO:0000759", "name", "liver")
+    facts.release("pubmed").entity("PMID:7", state="withdrawn")
+
+    def disease(mim: str, paper: str) -> dict[str, Any]:
+        origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper}]
+        named = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origin}
+        return {"commentType": "DISEASE", "disease": named}
+
+    told = {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "Expressed in brain. Not detected in liver."}]}
+    world.uniprot.add(entry("P10006", comments=[disease("100100", "6"), disease("100200", "7"), told]))
+    head, head_id, tail, tail_id = task.split()
+    judged = world.verdict(
+        triple(f"{head} {head_id}", "ASSOCIATED_WITH", f"{tail} {tail_id}"), facts.build(tmp_path / "s")
+    )
+
+    assert (judged.outcome, judged.reason) == (outcome, reason)
+    assert {e.release for e in judged.evidence if e.source == "uniprot"} == {"2026_03"}
+
+
 def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path) -> None:
     world.uniprot.server.always = world.string.server.always = loopback.reset
     judged = world.verdicts([existence("Protein P10001"), _acts_on("P10001", "P10003")], snapshot)
