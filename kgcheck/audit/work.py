@@ -16,6 +16,7 @@ from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckType
+from kgcheck.sources.channels import NO_CITATIONS
 from kgcheck.sources.evidence import EvidenceJoin
 from kgcheck.sources.observe import LiveSource
 
@@ -62,7 +63,7 @@ class Worker:
         self._join = join
         self._live = live
         self._options = AuditOptions.model_validate(run.options)
-        copy = GraphCopy(db, store)
+        self._copy = copy = GraphCopy(db, store)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
         self._structure = StructureRules(db, copy, self._schema, run, before)
 
@@ -134,7 +135,7 @@ class Worker:
             self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern:
             ends = self._schema.label(unit.pattern.head), self._schema.label(unit.pattern.tail)
-            self._join.edges(unit.pattern, *ends)
+            self._join.edges(unit.pattern, *ends, self._cited(unit))
         else:
             label = self._schema.label(unit.label or "")
             if unit.attribute:
@@ -146,6 +147,13 @@ class Worker:
         bulk.judge_tasks(self._db, unit.type)
         if self._papers and self._papers.add(self._db, unit):
             bulk.judge_tasks(self._db, unit.type)
+
+    def _cited(self, unit: Unit) -> str:
+        """A select of the sources that the edges of a unit name, where a check looks at them."""
+        pattern = unit.pattern
+        if unit.type is not CheckType.TRIPLE or not pattern or not any(c.channels for c in pattern.checks):
+            return NO_CITATIONS
+        return f"SELECT head, tail, coalesce(source, '') AS source FROM {self._copy.edges(pattern)}"
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
