@@ -17,6 +17,7 @@ from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
 from kgcheck.sources.overlay import attach_snapshot
+from kgcheck.sources.plain import plainly_supported
 from kgcheck.tables import literal
 
 __all__ = ["EVIDENCE_COLUMNS", "SCHEMA_SOURCE", "TASK_COLUMNS", "EvidenceJoin"]
@@ -159,6 +160,10 @@ class EvidenceJoin:
     def edges(self, pattern: Pattern, head: Label, tail: Label) -> None:
         """Look every task's pair up in the deciding sources of its pattern, after following replaced ends."""
         look_up_edges(self._db, pattern, head, tail)
+
+    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
+        """A condition for edges that all have the verdict of any of them; see kgcheck.sources.plain."""
+        return plainly_supported(self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -240,7 +241,10 @@ def _evidence(row: Sequence[object]) -> Evidence:
     )
 
 
+@lru_cache(10_000)
 def _address(template: str, record: str) -> str:
     """Where a record stands; of a pair, the two are parted as STRING wants it."""
+    if not template:
+        return ""
     parts = "%0d".join(quote(part) for part in record.split(" "))
     return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)
