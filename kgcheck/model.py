@@ -103,6 +103,7 @@ class Reason(StrEnum):
     NOTHING_FOUND = "nothing_found"
     UNMAPPED_IDENTIFIER = "unmapped_identifier"
     CONFLICTING_EVIDENCE = "conflicting_evidence"
+    RETRACTED_EVIDENCE = "retracted_evidence"
 
     REFERENCE_MISSING = "reference_missing"
     NOT_COVERED = "not_covered"

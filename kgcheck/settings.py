@@ -47,6 +47,10 @@ class Settings(BaseSettings):
     release_hours: float = Field(default=24.0, gt=0, description="how long a release passes as the newest unasked")
     http_timeout_s: float = Field(default=60.0, gt=0, description="longest silence of a service")
     http_total_s: float = Field(default=300.0, gt=0, description="longest time for one answer, headers and body")
+    fetch_total_s: float = Field(default=21_600.0, gt=0, description="longest time for one file of a provider")
+    fetch_least_kb_s: float = Field(
+        default=1.0, ge=0, description="slowest download, over http_timeout_s: a slower one is as good as silence"
+    )
     http_max_mb: float = Field(default=256.0, gt=0, description="largest answer")
     http_attempts: int = Field(default=5, gt=0)
     http_wait_s: float = Field(default=1.0, ge=0, description="first wait between attempts; the next ones are longer")

@@ -1,26 +1,35 @@
 """Reference sources with papers beside them: what an index says of an edge is evidence of the tier `text`."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from kgcheck.agents.outside import Outside
 from kgcheck.graph.schema import Schema
 from kgcheck.model import CheckTask, CheckType, Triple
 from kgcheck.sources.lookup import SourceLookups
 from kgcheck.sources.observe import LiveSource, Observed, ReferenceSource, SnapshotSource
+from kgcheck.sources.retractions import not_counted, paper_of
 
 if TYPE_CHECKING:
     from kgcheck.literature.triples import TripleReader
 
 
+class ListsRetractions(ReferenceSource, Protocol):
+    """A reference source that knows of retracted papers."""
+
+    def retracted(self, papers: Iterable[str]) -> set[str]:
+        """Which of some papers were retracted."""
+
+
 class WithLiterature:
-    """Asks the reference sources, and the papers of an index about edges.
+    """Asks the reference sources, and the papers of an index about edges; retracted ones do not count.
 
     Args:
         source: The reference sources.
         reader: The papers.
     """
 
-    def __init__(self, source: ReferenceSource, reader: "TripleReader") -> None:
+    def __init__(self, source: ListsRetractions, reader: "TripleReader") -> None:
         self._source = source
         self._reader = reader
 
@@ -28,7 +37,11 @@ class WithLiterature:
         """See ReferenceSource."""
         evidence, gaps = self._source.observe(task)
         triple = triple_of(task)
-        return (evidence + self._reader.evidence(triple), gaps) if triple else (evidence, gaps)
+        if triple is None:
+            return evidence, gaps
+        told = self._reader.evidence(triple)
+        gone = self._source.retracted(paper_of(e) for e in told)
+        return evidence + tuple(not_counted(e) if paper_of(e) in gone else e for e in told), gaps
 
 
 def triple_of(task: CheckTask) -> Triple | None:

@@ -20,7 +20,13 @@ from kgcheck.sources.observe import ReferenceSource
 
 UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
 
-_WORST = (Reason.CONFLICTING_EVIDENCE, Reason.BELOW_THRESHOLD, Reason.UNMAPPED_IDENTIFIER, Reason.NOTHING_FOUND)
+_WORST = (
+    Reason.CONFLICTING_EVIDENCE,
+    Reason.RETRACTED_EVIDENCE,
+    Reason.BELOW_THRESHOLD,
+    Reason.UNMAPPED_IDENTIFIER,
+    Reason.NOTHING_FOUND,
+)
 """Reasons of undecided findings, the worst first; any other comes after these."""
 
 NOT_DECIDED = "not decided"

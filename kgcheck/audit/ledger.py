@@ -7,8 +7,7 @@ none doubled.
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pydantic import Field, ValidationError
@@ -16,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, se
 
 from kgcheck.audit.database import FINDING, PIECE, RUN, TALLY, Database
 from kgcheck.checks.signature import Gap
+from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Value
 
@@ -48,7 +48,7 @@ class Run(Value):
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
 
 
-class Ledger:
+class Ledger(Closing):
     """Runs and findings in one database.
 
     Args:
@@ -285,14 +285,6 @@ class Ledger:
     def close(self) -> None:
         """Close the database."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _parsed(self, kind: type[V], body: str) -> V:
         try:

@@ -8,6 +8,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.literature.passages import SOURCE
 from kgcheck.literature.triples import TripleReader, form_of
 from kgcheck.model import Evidence, Ref, Stance, Triple
+from kgcheck.sources.retractions import not_counted, paper_of, retracted_among
 
 ASKED = 2_000
 """Edges of a run that papers are asked about."""
@@ -67,7 +68,7 @@ class Papers:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
-            spoken = tuple(e for e in self.reader.evidence(triple) if e.stance is not Stance.SILENT)
+            spoken = _counted(db, [e for e in self.reader.evidence(triple) if e.stance is not Stance.SILENT])
             for evidence in spoken:
                 _insert(db, task, evidence)
             if spoken:
@@ -76,13 +77,19 @@ class Papers:
         return spoke
 
 
+def _counted(db: duckdb.DuckDBPyConnection, told: list[Evidence]) -> tuple[Evidence, ...]:
+    """What papers say, those that the snapshot lists as retracted silent."""
+    gone = retracted_among(db, map(paper_of, told))
+    return tuple(not_counted(e) if paper_of(e) in gone else e for e in told)
+
+
 def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> None:
     """A row that is judged as any other; its whole text is in ``value``, for the table has no place for quotes."""
     db.execute(
         """
         INSERT INTO evidence BY NAME
         SELECT $task AS task, $source AS source, NULL AS release_id, $record AS record, $stance AS stance,
-               $world AS world, $tier AS tier, NULL AS reason, $value AS value, $score AS score, 'fact' AS about
+               $world AS world, $tier AS tier, $reason AS reason, $value AS value, $score AS score, 'fact' AS about
         """,
         {
             "task": task,
@@ -91,6 +98,7 @@ def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> Non
             "stance": evidence.stance.value,
             "world": evidence.world.value,
             "tier": evidence.tier.value,
+            "reason": evidence.reason.value if evidence.reason else None,
             "value": evidence.model_dump_json(),
             "score": evidence.score,
         },

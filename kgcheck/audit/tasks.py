@@ -171,7 +171,7 @@ class TaskSelection:
             SELECT DISTINCT l.head, l.tail FROM ref.link l
             SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
             WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}
-            AND NOT l.negated {enough}
+            AND NOT l.negated AND NOT l.retracted {enough}
         ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
 
     def _held(self, pattern: Pattern, check: EdgeCheck) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault
 from kgcheck.literature.documents import Document
 
@@ -54,7 +54,7 @@ class Listed(NamedTuple):
     last_year: int | None
 
 
-class DocumentStore:
+class DocumentStore(Closing):
     """Documents in one SQLite file. May be used by several threads.
 
     Args:
@@ -303,14 +303,6 @@ class DocumentStore:
         """Close the file."""
         with self._lock:
             self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _changed(self) -> None:
         self._db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'version'")

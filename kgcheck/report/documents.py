@@ -62,6 +62,7 @@ REASONS: dict[Reason, str] = {
     Reason.NOTHING_FOUND: "Looked, and found nothing either way",
     Reason.UNMAPPED_IDENTIFIER: "Identifier that the deciding source does not map",
     Reason.CONFLICTING_EVIDENCE: "Equally trusted sources disagree",
+    Reason.RETRACTED_EVIDENCE: "Only retracted publications say so",
     Reason.REFERENCE_MISSING: "No reference to look in",
     Reason.NOT_COVERED: "Outside what the reference covers",
     Reason.SOURCE_UNAVAILABLE: "The service could not be asked",

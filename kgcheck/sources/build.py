@@ -14,6 +14,7 @@ from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotErro
 from kgcheck.graph.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
+from kgcheck.sources.comments import terms_of
 from kgcheck.sources.facts import add_facts
 from kgcheck.sources.formats import STREAMS, Parsed, iso_day, read_obo
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
@@ -165,7 +166,7 @@ class _Builder:
         """Entries by the thousand, so that a file need not fit into memory; its date is known when it has been read."""
         release_id = self._add_release(recipe, file, path, folder, "", file.released)
         released = file.released
-        for parsed, newest in STREAMS[file.format](path, file):
+        for parsed, newest in STREAMS[file.format](path, file, terms_of(self._db)):
             released = newest or released
             parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
             for table, rows in parsed.items():

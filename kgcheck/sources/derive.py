@@ -7,6 +7,7 @@ import duckdb
 from kgcheck.checks.catalogue import EdgeCheck, State
 from kgcheck.graph.schema import Label, Schema
 from kgcheck.sources.keys import base, covers_tails
+from kgcheck.sources.retractions import mark_retracted
 from kgcheck.tables import literal
 
 _LONGEST_CHAIN = 20
@@ -22,6 +23,7 @@ def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, 
         dropped: By source, the state of an id that an older release knew and the newest complete one does not list.
     """
     _fill_records(db)
+    mark_retracted(db)
     _drop_superseded_links(db, schema)
     _age_values(db)
     _settle_lifecycles(db, dropped)

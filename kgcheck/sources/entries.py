@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kgcheck.checks.catalogue import State
+from kgcheck.sources.comments import NO_TERMS, Terms, links_of_entry
 from kgcheck.sources.recipe import Modification
 from kgcheck.sources.uniprot_entry import UniProtEntry
 from kgcheck.sources.uniprot_record import Life, Record
@@ -29,7 +30,7 @@ _STATES = {
 }
 
 
-def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modification]) -> None:
+def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modification], terms: Terms = NO_TERMS) -> None:
     """Add what UniProt says of one accession: its state, or that it knows none, and its entry."""
     state = _STATES.get(record.life)
     if record.life is Life.UNKNOWN:
@@ -50,10 +51,12 @@ def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modificat
         }
     )
     if record.life is Life.ACTIVE and record.entry:
-        add_entry(rows, record.entry, modifications)
+        add_entry(rows, record.entry, modifications, terms)
 
 
-def add_entry(rows: Rows, entry: UniProtEntry, modifications: Mapping[str, Modification]) -> None:
+def add_entry(
+    rows: Rows, entry: UniProtEntry, modifications: Mapping[str, Modification], terms: Terms = NO_TERMS
+) -> None:
     """Add the values and links of an active entry, and that it covers them."""
     accession = entry.primary_accession
     for attribute, value, status in _values(entry):
@@ -65,6 +68,7 @@ def add_entry(rows: Rows, entry: UniProtEntry, modifications: Mapping[str, Modif
         rows["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
         if relation == "HAS_MODIFICATION":
             rows["covered"].append({"topic": relation, "id": head})
+    rows["link"] += links_of_entry(entry, terms)
     rows["covered"] += [{"topic": topic, "id": accession} for topic in COVERED]
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,15 @@ from urllib.parse import urlsplit
 import requests
 from pydantic import Field, TypeAdapter, ValidationError
 
-from kgcheck.errors import InputError, SourceAnswer, SourceError, SourceRefused, SourceUnreachable, UnknownName
+from kgcheck.errors import (
+    InputError,
+    SourceAnswer,
+    SourceError,
+    SourceRefused,
+    SourceTimeout,
+    SourceUnreachable,
+    UnknownName,
+)
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
@@ -25,6 +34,9 @@ LOG = "fetched.json"
 """Beside the files: what was fetched from where, with its SHA-256."""
 
 _CHUNK = 1 << 20
+
+_LONGEST_LIST = 50_000_000
+"""Bytes of a list of MD5 sums."""
 
 _CALLS_PER_S = 5.0
 
@@ -97,9 +109,12 @@ class _Download:
         self._mark = self._path.with_name(self._path.name + ".part.json")
         self._before = log.get(self._path.name) if self._path.is_file() else None
         self._service = Service(source, f"{parts.scheme}://{parts.netloc}", _CALLS_PER_S, f"the address of {source}")
+        self._limits = http.settings
+        self._ends = 0.0
         self._known = Fetched(source=source, file=self._path.name, url=file.url)
 
     def run(self) -> Fetched:
+        self._ends = time.monotonic() + self._limits.fetch_total_s
         try:
             return self._http.repeat(self._once)
         except SourceError as error:
@@ -150,7 +165,9 @@ class _Download:
             )
 
     def _chunks(self, response: requests.Response) -> Iterator[bytes]:
-        """What has come so far, also of a connection that then breaks."""
+        """What has come so far, also of a connection that then breaks, or is too slow."""
+        span, least = self._limits.http_timeout_s, self._limits.fetch_least_kb_s * 1_000
+        since, came = time.monotonic(), 0
         while True:
             try:
                 chunk = response.raw.read1(_CHUNK, decode_content=False)
@@ -159,6 +176,20 @@ class _Download:
             if not chunk:
                 return
             yield chunk
+            came += len(chunk)
+            now = time.monotonic()
+            if now > self._ends:
+                # Not an error that is worth another attempt now.
+                raise SourceError(
+                    f"{self._file.url} took longer than {self._limits.fetch_total_s:g} s",
+                    "fetch again: it goes on; or raise KGCHECK_FETCH_TOTAL_S",
+                )
+            if now - since >= span:
+                if came < least * (now - since):
+                    raise SourceTimeout(
+                        f"{self._file.url} came at {came / (now - since) / 1_000:.2f} kB/s", "fetch again: it goes on"
+                    )
+                since, came = now, 0
 
     def _total(self, response: requests.Response, start: int) -> int | None:
         """How long the whole file is.
@@ -215,12 +246,28 @@ class _Download:
         with self._http.stream(self._service, self._file.md5_url, {}) as response:
             if response.status_code != 200:
                 return ""
-            text = response.content.decode(errors="replace")
+            text = self._text(response)
         name = re.escape(Path(urlsplit(self._file.url).path).name)
         found = re.search(rf"\b([0-9a-f]{{32}})\b[ \t*]+{name}\b", text) or re.search(
             rf'name="{name}".*?<hash type="md5">\s*([0-9a-f]{{32}})', text, re.DOTALL
         )
         return found[1] if found else ""
+
+    def _text(self, response: requests.Response) -> str:
+        """A list of sums, which is short.
+
+        Returns:
+            The text.
+
+        Raises:
+            SourceAnswer: It is too long for one.
+        """
+        body = bytearray()
+        for chunk in self._chunks(response):
+            body += chunk
+            if len(body) > _LONGEST_LIST:
+                raise SourceAnswer(f"{self._file.md5_url} is too long for a list of sums", "correct it in the recipe")
+        return body.decode(errors="replace")
 
     def _forget(self) -> None:
         self._partial.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kgcheck.errors import InputFormat, SourceAnswer
+from kgcheck.sources.comments import NO_TERMS, XREF, Terms, links_of_flat
 from kgcheck.sources.recipe import ReferenceFile
 from kgcheck.sources.tsv import open_text
 
@@ -84,6 +85,9 @@ def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: Ref
     for synonym in term.get("synonym", []):
         if match := _QUOTED.match(synonym):
             parsed["value"].append(value | {"value": _unescaped(match[1]), "status": "synonym"})
+    for xref in term.get("xref", []):
+        if xref.split(":")[0] in recipe.xrefs:
+            parsed["value"].append(value | {"attribute": XREF, "value": xref.split()[0], "status": "current"})
     if not obsolete:
         for parent in _parents(term, recipe.parents):
             parsed["link"].append(
@@ -115,12 +119,13 @@ def _obo_date(text: str) -> str:
     return f"{match[3]}-{match[2]}-{match[1]}" if match else ""
 
 
-def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parsed, str]]:
+def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Parsed, str]]:
     """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites.
 
     Args:
         path: The file, packed with gzip or not.
         recipe: What the MOD_RES notes are called in PSI-MOD.
+        terms: What diseases and tissues are called.
 
     Yields:
         Rows of some entries, and the day of the newest entry so far; the file states no release.
@@ -138,6 +143,7 @@ def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parse
             warnings.simplefilter("ignore", BiopythonParserWarning)
             for record in parse(stream):
                 _add_entry(parsed, record, recipe)
+                parsed["link"] += links_of_flat(record.accessions[0], record.comments, terms)
                 newest, count = max(newest, iso_day(record.annotation_update[0])), count + 1
                 if not count % _AT_ONCE:
                     yield parsed, newest
@@ -149,12 +155,13 @@ def read_uniprot_flat(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parse
     yield parsed, newest
 
 
-def read_uniprot_jsonl(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Parsed, str]]:
+def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Parsed, str]]:
     """Entries of UniProtKB as its REST service gives them, one JSON object a line, inactive ones too.
 
     Args:
         path: The file, packed with gzip or not.
         recipe: What the MOD_RES notes are called in PSI-MOD.
+        terms: What diseases and tissues are called.
 
     Yields:
         Rows of some entries, and no day, for the file states none.
@@ -171,7 +178,7 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Pars
         with open_text(path) as stream:
             for line in stream:
                 entry = UniProtEntry.model_validate_json(line)
-                add_record(parsed, record_of_entry(entry, "", "", datetime.min), recipe.modifications)
+                add_record(parsed, record_of_entry(entry, "", "", datetime.min), recipe.modifications, terms)
                 parsed["entity"] += [_merged(old, entry.primary_accession) for old in entry.secondary_accessions]
                 count += 1
                 if not count % _AT_ONCE:
@@ -183,7 +190,7 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile) -> Iterator[tuple[Pars
     yield parsed, ""
 
 
-STREAMS: dict[str, Callable[[Path, ReferenceFile], Iterator[tuple[Parsed, str]]]] = {
+STREAMS: dict[str, Callable[[Path, ReferenceFile, Terms], Iterator[tuple[Parsed, str]]]] = {
     "uniprot_flat": read_uniprot_flat,
     "uniprot_jsonl": read_uniprot_jsonl,
 }

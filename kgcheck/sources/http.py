@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
@@ -20,6 +19,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 from urllib3.util import Retry
 
 from kgcheck import __version__
+from kgcheck.closing import Closing
 from kgcheck.errors import (
     ConfigurationError,
     SourceAnswer,
@@ -34,7 +34,7 @@ from kgcheck.settings import Settings
 from kgcheck.sources.answer import Answer, Service, answer_of
 from kgcheck.sources.faults import WIRE_ERRORS, error_for
 from kgcheck.sources.pace import Pace
-from kgcheck.sources.wire import BoundedAdapter, TooLarge, without_body
+from kgcheck.sources.wire import BoundedAdapter, TooLarge, WatchedAdapter, session_over, without_body
 
 __all__ = ["Answer", "Http", "Service"]
 
@@ -52,7 +52,7 @@ _WRONG_IN_A_ROW = 3
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-class Http:
+class Http(Closing):
     """Asks services.
 
     Args:
@@ -64,9 +64,10 @@ class Http:
     """
 
     def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._settings = settings
+        self.settings = settings
         self.sleep = sleep
         self._session: requests.Session | None = None
+        self._file_session: requests.Session | None = None
         self._paces: dict[str, Pace] = {}
         self._down: dict[str, tuple[float, SourceError]] = {}
         self._wrong: dict[str, int] = {}
@@ -84,6 +85,7 @@ class Http:
         params: Mapping[str, object] | None = None,
         form: Mapping[str, object] | None = None,
         fresh: bool = False,
+        keep: Callable[[T], bool] | None = None,
     ) -> T:
         """Ask a service, unless its answer is kept.
 
@@ -94,7 +96,8 @@ class Http:
                 which is then asked for again, and is not kept.
             params: Of the query.
             form: Posts these fields; without them it is a GET.
-            fresh: Neither take a kept answer nor keep this one.
+            fresh: Take no kept answer, and keep this one only if ``keep`` says so.
+            keep: Whether to keep an answer, by what ``read`` made of it; without it, every one that is not fresh.
 
         Returns:
             What ``read`` makes.
@@ -111,7 +114,7 @@ class Http:
             # What an older version took for an answer may be none to this one.
             with suppress(SourceAnswer):
                 return read(kept)
-        if self._settings.offline:
+        if self.settings.offline:
             raise SourceOffline(
                 f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {_shown(request)}",
                 "leave --offline out, or unset KGCHECK_OFFLINE",
@@ -120,11 +123,11 @@ class Http:
         if error and time.monotonic() < until:
             raise error
         try:
-            made: T = self._attempts()(self._call, service, request, read, keep=not fresh)
+            made: T = self._attempts()(self._call, service, request, read, keep or (lambda made: not fresh))
         except (*_DOWN, SourceAnswer) as error:
             self._wrong[service.url] = self._wrong.get(service.url, 0) + 1
             if isinstance(error, _DOWN) or self._wrong[service.url] >= _WRONG_IN_A_ROW:
-                self._down[service.url] = (time.monotonic() + self._settings.http_pause_s, error)
+                self._down[service.url] = (time.monotonic() + self.settings.http_pause_s, error)
             raise
         self._wrong[service.url] = 0
         return made
@@ -150,13 +153,13 @@ class Http:
             SourceOffline: kgcheck is to stay offline.
             wrong: The file cannot be reached, see kgcheck.sources.faults.
         """
-        if self._settings.offline:
+        if self.settings.offline:
             raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
         self._pace(service).wait()
         self.calls += 1
-        timeout = (self._settings.connect_timeout_s, self._settings.http_timeout_s)
+        timeout = (self.settings.connect_timeout_s, self.settings.http_timeout_s)
         try:
-            response = requests.get(
+            response = self._files().get(
                 url,
                 headers={"User-Agent": self._agent(), **headers},
                 timeout=timeout,
@@ -173,17 +176,10 @@ class Http:
 
     def close(self) -> None:
         """Close connections and files."""
-        if self._session:
-            self._session.close()
+        for session in (self._session, self._file_session):
+            if session:
+                session.close()
         self._cache.close()  # type: ignore[no-untyped-call]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _prepare(
         self, service: Service, path: str, params: Mapping[str, object] | None, form: Mapping[str, object] | None
@@ -212,14 +208,14 @@ class Http:
             ) from error
 
     def _agent(self) -> str:
-        contact = self._settings.contact or "no contact given"
+        contact = self.settings.contact or "no contact given"
         return f"kgcheck/{__version__} ({contact})"
 
     def _kept(self, service: Service, request: requests.PreparedRequest) -> Answer | None:
         release = self._release(service)
         with self._keeping():
             found = self._cache.get_response(self._key(release, request)) if release else None
-        if found is None or (found.is_expired and not self._settings.offline):
+        if found is None or (found.is_expired and not self.settings.offline):
             return None
         return answer_of(found, release, found.created_at, cached=True)
 
@@ -229,7 +225,7 @@ class Http:
             return service.release
         with self._keeping():
             found = self._cache.get_response(f"release {service.url}")
-        if found is None or (found.is_expired and not self._settings.offline):
+        if found is None or (found.is_expired and not self.settings.offline):
             return ""
         return str(found.headers.get(service.release_header, ""))
 
@@ -240,7 +236,7 @@ class Http:
             yield
         except (sqlite3.Error, OSError) as error:
             raise ConfigurationError(
-                f"cannot keep answers in {self._settings.cache_dir}: {error}",
+                f"cannot keep answers in {self.settings.cache_dir}: {error}",
                 "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
             ) from error
 
@@ -250,7 +246,7 @@ class Http:
     def _attempts(self) -> Retrying:
         return Retrying(
             retry=retry_if_exception(_is_worth_another),
-            stop=_Stop(self._settings),
+            stop=_Stop(self.settings),
             wait=self._wait,
             sleep=self.sleep,
             reraise=True,
@@ -259,25 +255,27 @@ class Http:
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         asked = error.wait_s if isinstance(error, SourceBusy) else None
-        longest = self._settings.http_longest_wait_s
-        return (
-            asked if asked is not None else min(self._settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
-        )
+        longest = self.settings.http_longest_wait_s
+        return asked if asked is not None else min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
 
     def _call(
-        self, service: Service, request: requests.PreparedRequest, read: Callable[[Answer], T], *, keep: bool
+        self,
+        service: Service,
+        request: requests.PreparedRequest,
+        read: Callable[[Answer], T],
+        keep: Callable[[T], bool],
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
         answer = answer_of(response, release, datetime.now(UTC), cached=False)
         _refuse_status(service, answer, response)
         made = read(answer)
-        if keep and release:
-            ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
+        if release and keep(made):
+            ends = datetime.now(UTC) + timedelta(days=self.settings.cache_days)
             with self._keeping():
                 self._cache.save_response(response, self._key(release, request), ends)
             if service.release_header and release != self._release(service):
-                ends = datetime.now(UTC) + timedelta(hours=self._settings.release_hours)
+                ends = datetime.now(UTC) + timedelta(hours=self.settings.release_hours)
                 with self._keeping():
                     self._cache.save_response(without_body(response), f"release {service.url}", ends)
         return made
@@ -285,18 +283,21 @@ class Http:
     def _pace(self, service: Service) -> Pace:
         host = urlsplit(service.url).netloc
         if host not in self._paces:
-            self._paces[host] = Pace(self._settings.cache_dir / "pace", host, service.calls_per_s)
+            self._paces[host] = Pace(self.settings.cache_dir / "pace", host, service.calls_per_s)
         return self._paces[host]
+
+    def _files(self) -> requests.Session:
+        if self._file_session is None:
+            self._file_session = session_over(WatchedAdapter(self.settings.http_total_s))
+        return self._file_session
 
     def _send(self, service: Service, request: requests.PreparedRequest) -> requests.Response:
         if self._session is None:
-            self._session = requests.Session()
-            limits = self._settings.http_total_s, int(self._settings.http_max_mb * 1_000_000)
-            for scheme in ("http://", "https://"):
-                self._session.mount(scheme, BoundedAdapter(*limits))
+            limits = self.settings.http_total_s, int(self.settings.http_max_mb * 1_000_000)
+            self._session = session_over(BoundedAdapter(*limits))
         self._pace(service).wait()
         self.calls += 1
-        timeout = (self._settings.connect_timeout_s, self._settings.http_timeout_s)
+        timeout = (self.settings.connect_timeout_s, self.settings.http_timeout_s)
         environment = self._session.merge_environment_settings(request.url or "", {}, None, None, None)
         try:
             return self._session.send(request, timeout=timeout, allow_redirects=False, **environment)

@@ -7,10 +7,14 @@ from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
+from kgcheck.sources.networks import NETWORKS
 from kgcheck.tables import literal
 
 SCHEMA_SOURCE = "profile"
 """Source of evidence that needs no snapshot: what an identifier says by its form."""
+
+STRING_ID = "string_id"
+"""Attribute under which a network's ids of proteins are kept; they begin with the species."""
 
 MAX_RECORDS_SHOWN = 3
 """Records of one source kept for one task and stance, the best first; signatures count no more."""
@@ -90,7 +94,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
     """Evidence from links that the source states, and table ``hit``: the tasks that have any.
 
     A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
-    link that is stated in both orders.
+    link that is stated in both orders. One that rests on retracted papers is shown, and says nothing.
     """
     ways = [_link("e.head_now", "e.tail_now", turned=False)]
     if check.match == "either_order":
@@ -105,24 +109,28 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
             SELECT * FROM ({" UNION ALL ".join(ways)}) QUALIFY row_number() OVER (
                 PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1
         ), ranked AS (
-            SELECT *, row_number() OVER (PARTITION BY task, negated, turned ORDER BY {best}) AS place FROM stated
+            SELECT *, row_number() OVER (PARTITION BY task, negated, retracted, turned ORDER BY {best}) AS place
+            FROM stated
         )
         SELECT * FROM ranked WHERE place <= {MAX_RECORDS_SHOWN} QUALIFY row_number() OVER (
-            PARTITION BY task, negated, place ORDER BY recency DESC, {best}) = 1
+            PARTITION BY task, negated, retracted, place ORDER BY recency DESC, {best}) = 1
         """,
         {"source": check.source, "relation": pattern.type},
     ).fetchall()
     db.execute(
         f"""
         INSERT INTO evidence BY NAME
-        SELECT task, $source AS source, release_id, record, stance, $world AS world, $tier AS tier,
-               CASE WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
+        SELECT task, $source AS source, release_id, record, stance,
+               CASE WHEN retracted THEN 'open' ELSE $world END AS world, $tier AS tier,
+               CASE WHEN retracted THEN '{Reason.RETRACTED_EVIDENCE.value}'
+                    WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
                     WHEN stance = 'silent' THEN '{Reason.BELOW_THRESHOLD.value}' ELSE way END AS reason,
-               CASE WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
+               CASE WHEN retracted THEN said || '; rests on retracted publications alone: ' || papers
+                    WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
                AS value,
                score, 'fact' AS about
-        FROM (SELECT *, CASE WHEN negated THEN 'contradicts' WHEN score < $threshold THEN 'silent' ELSE 'supports' END
-                        AS stance FROM hit)
+        FROM (SELECT *, CASE WHEN retracted THEN 'silent' WHEN negated THEN 'contradicts'
+                             WHEN score < $threshold THEN 'silent' ELSE 'supports' END AS stance FROM hit)
         """,
         {
             "source": check.source,
@@ -160,10 +168,40 @@ def _look_at_silence(
     ).fetchall()
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
     if check.both_ends_mapped:
+        _say_what_is_of_two_species(db, check)
         _say_who_is_unmapped(db, check, pattern.type)
         if complete is not None:
             _say_what_is_unmapped(db, check, complete)
     add_gaps(db, "unseen", check.source, pattern.type)
+
+
+def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
+    """A network has proteins of one species, so of others together it cannot tell."""
+    known = (
+        f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({', '.join(map(literal, NETWORKS))})"
+    )
+    species = "split_part(value, '.', 1)"
+    several = db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
+    if not several[0][0]:
+        return
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        WITH species AS (
+            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+            FROM ref.value WHERE {known} GROUP BY id)
+        SELECT task, $source AS source, greatest(a.release_id, b.release_id) AS release_id,
+               head_now || ' ' || tail_now AS record, 'silent' AS stance, 'open' AS world, $tier AS tier,
+               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value,
+               'fact' AS about
+        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
+        WHERE NOT list_has_any(a.species, b.species)
+        """,
+        {"source": check.source, "tier": check.tier.value},
+    ).fetchall()
+    db.execute(
+        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
+    ).fetchall()
 
 
 def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, release: int) -> None:
@@ -223,10 +261,14 @@ def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCh
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 
+_RETRACTED = """l.retracted,
+           CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
+
+
 def _link(head: str, tail: str, *, turned: bool) -> str:
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, {turned} AS turned,
-           l.head || ' ' || l.tail AS said
+           l.head || ' ' || l.tail AS said, {_RETRACTED}
     FROM ends e JOIN ref.link l ON l.head_now = {head} AND l.tail_now = {tail} JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation"""
 
@@ -235,7 +277,7 @@ def _link_to_descendant(ontology: str) -> str:
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || ' to its descendant ' || l.tail AS said
+           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
     FROM ends e JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.ancestor = e.tail_now
     JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""

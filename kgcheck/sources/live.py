@@ -4,21 +4,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import duckdb
 
 from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.closing import Closing
 from kgcheck.errors import SourceError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
+from kgcheck.sources.comments import Terms, terms_of
 from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
 from kgcheck.sources.http import Http
-from kgcheck.sources.links import unmapped_topic
+from kgcheck.sources.links import STRING_ID, unmapped_topic
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
 from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
+from kgcheck.sources.retractions import mark_retracted, retracted_among
 from kgcheck.sources.stringdb import Link, Network, StringDb, batches, pair
 from kgcheck.sources.uniprot import UniProt
 from kgcheck.sources.uniprot_entry import UniProtEntry
@@ -45,7 +47,7 @@ class _Said(NamedTuple):
     rows: Rows
 
 
-class LiveReference:
+class LiveReference(Closing):
     """UniProt and STRING, over a snapshot or alone.
 
     Before each join, `fetch` brings what the tasks need; after it, `explain` says which gaps are those of a service
@@ -65,6 +67,7 @@ class LiveReference:
         self._schema = schema
         self._modifications = _modifications(schema)
         self._records: dict[str, Record] = {}
+        self._terms: Terms | None = None
         self._string_ids: dict[str, str | None] = {}
         self._links: dict[tuple[str, str], Link] = {}
         self._failed: dict[str, set[int]] = {}
@@ -76,6 +79,7 @@ class LiveReference:
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
         attach_overlay(db, snapshot, self._schema)
+        self._terms = None
 
     def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
         """Fetch what the tasks in the table ``task`` need, and lay it over the snapshot.
@@ -87,7 +91,7 @@ class LiveReference:
         tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
         self._failed = {}
         said: list[_Said] = []
-        said += self._ask_uniprot(tasks, part)
+        said += self._ask_uniprot(db, tasks, part)
         if isinstance(part, Pattern):
             for check in part.checks:
                 if check.source in NETWORKS:
@@ -109,7 +113,7 @@ class LiveReference:
         tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
         sources = {check.source for check in pattern.checks}
         if UNIPROT in sources:
-            self._suggested += self._ask_uniprot(tasks, head)
+            self._suggested += self._ask_uniprot(db, tasks, head)
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
                 self._suggested += self._ask_partners(tasks, pattern, check, threshold)
@@ -145,15 +149,7 @@ class LiveReference:
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
         self._folder.cleanup()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _ask_uniprot(self, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
+    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
         asked = {task: self._accessions(task, part) for task in tasks}
         wanted = [a for accessions in asked.values() for a in accessions]
         errors = self._fetch_records(wanted)
@@ -163,11 +159,13 @@ class LiveReference:
             for accession in accessions:
                 needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
                 self._note(UNIPROT, task, next((errors[a] for a in needed if a in errors), None))
+        if self._terms is None:
+            self._terms = terms_of(db, "base.")
         told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
         groups: dict[tuple[str, datetime], Rows] = {}
         for record in (self._records[a] for a in told if a in self._records):
             rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
-            add_record(rows, record, self._modifications)
+            add_record(rows, record, self._modifications, self._terms)
         url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
         return [_Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
 
@@ -194,22 +192,23 @@ class LiveReference:
 
     def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
         ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
-        try:
-            self._map({a for both in ends.values() for a in both})
-        except SourceError as error:
-            for task in tasks:
-                self._note(check.source, task, error)
-            return []
+        errors = self._map(a for both in ends.values() for a in both)
+        for task, both in ends.items():
+            self._note(check.source, task, next((errors[a] for a in both if a in errors), None))
+        ends = {task: both for task, both in ends.items() if not errors.keys() & set(both)}
         accessions: dict[str, list[str]] = {}
         for accession in dict.fromkeys(a for both in ends.values() for a in both):
             if known := self._string_ids[accession]:
                 accessions.setdefault(known, []).append(accession)
         by_pair: dict[tuple[str, str], list[_Task]] = {}
+        apart: list[str] = []
         for task, (head, tail) in ends.items():
             a, b = self._string_ids[head], self._string_ids[tail]
-            if a and b and a != b:
+            if a and b and self._string.species_of(a) != self._string.species_of(b):
+                apart += (head, tail)
+            elif a and b and a != b:
                 by_pair.setdefault(pair(a, b), []).append(task)
-        said = [] if by_pair else self._unmapped(ends.values(), pattern, check)
+        said = [*self._unmapped(ends.values(), pattern, check), *self._of_two_species(apart, check)]
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
@@ -219,16 +218,18 @@ class LiveReference:
                         self._note(check.source, task, error)
                 continue
             said.append(self._network_rows(network, accessions, pattern, check))
-        return [*said, *(self._unmapped(ends.values(), pattern, check) if by_pair else [])]
+        return said
 
     def _ask_partners(
         self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
     ) -> list[_Said]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
+        errors = self._map(task.head for task in tasks)
+        for error in errors.values():
+            self.failures[check.source] = error.message
         try:
-            self._map(task.head for task in tasks)
-            known = {task.head: p for task in tasks if (p := self._string_ids[task.head])}
+            known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
             links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
             others = sorted({p for link in links for p in link.pair} - set(known.values()))
             mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
@@ -255,11 +256,57 @@ class LiveReference:
             return accession
         return next(iter(self._merged_into(accession)), accession)
 
-    def _map(self, accessions: Iterable[str]) -> None:
-        missing = sorted(a for a in set(accessions) if a not in self._string_ids)
-        if missing:
-            found = self._string.ids(missing)
-            self._string_ids |= {a: found.get(a) for a in missing}
+    def _map(self, accessions: Iterable[str]) -> dict[str, SourceError]:
+        """Learn STRING's ids of accessions, those of one species together.
+
+        Returns:
+            For each accession of a species that could not be asked for, why.
+        """
+        errors: dict[str, SourceError] = {}
+        by_species: dict[int | None, list[str]] = {}
+        for accession in sorted(a for a in set(accessions) if a not in self._string_ids):
+            by_species.setdefault(self._species(accession), []).append(accession)
+        for species, missing in by_species.items():
+            try:
+                found = self._string.ids(missing, species)
+            except SourceError as error:
+                errors |= dict.fromkeys(missing, error)
+            else:
+                self._string_ids |= {a: found.get(a) for a in missing}
+        return errors
+
+    def _species(self, accession: str) -> int | None:
+        """The species under which STRING files an accession, which may be another than that of a strain, or None."""
+        entry = self.entry_of(accession)
+        if entry is None:
+            return None
+        filed = (reference.id.split(".")[0] for reference in entry.references_to("STRING"))
+        of_entry = entry.organism.taxon_id if entry.organism else None
+        return next((int(species) for species in filed if species.isdecimal()), of_entry)
+
+    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[_Said]:
+        """STRING's ids of proteins that no network of it can link: they begin with the species."""
+        release = self._release_if(apart)
+        if release is None:
+            return []
+        rows = empty_rows()
+        rows["value"] = [
+            {"id": a, "attribute": STRING_ID, "value": p, "status": "current", "record": p}
+            for a in dict.fromkeys(apart)
+            if (p := self._string_ids[a])
+        ]
+        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+
+    def _release_if(self, some: Sequence[str]) -> str | None:
+        """STRING's release, if it is needed and can be had."""
+        try:
+            return self._string.version() if some else None
+        except SourceError:
+            return None
+
+    @property
+    def _ids_url(self) -> str:
+        return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
 
     def _network_rows(
         self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
@@ -282,21 +329,20 @@ class LiveReference:
                 for tail in accessions[b]
             ]
         kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
-        template = f"{network.url}?identifiers={{pair}}&species={self._string.species}{kind}"
+        species = self._string.species_of(
+            min([*network.proteins, *(p for both in network.links for p in both)], default="")
+        )
+        template = f"{network.url}?identifiers={{pair}}&species={species}{kind}"
         return _Said(check.source, network.release, network.retrieved_at, template, rows)
 
     def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
         unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
-        if not unknown:
-            return []
-        try:
-            release = self._string.version()
-        except SourceError:
+        release = self._release_if(unknown)
+        if release is None:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
-        url = f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}&species={self._string.species}"
-        return [_Said(check.source, release, datetime.now(UTC), url, rows)]
+        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, error: SourceError | None) -> None:
         if error:
@@ -312,6 +358,13 @@ class LiveReference:
             for one in (*self._suggested, *said):
                 _write(writer, one)
             writer.finish({})
+            cited = {
+                paper
+                for one in (*self._suggested, *said)
+                for row in one.rows["link"]
+                for paper in row.get("citations") or ()
+            }
+            mark_retracted(live, retracted_among(db, cited, "base"))
         db.execute("DETACH live").fetchall()
         db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
 

@@ -1,23 +1,24 @@
 """Evidence as values: rows of the evidence tables with the release they come from, and single look-ups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
 
 import duckdb
 
 from kgcheck.checks.items import items_of
 from kgcheck.checks.signature import Gap
+from kgcheck.closing import Closing
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
+from kgcheck.sources.retractions import retracted_among
 from kgcheck.sources.snapshot import Snapshot
 from kgcheck.tables import limits
 
@@ -74,7 +75,7 @@ class Stated(NamedTuple):
     at: datetime | None
 
 
-class SnapshotSource:
+class SnapshotSource(Closing):
     """Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph.
 
     Args:
@@ -147,7 +148,7 @@ class SnapshotSource:
         links = self._db.execute(
             """
             SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
-            WHERE source = $source AND NOT negated AND $id IN (head_now, tail_now) ORDER BY ALL
+            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL
             """,
             asked,
         ).fetchall()
@@ -163,6 +164,10 @@ class SnapshotSource:
         release, template, at = place or ("", "", None)
         return Stated(values, links, release or "", _address(template or "", identifier), at and at.replace(tzinfo=UTC))
 
+    def retracted(self, papers: Iterable[str]) -> set[str]:
+        """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
+        return retracted_among(self._db, papers)
+
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:
             self._live.fetch(self._db, part)
@@ -170,14 +175,6 @@ class SnapshotSource:
     def close(self) -> None:
         """Close the snapshot."""
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Evidence, ...]]:

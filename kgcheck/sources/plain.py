@@ -1,7 +1,7 @@
 """Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
 
 An edge is plainly supported when both ends are what they were, a deciding source of the best tier states the very link,
-none denies it, and whatever else there is to look up ends the same for every such edge. Then their outcome, their
+none denies it or rests on retracted papers, and whatever else there is to look up ends the same for every such edge. Then their outcome, their
 reason and the sources that spoke are one, and one of them, looked up and judged as any other, tells them of all.
 """
 
@@ -93,7 +93,8 @@ def _stated(check: EdgeCheck, relation: str) -> str:
 
 
 def _denied(check: EdgeCheck, relation: str) -> str:
-    return _in_order(check, f"{_links(check, relation)} AND negated")
+    """Pairs that a link denies, or states on the ground of retracted papers."""
+    return _in_order(check, f"{_links(check, relation)} AND (negated OR retracted)")
 
 
 def _links(check: EdgeCheck, relation: str) -> str:

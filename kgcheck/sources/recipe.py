@@ -52,6 +52,7 @@ class ReferenceFile(Value):
     prefix: str = Field(default="", description="obo: only terms with this prefix")
     parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
     successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
+    xrefs: tuple[str, ...] = Field(default=(), description="obo: databases whose cross-references are kept")
     modifications: dict[str, Modification] = {}
 
 

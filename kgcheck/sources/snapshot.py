@@ -13,16 +13,15 @@ Tables (docs/snapshot.md):
 
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import duckdb
 
+from kgcheck.closing import Closing
 from kgcheck.errors import SnapshotError
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
@@ -38,7 +37,7 @@ CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
 CREATE TABLE link (
     release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
-    record VARCHAR, head_now VARCHAR, tail_now VARCHAR);
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false);
 """
 
 
@@ -65,7 +64,7 @@ class SourceRelease(Value):
     rows: dict[str, int]
 
 
-class Snapshot:
+class Snapshot(Closing):
     """A snapshot opened for reading.
 
     Args:
@@ -120,11 +119,3 @@ class Snapshot:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -97,7 +97,7 @@ class StringDb:
     def __init__(self, http: Http, settings: Settings) -> None:
         self._http = http
         self._identity = settings.caller_identity
-        self.species = settings.string_species
+        self._species = settings.string_species
         # The version is part of the address; answers are kept under it, and the release is asked for once.
         self.service = Service(
             "STRING",
@@ -115,11 +115,12 @@ class StringDb:
         """
         return str(self._ask("/api/json/version", _version, {}))
 
-    def ids(self, identifiers: Iterable[str]) -> dict[str, str]:
-        """STRING's ids of proteins.
+    def ids(self, identifiers: Iterable[str], species: int | None = None) -> dict[str, str]:
+        """STRING's ids of proteins of one species.
 
         Args:
             identifiers: UniProt accessions, gene names or the like.
+            species: NCBI taxonomy id; without it, that of the settings.
 
         Returns:
             The id of each that STRING knows; the others are left out.
@@ -127,7 +128,7 @@ class StringDb:
         found: dict[str, str] = {}
         for some in _chunks(identifiers, AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
-            for mapped in self._ask("/api/json/get_string_ids", lambda a: _rows(a, _MAPPED), form):
+            for mapped in self._ask("/api/json/get_string_ids", lambda a: _rows(a, _MAPPED), form, species):
                 if mapped.query in some:
                     found.setdefault(mapped.query, mapped.string_id)
         return found
@@ -136,18 +137,21 @@ class StringDb:
         """The links among proteins.
 
         Args:
-            proteins: STRING ids, 2 to 2,000.
+            proteins: STRING ids of one species, 2 to 2,000.
             network_type: ``physical`` is a question of its own, with scores of its own.
 
         Returns:
             Every link between two of them; of a protein that was not asked for, none.
 
         Raises:
-            SourceRefused: There are too few or too many.
+            SourceRefused: There are too few or too many, or they are of two species.
         """
         asked = frozenset(proteins)
         if not 2 <= len(asked) <= AT_ONCE:
             raise SourceRefused(f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(asked):,}")
+        kinds = {self.species_of(protein) for protein in asked}
+        if len(kinds) > 1:
+            raise SourceRefused(f"STRING links no proteins of two species: {', '.join(map(str, sorted(kinds)))}")
         form = {
             "identifiers": "\r".join(sorted(asked)),
             "required_score": LOWEST,
@@ -155,7 +159,7 @@ class StringDb:
             "add_nodes": 0,
         }
         release = self.version()
-        links, answer = self._ask("/api/json/network", lambda a: (_rows(a, _LINKS), a), form)
+        links, answer = self._ask("/api/json/network", lambda a: (_rows(a, _LINKS), a), form, *kinds)
         among = {link.pair: link for link in links if link.a in asked and link.b in asked and link.a != link.b}
         return Network(asked, among, release, f"{self.service.url}/api/json/network", answer.retrieved_at)
 
@@ -171,14 +175,19 @@ class StringDb:
             The links, best first.
         """
         form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
-        links = self._ask("/api/json/interaction_partners", lambda a: _rows(a, _LINKS), form)
+        links = self._ask("/api/json/interaction_partners", lambda a: _rows(a, _LINKS), form, self.species_of(protein))
         mine = [link for link in links if protein in link.pair and link.score >= threshold]
         return sorted(mine, key=lambda link: (-link.score, link.pair))
 
-    def _ask(self, path: str, read: Any, form: Mapping[str, object]) -> Any:
+    def species_of(self, protein: str) -> int:
+        """The NCBI taxonomy id that a STRING id begins with; that of the settings where it begins with none."""
+        begins = protein.split(".")[0]
+        return int(begins) if begins.isdecimal() else self._species
+
+    def _ask(self, path: str, read: Any, form: Mapping[str, object], species: int | None = None) -> Any:
         own = {"caller_identity": self._identity}
         if form:
-            return self._http.ask(self.service, path, read, form={**form, "species": self.species, **own})
+            return self._http.ask(self.service, path, read, form={**form, "species": species or self._species, **own})
         return self._http.ask(self.service, path, read, params=own)
 
 
@@ -188,13 +197,15 @@ def pair(a: str, b: str) -> Pair:
 
 
 def batches(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Pairs in lists that have no more proteins than one call takes."""
+    """Pairs in lists of one species each, that have no more proteins than one call takes."""
     lists: list[list[Pair]] = []
     proteins: set[str] = set()
+    species = ""
     for one in sorted({pair(*ends) for ends in pairs}):
-        if not lists or len(proteins | set(one)) > AT_ONCE:
+        if not lists or len(proteins | set(one)) > AT_ONCE or one[0].split(".")[0] != species:
             lists.append([])
             proteins = set()
+            species = one[0].split(".")[0]
         lists[-1].append(one)
         proteins |= set(one)
     return lists

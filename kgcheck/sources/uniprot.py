@@ -6,6 +6,7 @@ with 303 to its replacement, and one that was demerged or deleted with 200.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -165,10 +166,19 @@ class UniProt:
             SourceAnswer: The job failed.
             SourceTimeout: It does not end.
         """
-        form = {"from": source, "to": target, "ids": ",".join(ids)}
-        job = self._http.ask(self.service, "/idmapping/run", _job, form=form, fresh=True)
+        # In one order, so that who asks for the same ids finds what is kept.
+        form = {"from": source, "to": target, "ids": ",".join(sorted(set(ids)))}
+        job, known = self._http.ask(self.service, "/idmapping/run", _job, form=form)
+        if known:
+            # A service forgets its jobs; what is kept of one is whole, or the job is begun again.
+            with suppress(SourceAnswer, SourceRefused):
+                return self._results_of(job, target)
+            job, _ = self._http.ask(self.service, "/idmapping/run", _job, form=form, fresh=True, keep=_always)
+        return self._results_of(job, target)
+
+    def _results_of(self, job: str, target: str) -> IdMapping:
         for _ in range(_JOB_POLLS):
-            if self._http.ask(self.service, f"/idmapping/status/{job}", _is_finished, fresh=True):
+            if self._http.ask(self.service, f"/idmapping/status/{job}", _is_finished, keep=bool):
                 break
             self._http.sleep(_JOB_WAIT_S)
         else:
@@ -316,13 +326,18 @@ def _refuse_other_host(answer: Answer) -> None:
         raise SourceAnswer(f"{answer.url} redirects to another host, {place.netloc}", "try again later")
 
 
-def _job(answer: Answer) -> str:
+def _job(answer: Answer) -> tuple[str, bool]:
+    """The id of a job, and whether it is one that was asked for before."""
     said = answer.json()
     if answer.status == 400:
         raise SourceRefused(f"UniProt does not take the mapping: {'; '.join(_messages(answer))}")
     if not isinstance(said, dict) or not isinstance(said.get("jobId"), str) or not said["jobId"].isalnum():
         raise SourceAnswer(f"{answer.url} answered {answer.status} without a job", "try again later")
-    return str(said["jobId"])
+    return str(said["jobId"]), answer.cached
+
+
+def _always(made: object) -> bool:
+    return True
 
 
 def _is_finished(answer: Answer) -> bool:
@@ -330,6 +345,8 @@ def _is_finished(answer: Answer) -> bool:
     if answer.status == 303:
         _refuse_other_host(answer)
         return True
+    if answer.status == 404:
+        raise SourceRefused(f"UniProt knows no such job: {'; '.join(_messages(answer))}", "ask again")
     said = answer.json()
     status = said.get("jobStatus") if isinstance(said, dict) else None
     if status in ("NEW", "RUNNING"):

@@ -103,6 +103,12 @@ class Disease(Wire):
     evidences: tuple[Origin, ...] = ()
 
 
+class Note(Wire):
+    """What a comment adds."""
+
+    texts: tuple[Named, ...] = ()
+
+
 class Isoform(Wire):
     """An isoform; the first of its ids is the one in use."""
 
@@ -116,6 +122,7 @@ class Comment(Wire):
     texts: tuple[Named, ...] = ()
     interactions: tuple[Interaction, ...] = ()
     disease: Disease | None = None
+    note: Note | None = None
     isoforms: tuple[Isoform, ...] = ()
 
 

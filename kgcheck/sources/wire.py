@@ -7,7 +7,7 @@ import time
 from io import BytesIO
 from typing import Any
 
-from requests import PreparedRequest, Response
+from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ReadTimeout
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
@@ -22,19 +22,17 @@ class TooLarge(Exception):
     """An answer that is larger than the limit."""
 
 
-class BoundedAdapter(HTTPAdapter):
-    """Reads every answer whole, within limits that the sockets of urllib3 do not know.
+class WatchedAdapter(HTTPAdapter):
+    """Waits for headers no longer than a limit that the sockets of urllib3 do not know; the body is for the caller.
 
     A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
 
     Args:
-        total_s: Longest time for the headers, and again for the body.
-        max_bytes: Largest body, unpacked.
+        total_s: Longest time for the headers.
     """
 
-    def __init__(self, total_s: float, max_bytes: int) -> None:
+    def __init__(self, total_s: float) -> None:
         self._total_s = total_s
-        self._max_bytes = max_bytes
         super().__init__(max_retries=0)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
@@ -43,10 +41,10 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = _watched_pools(self._total_s)
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Send a request and read the answer.
+        """Send a request and read the headers of the answer.
 
         Returns:
-            The answer with its whole body, unpacked.
+            The answer, its body not read.
 
         Raises:
             ReadTimeout: It took too long.
@@ -58,10 +56,32 @@ class BoundedAdapter(HTTPAdapter):
             if time.monotonic() - started >= self._total_s:
                 raise ReadTimeout("the headers took too long", request=request) from error
             raise
-        raw = response.raw
+        if time.monotonic() - started >= self._total_s:
+            response.raw.close()
+            raise ReadTimeout("the headers took too long", request=request)
+        return response
+
+
+class BoundedAdapter(WatchedAdapter):
+    """Reads every answer whole, within limits.
+
+    Args:
+        total_s: Longest time for the headers, and again for the body.
+        max_bytes: Largest body, unpacked.
+    """
+
+    def __init__(self, total_s: float, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        super().__init__(total_s)
+
+    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        """Send a request and read the answer.
+
+        Returns:
+            The answer with its whole body, unpacked.
+        """
+        raw = super().send(request, *args, **kwargs).raw
         try:
-            if time.monotonic() - started >= self._total_s:
-                raise ReadTimeout("the headers took too long", request=request)
             body = self._read(raw, request)
         except Exception:
             raw.close()
@@ -81,6 +101,14 @@ class BoundedAdapter(HTTPAdapter):
             # Some reads of urllib3 end quietly where the connection did.
             raise ProtocolError(f"{raw.length_remaining} bytes are missing")
         return bytes(body)
+
+
+def session_over(adapter: WatchedAdapter) -> Session:
+    """A session that asks through an adapter, whatever the scheme."""
+    session = Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, adapter)
+    return session
 
 
 def _whole(raw: HTTPResponse, body: bytes) -> HTTPResponse:

@@ -15,7 +15,7 @@ from kgcheck.sources.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
 COLUMNS = {
     "entity": ("id", "label", "state", "name", "successors", "candidates", "detail", "record"),
     "value": ("id", "attribute", "value", "status", "record"),
-    "link": ("relation", "head", "tail", "score", "negated", "record"),
+    "link": ("relation", "head", "tail", "score", "negated", "record", "citations"),
     "covered": ("topic", "id"),
 }
 """By table, the columns that a source fills."""
@@ -23,6 +23,7 @@ COLUMNS = {
 _ARROW = {
     "successors": pa.list_(pa.string()),
     "candidates": pa.list_(pa.string()),
+    "citations": pa.list_(pa.string()),
     "score": pa.float64(),
     "negated": pa.bool_(),
 }

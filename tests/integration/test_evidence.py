@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from kgcheck.audit.bulk import judge_tasks
 from kgcheck.checks.items import items_of, joined
-from kgcheck.model import CheckTask, Outcome, Reason, Verdict
+from kgcheck.model import CheckTask, Outcome, Reason, Stance, Verdict, World
 from kgcheck.sources.evidence import EvidenceJoin
 from tests.support.facts import (
     PROTEIN_NAME,
@@ -151,6 +151,12 @@ EDGES: list[Row] = [
     # That it has not to do with a part does not deny the whole.
     ("Protein P10002 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10003 ASSOCIATED_WITH Biological_process GO:0000011", UNAVAILABLE, Reason.NOT_COVERED),
+    # What rests on a retracted paper alone does not count, and neither does its NOT.
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000011", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000010", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000012", SUPPORTED, Reason.CONFIRMED),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000013", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+    ("Protein P10004 ASSOCIATED_WITH Biological_process GO:0000014", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10001 ASSOCIATED_WITH Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
     ("Protein P10002 ASSOCIATED_WITH Tissue BTO:0000142", INSUFFICIENT, Reason.NOTHING_FOUND),
     ("Protein P10001 ASSOCIATED_WITH Disease DOID:140", SUPPORTED, Reason.CONFIRMED),
@@ -269,6 +275,21 @@ def test_evidence_says_where_it_was_found(snapshot: Path) -> None:
     assert gene.url == "https://example.org/#!/HGNC:11998"
 
 
+def test_evidence_of_a_retracted_paper_says_so_and_does_not_count(snapshot: Path) -> None:
+    [alone] = verdict_on(
+        snapshot, triple("Protein P10004", "ASSOCIATED_WITH", "Biological_process GO:0000011")
+    ).evidence
+    beside = verdict_on(snapshot, triple("Protein P10004", "ASSOCIATED_WITH", "Biological_process GO:0000012"))
+
+    assert (alone.record, alone.stance, alone.world) == ("PMID:13", Stance.SILENT, World.OPEN)
+    assert alone.value == "P10004 GO:0000011; rests on retracted publications alone: PMID:13"
+    assert {(e.record, e.stance) for e in beside.evidence} == {
+        ("PMID:13|SGD_REF:1", Stance.SILENT),
+        ("PMID:14", Stance.SUPPORTS),
+    }
+    assert beside.confidence == 0.95
+
+
 def test_acts_on_says_what_string_cannot_confirm(snapshot: Path) -> None:
     [found] = verdict_on(snapshot, triple("Protein P10001", "ACTS_ON", "Protein P10002")).evidence
 
@@ -354,5 +375,6 @@ def every_task() -> list[CheckTask]:
 def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
     folder = tmp_path_factory.mktemp("generated")
     facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
+    facts.release("pubmed").entity("PMID:1", state="withdrawn")
 
     assert_both_ways_agree(facts.build(folder), every_task())

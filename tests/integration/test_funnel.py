@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kgcheck.agents.literature import WithLiterature
 from kgcheck.audit.funnel import NOT_DECIDED, Funnel, worst_first
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.audit.papers import Papers
@@ -20,10 +22,11 @@ from kgcheck.literature.trained import TrainedVerifier
 from kgcheck.literature.triples import TripleReader
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Stance, Tier
 from kgcheck.report.render import render
+from kgcheck.sources.observe import SnapshotSource
 from tests.integration.test_live import World, running
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
-from tests.support.facts import SCHEMA, Facts
+from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index
 from tests.support.reports import finding
 
@@ -57,7 +60,7 @@ def snapshot(tmp_path: Path) -> Path:
 def _audit(
     world: World, store: MemoryStore, snapshot: Path, ledger: Path, budget: int, *, resume: bool = False
 ) -> Audited:
-    options = {"live": False, "team_budget": budget, "types": (CheckType.TRIPLE,)}
+    options: dict[str, Any] = {"live": False, "team_budget": budget, "types": (CheckType.TRIPLE,)}
     return world.audit(store, ledger, snapshot, resume=resume, **({} if resume else options))
 
 
@@ -173,6 +176,27 @@ def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path,
         audit = Audit(store, snapshot, kept, settings, live=live, papers=papers)
         options = AuditOptions(types=(CheckType.TRIPLE,), team_budget=10)
         return of_run(kept, audit.start(options))
+
+
+@pytest.mark.parametrize("limit", [0, 100])
+def test_a_paper_that_the_snapshot_lists_as_retracted_does_not_count(
+    limit: int, world: World, store: MemoryStore, papers: TripleReader, tmp_path: Path
+) -> None:
+    facts = Facts()
+    facts.release("string", "11.0", "2019-01-01", complete=True).covers("ACTS_ON", "P90001", "P90002")
+    facts.release("pubmed").entity("PMID:1", state="withdrawn", detail="retracted publication", record="1")
+    done = _with_papers(world, store, facts.build(tmp_path / "s"), tmp_path / "a.sqlite", Papers(papers, limit=limit))
+    found = next(f for f in done.findings if str(f.task) == "P10001 ACTS_ON P10004")
+
+    assert found.verdict.outcome is Outcome.INSUFFICIENT
+    said = [e for e in found.verdict.evidence if e.source == "literature"]
+    if limit:
+        assert found.verdict.reason is Reason.RETRACTED_EVIDENCE
+        assert [(e.record, e.stance, e.reason) for e in said] == [("pmid:1", Stance.SILENT, Reason.RETRACTED_EVIDENCE)]
+        assert "a retracted publication" in (said[0].value or "")
+    with SnapshotSource(tmp_path / "s" / "reference.duckdb", SCHEMA, SETTINGS) as source:
+        told, _ = WithLiterature(source, papers).observe(triple("Protein P10001", "ACTS_ON", "Protein P10004"))
+    assert [(e.record, e.stance) for e in told if e.source == "literature"] == [("pmid:1", Stance.SILENT)]
 
 
 def test_the_team_asks_papers_about_what_databases_leave_undecided(

@@ -22,7 +22,7 @@ from kgcheck.settings import Settings
 from kgcheck.sources.observe import SnapshotSource
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, comparable, demo, kgcheck, of_run
-from tests.support.facts import SCHEMA, Facts, attribute, existence, potential, triple
+from tests.support.facts import SCHEMA, Facts, attribute, existence, potential, triple, verdicts_on
 from tests.support.loopback import Fault, Loopback
 from tests.support.services import StringServer, UniProtServer, entry
 
@@ -83,9 +83,16 @@ class World:
         return self.verdicts([task], snapshot, **more)[0]
 
     def audit(
-        self, store: Any, ledger: Path, snapshot: Path | None = None, *, resume: bool = False, **options: Any
+        self,
+        store: Any,
+        ledger: Path,
+        snapshot: Path | None = None,
+        *,
+        resume: bool = False,
+        settings: dict[str, Any] | None = None,
+        **options: Any,
     ) -> Audited:
-        chosen = self.settings(home=self.folder / "home")
+        chosen = self.settings(home=self.folder / "home", **(settings or {}))
         with Ledger(ledger) as kept, live_sources(SCHEMA, chosen, wanted=True) as live:
             audit = Audit(store, snapshot, kept, chosen, live=live)
             asked = AuditOptions(**({"live": True} | options))
@@ -138,6 +145,7 @@ def running(shared_data: Path, folder: Path) -> Iterator[World]:
             ),
             *(entry(f"P1000{n}") for n in range(2, 6)),
         )
+        made.uniprot.jobs_run = 0
         made.string.knows(P10001="9606.E1", P10002="9606.E2", P10003="9606.E3", P21802="9606.E9", P10005="9606.E1")
         made.string.link("9606.E1", "9606.E2", 0.7)
         made.string.link("9606.E3", "9606.E1", 0.399)
@@ -363,6 +371,80 @@ def test_two_thousand_pairs_take_five_calls_of_string(world: World, tmp_path: Pa
     assert len(world.string.server.calls) <= 5
 
 
+def _of_species(world: World) -> None:
+    """Two proteins of the mouse, and one of a strain that STRING files under another number."""
+    mouse: dict[str, Any] = {"organism": {"scientificName": "Mus musculus", "taxonId": 10090}}
+    strain: dict[str, Any] = {
+        "organism": {"scientificName": "a strain", "taxonId": 559292},
+        "uniProtKBCrossReferences": [{"database": "STRING", "id": "4932.Y1"}],
+    }
+    world.uniprot.add(*(entry(a, **mouse) for a in ("Q10001", "Q10002")))
+    world.uniprot.add(*(entry(a, **strain) for a in ("Q20001", "Q20002")))
+    world.string.knows(Q10001="10090.M1", Q10002="10090.M2", Q20001="4932.Y1", Q20002="4932.Y2")
+    world.string.link("10090.M1", "10090.M2", 0.8, ncbiTaxonId=10090)
+    world.string.link("4932.Y1", "4932.Y2", 0.6, ncbiTaxonId=4932)
+
+
+def test_pairs_of_several_species_in_one_run(world: World, tmp_path: Path) -> None:
+    _of_species(world)
+    pairs = [
+        ("P10001", "P10002"),
+        ("Q10001", "Q10002"),
+        ("Q20001", "Q20002"),
+        ("P10001", "Q10001"),
+        ("Q10002", "Q10004"),
+    ]
+    rows = [{"head": a, "tail": b} for a, b in pairs]
+    store = MemoryStore({}, {"Protein ACTS_ON Protein": rows})
+    world.uniprot.add(entry("Q10004", organism={"taxonId": 10090}))
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,), keep_all=True)
+    judged = {(f.task.subject.id, f.task.object and f.task.object.id): f.verdict for f in done.findings}
+
+    assert {ends: (v.outcome, v.reason) for ends, v in judged.items()} == {
+        ("P10001", "P10002"): (SUPPORTED, Reason.CONFIRMED),
+        ("Q10001", "Q10002"): (SUPPORTED, Reason.CONFIRMED),
+        ("Q20001", "Q20002"): (SUPPORTED, Reason.CONFIRMED),
+        ("P10001", "Q10001"): (INSUFFICIENT, Reason.NOTHING_FOUND),
+        ("Q10002", "Q10004"): (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    }
+    (apart,) = judged["P10001", "Q10001"].evidence
+    assert apart.value == "no network links proteins of two species, 9606 and 10090"
+    assert apart.release == "12.0"
+    (mouse,) = judged["Q10001", "Q10002"].evidence
+    assert mouse.url.endswith("identifiers=10090.M1%0d10090.M2&species=10090")
+    asked = [(c.path.rsplit("/")[-1], c.form["species"]) for c in world.string.server.calls if c.form]
+    assert sorted(asked) == sorted(
+        (path, s) for path in ("get_string_ids", "network") for s in ("9606", "10090", "4932")
+    )
+
+
+def test_a_species_that_string_does_not_take_leaves_the_others(world: World) -> None:
+    world.uniprot.add(*(entry(a, organism={"taxonId": 1}) for a in ("Q10001", "Q10002")))
+    judged = world.verdicts([_acts_on("Q10001", "Q10002"), _acts_on("P10001", "Q10002"), _acts_on("P10001", "P10002")])
+
+    assert [v.outcome for v in judged] == [UNAVAILABLE, UNAVAILABLE, SUPPORTED]
+    assert judged[0].reason is Reason.SOURCE_UNAVAILABLE
+
+
+def test_two_species_in_a_snapshot(tmp_path: Path) -> None:
+    facts = Facts()
+    for species, names in (("9606", ("P10001", "P10002")), ("10090", ("Q10001", "Q10002"))):
+        release = facts.release("string", species, complete=True).covers("ACTS_ON", *names)
+        for name in names:
+            release.value(name, "string_id", f"{species}.E{name}")
+        release.link("ACTS_ON", *names, 0.9)
+    snapshot = facts.build(tmp_path)
+    judged = verdicts_on(
+        snapshot, [_acts_on("P10001", "Q10001"), _acts_on("Q10001", "Q10002"), _acts_on("P10001", "P2")]
+    )
+
+    assert [(v.outcome, v.reason) for v in judged] == [
+        (INSUFFICIENT, Reason.NOTHING_FOUND),
+        (SUPPORTED, Reason.CONFIRMED),
+        (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
+    ]
+
+
 def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
         {"Protein": [{"id": i, "name": "GEN1"} for i in ("P10001", "B4DFC2", "I8FBX0", "A0A999ZZZ9", "P10002")]},
@@ -459,6 +541,44 @@ def test_live_answers_come_before_the_snapshot(
     assert (judged.outcome, judged.reason) == (outcome, reason)
 
 
+@pytest.mark.parametrize(
+    ("task", "outcome", "reason"),
+    [
+        ("Protein P10006 Disease DOID:41", SUPPORTED, Reason.CONFIRMED),
+        ("Protein P10006 Disease DOID:4", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+        ("Protein P10006 Disease DOID:42", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+        ("Protein P10006 Disease DOID:43", INSUFFICIENT, Reason.NOTHING_FOUND),
+        ("Protein P10006 Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
+        ("Protein P10006 Tissue BTO:0000759", INSUFFICIENT, Reason.NOTHING_FOUND),
+    ],
+)
+def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
+    task: str, outcome: Outcome, reason: Reason, world: World, tmp_path: Path
+) -> None:
+    facts = Facts()
+    terms = facts.release("do", complete=True).link("HAS_PARENT", "DOID:41", "DOID:4")
+    terms.link("HAS_PARENT", "DOID:42", "DOID:4").entities("Disease", "DOID:4", "DOID:41", "DOID:42", "DOID:43")
+    terms.value("DOID:41", "xref", "OMIM:100100").value("DOID:42", "xref", "MIM:100200")
+    tissues = facts.release("bto", complete=True).entities("Tissue", "BTO:0000142", "BTO:0000759")
+    tissues.value("BTO:0000142", "name", "brain").value("BTO:0000759", "name", "liver")
+    facts.release("pubmed").entity("PMID:7", state="withdrawn")
+
+    def disease(mim: str, paper: str) -> dict[str, Any]:
+        origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper}]
+        named = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origin}
+        return {"commentType": "DISEASE", "disease": named}
+
+    told = {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "Expressed in brain. Not detected in liver."}]}
+    world.uniprot.add(entry("P10006", comments=[disease("100100", "6"), disease("100200", "7"), told]))
+    head, head_id, tail, tail_id = task.split()
+    judged = world.verdict(
+        triple(f"{head} {head_id}", "ASSOCIATED_WITH", f"{tail} {tail_id}"), facts.build(tmp_path / "s")
+    )
+
+    assert (judged.outcome, judged.reason) == (outcome, reason)
+    assert {e.release for e in judged.evidence if e.source == "uniprot"} == {"2026_03"}
+
+
 def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path) -> None:
     world.uniprot.server.always = world.string.server.always = loopback.reset
     judged = world.verdicts([existence("Protein P10001"), _acts_on("P10001", "P10003")], snapshot)
@@ -528,6 +648,33 @@ def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> No
     ]
     assert [f.verdict.evidence[0].score for f in found.findings[1:]] == [0.95, None, 0.7]
     assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
+
+
+@pytest.mark.parametrize("kind", [t for t in CheckType if t is not CheckType.STRUCTURE])
+def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
+    names = [
+        {"id": i, "name": "GEN1"} for i in ("P10001", "P10002", "P10003", "P10004", "B4DFC2", "I8FBX0", "A0A999ZZZ9")
+    ]
+    pairs = [{"head": "P10003", "tail": "P10001"}, {"head": "P10001", "tail": "B4DFC2"}]
+    of_protein = {"Protein ACTS_ON Protein": pairs, "Protein CURATED_INTERACTS_WITH Protein": pairs}
+    store = MemoryStore({"Protein": names, "Protein_structure": [{"id": "1TUP"}]}, of_protein)
+    asked: dict[str, Any] = {"types": (kind,), "keep_all": True, "ids": ("P10001",)}
+    if kind in (CheckType.EXISTENCE, CheckType.ATTRIBUTE):
+        asked["ids"] = ()
+    first = world.audit(store, tmp_path / "a.sqlite", **asked)
+    calls = world.calls
+    assert calls
+    again = world.audit(store, tmp_path / "b.sqlite", **asked)
+    assert world.calls == calls
+    # Gone for good, so that one call would fail.
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    offline = world.audit(store, tmp_path / "c.sqlite", settings={"offline": True}, **asked)
+
+    assert len(first.findings) > 2
+    assert {f.verdict.outcome for f in first.findings} - {UNAVAILABLE}
+    assert comparable(first) == comparable(again) == comparable(offline)
+    assert world.calls == calls
 
 
 def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:

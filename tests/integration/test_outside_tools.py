@@ -1,7 +1,7 @@
 """The tools that show UniProt, STRING and papers: what they show, what they cannot look at, and what they cannot do."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,10 @@ def world(shared_data: Path, tmp_path: Path) -> Iterator[World]:
 
 
 class Silent:
-    """A reference that says of every task that it does not hold it."""
+    """A reference that says of every task that it does not hold it, and of no paper that it was retracted."""
+
+    def retracted(self, papers: Iterable[str]) -> set[str]:
+        return set()
 
     def observe(self, task: CheckTask) -> Observed:
         said = Evidence(

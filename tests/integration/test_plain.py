@@ -42,6 +42,7 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
 
 def assert_one_verdict_on_plain_edges(folder: Path, facts: Facts) -> None:
     facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
+    facts.release("pubmed").entity("PMID:1", state="withdrawn")
     snapshot = facts.build(folder)
     for pattern in SCHEMA.relations:
         if pattern.head in ENDS and pattern.tail in ENDS:

@@ -1,6 +1,7 @@
 """The real reference files against the real import directory: what is stale is found, and counted from the files."""
 
 import csv
+import random
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -14,13 +15,16 @@ from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import load_directory
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Tally
 from kgcheck.sources.build import build_snapshot
-from tests.support.facts import SCHEMA, SETTINGS
+from tests.integration.test_evidence import assert_both_ways_agree
+from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
 
 pytestmark = pytest.mark.slow
 
 REFUTED = Outcome.REFUTED
+SAMPLED = 8
+"""Tasks of each label, pattern and reason that are judged one by one, too."""
 
 
 class Real(NamedTuple):
@@ -29,6 +33,8 @@ class Real(NamedTuple):
     data: Path
     tallies: list[Tally]
     findings: dict[str, Finding]
+    snapshot: Path
+    tasks: list[CheckTask]
 
     def counted(self, target: str, reason: Reason) -> int:
         return sum(t.count for t in self.tallies if (t.target, t.reason) == (target, reason))
@@ -47,8 +53,26 @@ def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         with Ledger(folder / "ledger.sqlite") as ledger:
             asked = AuditOptions(types=(CheckType.EXISTENCE, CheckType.TRIPLE))
             run = Audit(store, snapshot, ledger, SETTINGS).start(asked)
-            findings = {str(f.task): f for f in ledger.findings(run)}
-            yield Real(shared_data, ledger.tallies(run), findings)
+            findings = {f.task.fingerprint: f for f in ledger.findings(run)}
+            tallies = ledger.tallies(run)
+        yield Real(shared_data, tallies, findings, snapshot, _some_tasks(store))
+
+
+def _some_tasks(store: EmbeddedStore) -> list[CheckTask]:
+    """Some nodes of every label and some edges of every pattern of the graph, by a seed."""
+    chosen = random.Random(20)  # noqa: S311
+    tasks: list[CheckTask] = []
+    for label in SCHEMA.labels:
+        ids = sorted({i for table in store.scan_nodes(label) for i in table["id"].to_pylist()})
+        tasks += [existence(f"{label.name} {i}") for i in chosen.sample(ids, min(len(ids), SAMPLED))]
+    for pattern in SCHEMA.relations:
+        tables = list(store.scan_edges(pattern))
+        pairs = sorted(
+            {both for t in tables for both in zip(*(t[c].to_pylist() for c in ("head", "tail")), strict=True)}
+        )
+        for head, tail in chosen.sample(pairs, min(len(pairs), SAMPLED)):
+            tasks.append(triple(f"{pattern.head} {head}", pattern.type, f"{pattern.tail} {tail}"))
+    return tasks
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -112,7 +136,42 @@ CHECKED_BY_HAND = [
 
 
 def test_findings_that_were_checked_by_hand(real: Real) -> None:
-    assert [(name, real.findings[name].verdict.reason) for name, _ in CHECKED_BY_HAND] == CHECKED_BY_HAND
+    named = {str(f.task): f for f in real.findings.values()}
+
+    assert [(name, named[name].verdict.reason) for name, _ in CHECKED_BY_HAND] == CHECKED_BY_HAND
+
+
+def test_the_whole_graph_and_single_checks_end_alike(real: Real) -> None:
+    patterns = {t.relation and (t.subject.label, t.relation, t.object and t.object.label) for t in real.tasks}
+    assert len(patterns) > 15
+    found = [real.findings[task] for task in chosen_findings(real)]
+    asked = [*real.tasks, *(f.task for f in found)]
+
+    for task, single in zip(asked, verdicts_on(real.snapshot, asked), strict=True):
+        bulk = real.findings.get(task.fingerprint)
+        if bulk is None:
+            # What is supported, or nobody could look at, is counted and makes no finding.
+            assert single.outcome in (Outcome.SUPPORTED, Outcome.UNAVAILABLE), task
+        else:
+            told = (single.outcome, single.reason, single.confidence, single.note)
+            assert told == (bulk.verdict.outcome, bulk.verdict.reason, bulk.verdict.confidence, bulk.verdict.note), task
+            assert {e.record for e in single.evidence} == {e.record for e in bulk.verdict.evidence}, task
+    assert {f.verdict.reason for f in found} == {f.verdict.reason for f in real.findings.values()}
+
+
+def chosen_findings(real: Real) -> list[str]:
+    """Some findings of every reason, by a seed."""
+    chosen = random.Random(21)  # noqa: S311
+    by_reason: dict[Reason, list[str]] = {}
+    for fingerprint, found in sorted(real.findings.items()):
+        by_reason.setdefault(found.verdict.reason, []).append(fingerprint)
+    return [name for names in by_reason.values() for name in chosen.sample(names, min(len(names), SAMPLED))]
+
+
+def test_edges_that_the_graph_lacks_end_alike_in_both_ways(real: Real) -> None:
+    edges = [t for t in real.tasks if t.relation]
+
+    assert_both_ways_agree(real.snapshot, [t.model_copy(update={"type": CheckType.POTENTIAL}) for t in edges])
 
 
 def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:

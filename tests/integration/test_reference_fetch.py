@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,52 @@ def test_a_file_that_cannot_be_had_says_why(fault: Any, told: str, provider: Pro
 
     assert told in provider.fetch().failure
     assert not (provider.folder / "data.dat").exists()
+
+
+def _dripping(handler: Any, reply: Reply) -> None:
+    """Half of the file at once, and then a byte now and then."""
+    half = len(reply.raw) // 2
+    loopback.send(handler, reply, length=len(reply.raw), body=reply.raw[:half])
+    for at in range(half, half + 40):
+        handler.wfile.write(reply.raw[at : at + 1])
+        handler.wfile.flush()
+        time.sleep(0.05)
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"http_timeout_s": 0.3, "fetch_least_kb_s": 1.0}, "kB/s"),
+        ({"fetch_total_s": 0.3, "http_attempts": 5}, "took longer than 0.3 s"),
+    ],
+)
+def test_a_file_that_drips_is_given_up_and_goes_on_later(limits: dict[str, Any], told: str, provider: Provider) -> None:
+    provider.server.faults.append(_dripping)
+    started = time.monotonic()
+    slow = provider.fetch(**limits)
+
+    assert told in slow.failure
+    assert time.monotonic() - started < 1.5
+    assert provider.fetch().failure == ""
+    assert provider.saved == BODY
+    (went_on,) = provider.ranges_asked
+    assert len(BODY) // 2 < int(went_on.removeprefix("bytes=").removesuffix("-")) < len(BODY) // 2 + 40
+
+
+def test_headers_that_drip_are_given_up(provider: Provider) -> None:
+    provider.server.always = loopback.dripping_headers(3)
+    started = time.monotonic()
+
+    assert "in time" in provider.fetch(http_total_s=0.3).failure
+    assert time.monotonic() - started < 1.5
+
+
+def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
+    provider.server.faults += [loopback.send, loopback.slow_body(3)]
+
+    assert "took longer than" in provider.fetch(fetch_total_s=0.4).failure
+    assert provider.fetch().failure == ""
 
 
 def test_offline_fetches_nothing(provider: Provider) -> None:

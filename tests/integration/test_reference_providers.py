@@ -347,3 +347,105 @@ def test_the_real_files_of_annotations(shared_data: Path, tmp_path: Path) -> Non
 
     assert links == {"goa": 498, "hgnc": 20101, "diseases": 48746, "tissues": 55920, "reactome": 119470}
     assert (negated, retracted) == ((3,), (19163,))
+
+
+ONTOLOGIES = {
+    "HumanDO_made.obo": """format-version: 1.2
+date: 01:09:2026 10:00
+
+[Term]
+id: DOID:4
+name: disease
+
+[Term]
+id: DOID:41
+name: cold feet
+xref: OMIM:100100
+xref: UMLS_CUI:C01
+is_a: DOID:4
+
+[Term]
+id: DOID:42
+name: warm feet
+xref: OMIM:100200
+is_a: DOID:4
+
+[Term]
+id: DOID:43
+name: hot feet
+xref: OMIM:100200
+is_a: DOID:4
+""",
+    "bto.obo": """format-version: 1.2
+date: 01:09:2026 10:00
+
+[Term]
+id: BTO:0000142
+name: brain
+
+[Term]
+id: BTO:0000759
+name: liver
+
+[Term]
+id: BTO:0001103
+name: skeletal muscle
+""",
+    "pubmed_retractions.tsv": "7\n",
+}
+
+
+def _comments(accession: str, mim: str, tissues: str, *papers: str) -> str:
+    origins = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper} for paper in papers]
+    disease = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origins}
+    comments = [
+        {"commentType": "DISEASE", "disease": disease},
+        {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": tissues, "evidences": origins}]},
+    ]
+    return f"{json.dumps(entry(accession, comments=comments))}\n"
+
+
+def test_comments_of_uniprot_support_and_their_silence_says_nothing(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "in", ONTOLOGIES)
+    (folder / "uniprot_some.jsonl").write_text(
+        _comments("P10001", "100100", "Expressed in brain. Not detected in liver.", "6", "7")
+        + _comments("P10002", "100200", "Expressed in skeletal muscle.", "7")
+    )
+    build_snapshot(folder, tmp_path / "reference.duckdb", SCHEMA, SETTINGS)
+    told = {
+        "Protein P10001 Disease DOID:41": ("supported", "confirmed"),
+        "Protein P10001 Disease DOID:4": ("supported", "confirmed_by_descendant"),
+        "Protein P10001 Disease DOID:42": ("insufficient", "nothing_found"),
+        # Two terms have the number.
+        "Protein P10002 Disease DOID:42": ("insufficient", "nothing_found"),
+        "Protein P10001 Tissue BTO:0000142": ("supported", "confirmed"),
+        "Protein P10001 Tissue BTO:0000759": ("insufficient", "nothing_found"),
+        "Protein P10002 Tissue BTO:0001103": ("insufficient", "retracted_evidence"),
+    }
+    tasks = [triple(f"{a} {b}", "ASSOCIATED_WITH", f"{c} {d}") for a, b, c, d in map(str.split, told)]
+    judged = verdicts_on(tmp_path / "reference.duckdb", tasks)
+
+    assert [(v.outcome.value, v.reason.value) for v in judged] == list(told.values())
+    said = judged[0].evidence[0]
+    assert (said.source, said.record, said.tier.value, said.world.value) == ("uniprot", "P10001", "curated", "open")
+
+
+def test_comments_of_the_real_flat_file(shared_data: Path, tmp_path: Path) -> None:
+    """Each compared with the text of its comment: weak expression in spleen, heart and kidney is none."""
+    for name in ("ontologies/bto.obo", "ontologies/HumanDO_2016.obo", "api/uniprot_flat_sample_10.txt"):
+        shutil.copy(shared_data / name, tmp_path)
+    build_snapshot(tmp_path, tmp_path / "reference.duckdb", SCHEMA, SETTINGS)
+    with duckdb.connect(str(tmp_path / "reference.duckdb"), read_only=True) as db:
+        rows = db.execute(
+            "SELECT head, list(tail ORDER BY tail) FROM link WHERE source = 'uniprot' AND NOT starts_with(tail, 'GO:') "
+            "AND relation = 'ASSOCIATED_WITH' GROUP BY head ORDER BY head"
+        ).fetchall()
+
+    assert dict(rows) == {
+        "O60502": ["BTO:0000142", "BTO:0000988", "BTO:0001078"],
+        "Q00LT1": ["DOID:10584"],
+        "Q96EY7": ["BTO:0001103"],
+        "Q9BXB4": [f"BTO:{n:07}" for n in (142, 671, 759, 975, 1307, 1363, 1487)],
+        "Q9UJX0": [f"BTO:{n:07}" for n in (671, 759, 975, 1103, 1363)],
+        "Q9UMR5": ["BTO:0001103"],
+    }

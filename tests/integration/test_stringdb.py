@@ -126,7 +126,26 @@ def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> Non
 
 def test_bad_species_is_refused(make: Callable[..., StringDb]) -> None:
     with pytest.raises(SourceRefused, match="does not take"):
-        make(string_species=1).network([KRAS, NRAS])
+        make().network(["1.A", "1.B"])
+
+
+def test_proteins_of_two_species_are_not_asked_for_together(string: StringDb, server: StringServer) -> None:
+    with pytest.raises(SourceRefused, match="two species: 9606, 10090"):
+        string.network([KRAS, "10090.A"])
+    assert server.server.calls == []
+
+
+def test_ids_are_those_of_one_species(string: StringDb, server: StringServer) -> None:
+    server.knows(P1="9606.A", P2="10090.A")
+
+    assert string.ids(["P1", "P2"]) == {"P1": "9606.A"}
+    assert string.ids(["P1", "P2"], 10090) == {"P2": "10090.A"}
+
+
+def test_pairs_of_one_species_go_together() -> None:
+    pairs = [("9606.A", "9606.B"), ("10090.A", "10090.B"), ("9606.C", "9606.A")]
+
+    assert [{p.split(".")[0] for both in some for p in both} for some in batches(pairs)] == [{"10090"}, {"9606"}]
 
 
 def test_partners_above_a_threshold_best_first(string: StringDb) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.errors import SourceAnswer, SourceError, SourceRefused
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Http
 from kgcheck.sources.uniprot import UniProt
@@ -287,6 +287,50 @@ def test_id_mapping_polls_until_the_job_is_done(uniprot: UniProt, server: UniPro
     assert mapped.found == {"BRAF_HUMAN": ["P15056"], "P21802_HUMAN": ["P21802"]}
     assert mapped.failed == ("NOSUCH_HUMAN",)
     assert sum(call.path.startswith("/idmapping/status/") for call in server.server.calls) == 3
+
+
+def _mapping_calls(server: UniProtServer) -> list[str]:
+    return [call.path.split("/")[-2 if call.method == "GET" else -1] for call in server.server.calls]
+
+
+def test_what_a_finished_job_answered_is_kept(make: Callable[..., UniProt], server: UniProtServer) -> None:
+    names = ["BRAF_HUMAN", "NOSUCH_HUMAN", "P21802_HUMAN"]
+    first = make().map_ids("UniProtKB_AC-ID", "UniProtKB", names)
+    calls = len(server.server.calls)
+
+    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", reversed(names)) == first
+    assert make(offline=True).map_ids("UniProtKB_AC-ID", "UniProtKB", names) == first
+    assert len(server.server.calls) == calls
+    make().map_ids("UniProtKB_AC-ID", "UniProtKB", names[:2])
+    make().map_ids("UniProtKB_AC-ID", "UniRef90", names)
+    assert len(server.jobs) == 3
+
+
+def test_a_new_release_begins_the_job_again(make: Callable[..., UniProt], server: UniProtServer) -> None:
+    make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
+    calls = len(server.server.calls)
+    server.release = "2026_04"
+    # Any answer tells of the new release.
+    make().record("P21802")
+
+    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"]).found == {"BRAF_HUMAN": ["P15056"]}
+    assert _mapping_calls(server)[calls + 1 :] == ["run", "status", "results"]
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_job_that_was_left_is_found_again_or_begun_again(
+    forgotten: bool, make: Callable[..., UniProt], server: UniProtServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.jobs_run = 2
+    monkeypatch.setattr("kgcheck.sources.uniprot._JOB_POLLS", 1)
+    with pytest.raises(SourceTimeout):
+        make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
+    monkeypatch.undo()
+    if forgotten:
+        server.jobs.clear()
+
+    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"]).found == {"BRAF_HUMAN": ["P15056"]}
+    assert _mapping_calls(server).count("run") == (2 if forgotten else 1)
 
 
 @pytest.mark.parametrize("status", ["ERROR", "ABORTED", "", None])

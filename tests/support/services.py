@@ -6,6 +6,7 @@ the recorded ones are made up for the test and say nothing about any protein.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -84,7 +85,8 @@ class UniProtServer:
         server.route("POST", r"/idmapping/run", self._run)
         server.route("GET", r"/idmapping/status/(\w+)", self._status)
         server.route("GET", r"/idmapping/(?:uniprotkb/)?results/(\w+)", self._results)
-        self._asked: Json = {}
+        self.jobs: dict[str, Json] = {}
+        """Jobs that the service has not forgotten, by id."""
 
     def add(self, *entries: Json) -> None:
         """More entries."""
@@ -157,18 +159,23 @@ class UniProtServer:
         return self.reply(200, {"results": found[start : start + size], **more}, **headers)
 
     def _run(self, seen: Seen) -> Reply:
-        self._asked = dict(seen.form)
-        return self.reply(200, {"jobId": "27a020f6334184c4eb382111fbcad0e848f40300"})
+        job = hashlib.sha1(json.dumps(seen.form, sort_keys=True).encode(), usedforsecurity=False).hexdigest()
+        self.jobs[job] = dict(seen.form)
+        return self.reply(200, {"jobId": job})
 
     def _status(self, seen: Seen, job: str) -> Reply:
+        if job not in self.jobs:
+            return self.refusal(404)
         self.jobs_run -= 1
         if self.jobs_run >= 0:
             return self.reply(200, {"jobStatus": "RUNNING"})
         return self.reply(303, {"jobStatus": "FINISHED"}, Location=f"/idmapping/uniprotkb/results/{job}")
 
     def _results(self, seen: Seen, job: str) -> Reply:
+        if job not in self.jobs:
+            return self.refusal(404)
         names = {e["uniProtkbId"]: e for e in self.entries.values() if "uniProtkbId" in e}
-        ids = self._asked["ids"].split(",")
+        ids = self.jobs[job]["ids"].split(",")
         found = [{"from": i, "to": names[i]} for i in ids if i in names]
         return self._page(seen, found, failedIds=[i for i in ids if i not in names])
 
@@ -212,33 +219,41 @@ class StringServer:
     def _version(self, seen: Seen) -> Reply:
         return Reply(body=[{"string_version": "12.0", "stable_address": "https://version-12-0.string-db.org"}])
 
+    def _refuses(self, seen: Seen) -> bool:
+        return int(seen.form["species"]) == 1
+
     def _ids(self, seen: Seen) -> Reply:
         asked = seen.form["identifiers"].split("\r")
+        begins = f"{seen.form['species']}."
+        if self._refuses(seen):
+            return Reply(400, [{"Error": "bad request", "ErrorMessage": "species"}])
         return Reply(
             body=[
                 {
                     "queryItem": name,
                     "queryIndex": index,
                     "stringId": self.known[name],
-                    "ncbiTaxonId": 9606,
+                    "ncbiTaxonId": int(seen.form["species"]),
                     "taxonName": "Homo sapiens",
                     "preferredName": name,
                     "annotation": "",
                 }
                 for index, name in enumerate(asked)
-                if name in self.known
+                if self.known.get(name, "").startswith(begins)
             ]
         )
 
     def _network(self, seen: Seen) -> Reply:
         asked = seen.form["identifiers"].split("\r")
-        if int(seen.form["species"]) == 1:
+        if self._refuses(seen):
             return Reply(400, [{"Error": "bad request", "ErrorMessage": "species"}])
         rows = self.physical if seen.form.get("network_type") == "physical" else self.links
         least = int(seen.form.get("required_score", 400)) / 1000
         if len(asked) == 1:
             # One protein alone is filled up with its partners, and with the links among those.
             return Reply(body=rows)
+        if any(not p.startswith(f"{seen.form['species']}.") for p in asked):
+            return self.not_found()
         among = [r for r in rows if r["stringId_A"] in asked and r["stringId_B"] in asked and r["score"] >= least]
         return Reply(body=among)
 

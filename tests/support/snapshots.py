@@ -39,7 +39,7 @@ def snapshots(draw: st.DrawFn) -> Facts:
                 if owner == source:
                     for head, tail in draw(st.sets(st.tuples(st.sampled_from(heads), st.sampled_from(tails)))):
                         score = draw(st.sampled_from([None, 0.1, 0.399, 0.4, 0.95]))
-                        record = draw(st.sampled_from(["", "r1", "r2"]))
+                        record = draw(st.sampled_from(["", "r1", "PMID:1", "PMID:2"]))
                         release.link(relation, head, tail, score, negated=draw(st.booleans()), record=record)
                     release.covers(relation, *draw(st.sets(st.sampled_from((*heads, *tails)))))
     return facts

@@ -1,0 +1,72 @@
+"""Papers that were retracted: what rests on nothing else is shown, and does not count."""
+
+from collections.abc import Iterable
+
+import duckdb
+
+from kgcheck.model import Evidence, Reason, Stance
+
+SOURCE = "pubmed"
+"""The source whose withdrawn ids, ``PMID:1``, are retracted papers."""
+
+_PAPERS = "coalesce(citations, list_filter(string_split(record, '|'), lambda x: starts_with(x, 'PMID:')))"
+"""What a link says that it rests on; a record that is a paper says so itself."""
+
+
+def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | None = None) -> None:
+    """Mark the links of a snapshot that rest on retracted papers alone.
+
+    Args:
+        db: The snapshot.
+        retracted: Retracted papers; without them, those that the snapshot itself lists.
+    """
+    db.execute("CREATE OR REPLACE TEMP TABLE gone_paper (id VARCHAR)").fetchall()
+    if retracted is None:
+        db.execute(
+            "INSERT INTO gone_paper SELECT DISTINCT id FROM entity WHERE source = ? AND state = 'withdrawn'", [SOURCE]
+        ).fetchall()
+    else:
+        db.execute("INSERT INTO gone_paper SELECT unnest(?::VARCHAR[])", [sorted(set(retracted))]).fetchall()
+    if not db.execute("SELECT count(*) > 0 FROM gone_paper").fetchall()[0][0]:
+        return
+    db.execute(
+        f"""
+        UPDATE link SET retracted = true WHERE rowid IN (
+            SELECT number FROM (SELECT rowid AS number, unnest({_PAPERS}) AS paper FROM link
+                                WHERE citations IS NOT NULL OR starts_with(record, 'PMID:'))
+            LEFT JOIN gone_paper ON id = paper GROUP BY number HAVING count(id) = count(*))
+        """
+    ).fetchall()
+
+
+def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalog: str = "ref") -> set[str]:
+    """Which of some papers a snapshot lists as retracted.
+
+    Args:
+        db: A working database.
+        papers: Ids, ``PMID:1``.
+        catalog: Name of the snapshot.
+
+    Returns:
+        Those that were retracted; of others, nobody said so.
+    """
+    rows = db.execute(
+        f"""
+        SELECT DISTINCT id FROM {catalog}.entity
+        WHERE source = $source AND state = 'withdrawn' AND list_contains($papers::VARCHAR[], id)
+        """,
+        {"source": SOURCE, "papers": sorted(set(papers))},
+    ).fetchall()
+    return {str(row[0]) for row in rows}
+
+
+def paper_of(evidence: Evidence) -> str:
+    """The paper that a piece of evidence is a record of, as the snapshot names it; of any other record, nothing."""
+    kind, _, number = evidence.record.partition(":")
+    return f"PMID:{number}" if kind.lower() == "pmid" and number.isdecimal() else ""
+
+
+def not_counted(evidence: Evidence) -> Evidence:
+    """Evidence of a retracted paper: it is shown, and says nothing."""
+    told = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
+    return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": told})
