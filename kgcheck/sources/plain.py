@@ -1,8 +1,9 @@
 """Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
 
 An edge is plainly supported when both ends are what they were, a deciding source of the best tier states the very link,
-none denies it or rests on retracted papers, and whatever else there is to look up ends the same for every such edge. Then their outcome, their
-reason and the sources that spoke are one, and one of them, looked up and judged as any other, tells them of all.
+none denies it or rests on retracted papers, and whatever else there is to look up ends the same for every such edge.
+Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and judged as any other,
+tells of all.
 """
 
 import duckdb
