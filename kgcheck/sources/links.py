@@ -278,7 +278,10 @@ def _link_to_descendant(ontology: str) -> str:
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
            l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.ancestor = e.tail_now
+    FROM ends e JOIN (
+        FROM ref.ancestor WHERE ontology = {literal(ontology)}
+        AND id IN (SELECT DISTINCT tail_now FROM ref.link WHERE source = $source AND relation = $relation)
+    ) a ON a.ancestor = e.tail_now
     JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
 
