@@ -4,6 +4,9 @@ Edges have the proportions that BioKGBench publishes (table 8) and hub-heavy deg
 by label; those below keep the published total (484,955) and are our assumption. The same seed writes the same rows.
 
 ``answers.json`` in the folder says what a loader must find: rows read, loaded and quarantined, by file and reason.
+
+With ``--reference FOLDER`` also a facts folder (docs/snapshot.md) of made-up sources that know nearly all of the graph,
+and in its ``answers.json`` what an audit of the edges must find.
 """
 
 import argparse
@@ -13,6 +16,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from benchmarks.references import References
 from kgcheck.graph.recipe import EdgeFile, NodeFile, load_recipe
 from kgcheck.graph.schema import Label, Pattern, Property, Schema, load_schema
 from kgcheck.tables import literal
@@ -64,7 +68,7 @@ class Faults(NamedTuple):
 
 
 class _Generator:
-    def __init__(self, folder: Path, edges: int, seed: int, faults: Faults) -> None:
+    def __init__(self, folder: Path, edges: int, seed: int, faults: Faults, reference: Path | None) -> None:
         self._db = duckdb.connect()
         self._db.execute("SET preserve_insertion_order = true").fetchall()
         self._folder = folder
@@ -73,6 +77,7 @@ class _Generator:
         self._scale = edges / sum(PUBLISHED_EDGES.values())
         self._schema: Schema = load_schema()
         self._answers: dict[str, dict[str, int]] = {}
+        self._references = References(self._db, self._schema, reference) if reference else None
 
     def write(self) -> None:
         for part in ("databases", "ontologies"):
@@ -80,6 +85,8 @@ class _Generator:
         recipe = load_recipe(self._schema)
         for label in self._schema.labels:
             self._nodes(label)
+        if self._references:
+            self._references.nodes()
         written: set[str] = set()
         for file in recipe.nodes:
             self._write_nodes(self._schema.label(file.label), file, empty=file.label in written)
@@ -90,6 +97,8 @@ class _Generator:
             written.add(str(pattern))
         answers = {"seed": self._seed, "files": self._answers}
         (self._folder / "answers.json").write_text(json.dumps(answers, indent=2), encoding="utf-8")
+        if self._references:
+            self._references.finish()
         self._db.close()
 
     def _nodes(self, label: Label) -> None:
@@ -108,6 +117,8 @@ class _Generator:
     def _write_edges(self, pattern: Pattern, file: EdgeFile, empty: bool) -> None:
         count = 0 if empty else round(PUBLISHED_EDGES.get(str(pattern), 0) * self._scale)
         self._pairs(pattern, count)
+        if self._references and not empty:
+            self._references.edges(pattern)
         good = self._count("pairs")
         bad = {
             "unknown_tail": round(good * self._faults.dangling) + round(good * self._faults.wrong_label),
@@ -140,21 +151,19 @@ class _Generator:
         self._answers[file.file] = {"read": good + sum(bad.values()), "loaded": good, **found}
 
     def _pairs(self, pattern: Pattern, count: int) -> None:
-        """Table ``pairs``: exactly so many distinct (head, tail), numbered, hubs first on both sides."""
+        """Table ``pairs``: exactly so many distinct (head, tail), numbered, hubs first on both sides.
+
+        A site is one of the protein that its id names. A parent comes before its children: there is no cycle.
+        """
         heads, tails = self._count(f'"{pattern.head}"'), self._count(f'"{pattern.tail}"')
         wanted = min(count, heads * (tails - 1) // 2)
         seed = f"{self._seed}, {literal(str(pattern))}"
         drawn = wanted * 3 // 2 + 100
         self._db.execute("CREATE OR REPLACE TABLE drawn (h BIGINT, t BIGINT)").fetchall()
         for round_ in range(20):
-            uniform = [f"((hash({seed}, {round_}, {side}, i) % 1000003) / 1000003.0)" for side in (1, 2)]
-            self._db.execute(
-                f"""
-                INSERT INTO drawn SELECT DISTINCT floor({heads} * {uniform[0]} ** {HUB_POWER}) AS h,
-                       floor({tails} * {uniform[1]} ** {HUB_POWER}) AS t
-                FROM range({drawn}) r(i) WHERE h <> t OR {literal(pattern.head)} <> {literal(pattern.tail)}
-                """
-            ).fetchall()
+            self._draw(
+                pattern, [f"((hash({seed}, {round_}, {side}, i) % 1000003) / 1000003.0)" for side in (1, 2)], drawn
+            )
             if self._count("(SELECT DISTINCT h, t FROM drawn)") >= wanted:
                 break
         self._db.execute(
@@ -166,6 +175,20 @@ class _Generator:
             QUALIFY n <= {wanted}
             """
         ).fetchall()
+
+    def _draw(self, pattern: Pattern, uniform: list[str], rows: int) -> None:
+        heads, tails = self._count(f'"{pattern.head}"'), self._count(f'"{pattern.tail}"')
+        head, tail = (f"floor({n} * {u} ** {HUB_POWER})" for n, u in zip((heads, tails), uniform, strict=True))
+        wanted = f"h <> t OR {literal(pattern.head)} <> {literal(pattern.tail)}"
+        if pattern.type == "HAS_PARENT":
+            head = f"floor({heads} * {uniform[0]})"
+            tail = f"floor({head} * {uniform[1]} ** {HUB_POWER})"
+        if pattern.type == "HAS_MODIFIED_SITE":
+            named = "p.id = split_part(m.id, '_', 1)"
+            select = f'SELECT p.i, m.i FROM "{pattern.tail}" m JOIN "{pattern.head}" p ON {named}'
+        else:
+            select = f"SELECT DISTINCT {head} AS h, {tail} AS t FROM range({rows}) r(i) WHERE {wanted}"
+        self._db.execute(f"INSERT INTO drawn {select}").fetchall()
 
     def _copy(self, select: str, file: str, empty: bool) -> None:
         rows = f"SELECT * FROM ({select}) {'LIMIT 0' if empty else ''}"
@@ -228,7 +251,9 @@ def _edge_value(spec: Property, name: str) -> str:
             return f"'{name} ' || (n % 7)"
 
 
-def generate(folder: Path, edges: int, seed: int = 0, faults: Faults | None = None) -> None:
+def generate(
+    folder: Path, edges: int, seed: int = 0, faults: Faults | None = None, reference: Path | None = None
+) -> None:
     """Write an import directory.
 
     Args:
@@ -236,8 +261,9 @@ def generate(folder: Path, edges: int, seed: int = 0, faults: Faults | None = No
         edges: About how many edges; every pattern gets its published share.
         seed: Other seeds give other rows.
         faults: Shares of faulty rows.
+        reference: Folder for the facts of made-up sources, or None.
     """
-    _Generator(folder, edges, seed, faults or Faults()).write()
+    _Generator(folder, edges, seed, faults or Faults(), reference).write()
 
 
 def main() -> None:
@@ -246,8 +272,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--edges", type=int, default=sum(PUBLISHED_EDGES.values()))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--reference", type=Path, help="folder for facts of made-up sources")
     asked = parser.parse_args()
-    generate(asked.folder, asked.edges, asked.seed)
+    generate(asked.folder, asked.edges, asked.seed, reference=asked.reference)
 
 
 if __name__ == "__main__":

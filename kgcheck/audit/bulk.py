@@ -1,7 +1,8 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import duckdb
 
@@ -83,6 +84,14 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit) -> list[Tally]:
         Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
         for o, r, s, n in rows
     ]
+
+
+def added(one: Iterable[Tally], other: Iterable[Tally]) -> list[Tally]:
+    """Tallies of both, those of the same outcome, reason and sources together."""
+    counts: Counter[Tally] = Counter()
+    for tally in (*one, *other):
+        counts[tally.model_copy(update={"count": 0})] += tally.count
+    return [tally.model_copy(update={"count": count}) for tally, count in counts.items()]
 
 
 def findings(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from hashlib import md5
+from itertools import chain
 
 import duckdb
 import pyarrow as pa
@@ -12,6 +13,8 @@ from kgcheck.tables import identifier, literal
 
 _MOST = 512
 """Characters of an id that a Ref takes."""
+
+_DISTINCT = "CREATE OR REPLACE TEMP TABLE {table} AS SELECT DISTINCT head, tail FROM {rows}"
 
 
 def printable(identifier: str | None) -> str:
@@ -25,18 +28,21 @@ def printable(identifier: str | None) -> str:
 
 
 class GraphCopy:
-    """Tables ``nodes <label>`` (id, properties, as_text) and ``edges <pattern>`` (head, tail, properties, as_text).
+    """Tables ``nodes <label>``, ``edges <pattern>`` and ``pairs <pattern>``.
 
-    An id that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
+    The columns are those of the store's scans; pairs have a head and a tail, and parallel edges are one of them. An id
+    that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
 
     Args:
         db: A working database.
         store: The graph.
+        whole: The properties of edges are wanted, too: then edges are read once for both tables.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, whole: bool = True) -> None:
         self._db = db
         self._store = store
+        self._whole = whole
         self._have: set[str] = set()
         db.execute(
             rf"""
@@ -53,6 +59,7 @@ class GraphCopy:
         name = f"nodes {label.name}"
         if name not in self._have:
             self._fill(name, with_as_text(node_schema(label)), self._store.scan_nodes(label), ("id",))
+            self._have.add(name)
         return identifier(name)
 
     def edges(self, pattern: Pattern) -> str:
@@ -60,7 +67,33 @@ class GraphCopy:
         name = f"edges {pattern}"
         if name not in self._have:
             self._fill(name, with_as_text(edge_schema(pattern)), self._store.scan_edges(pattern), ("head", "tail"))
+            self._have.add(name)
         return identifier(name)
+
+    def pairs(self, pattern: Pattern) -> str:
+        """The quoted name of the table of a pattern's pairs, filled."""
+        name = f"pairs {pattern}"
+        if name not in self._have:
+            table = identifier(name)
+            if self._whole:
+                self._db.execute(_DISTINCT.format(table=table, rows=self.edges(pattern))).fetchall()
+            else:
+                self._fill_pairs(table, pattern.ends_alone)
+            self._have.add(name)
+        return identifier(name)
+
+    def _fill_pairs(self, table: str, pattern: Pattern) -> None:
+        """Fill a table of pairs from a scan of the ends: at once, where the scan is one piece."""
+        scanned = self._store.scan_edges(pattern)
+        schema = with_as_text(edge_schema(pattern))
+        first, second = next(scanned, schema.empty_table()), next(scanned, None)
+        if second is None:
+            printable_ = "(SELECT printable(head) AS head, printable(tail) AS tail FROM incoming)"
+            self._select_into(_DISTINCT.format(table=table, rows=printable_), first)
+            return
+        self._fill("incoming pairs", schema, chain([first, second], scanned), ("head", "tail"))
+        incoming = identifier("incoming pairs")
+        self._db.execute(f"{_DISTINCT.format(table=table, rows=incoming)}; DROP TABLE {incoming}").fetchall()
 
     def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
         cleaned = ", ".join(f"printable({i}) AS {i}" for i in ids)
@@ -69,7 +102,6 @@ class GraphCopy:
             self._select_into(
                 f"INSERT INTO {identifier(name)} BY NAME SELECT * REPLACE ({cleaned}) FROM incoming", table
             )
-        self._have.add(name)
 
     def _select_into(self, statement: str, rows: pa.Table) -> None:
         self._db.register("incoming", rows)

@@ -1,6 +1,7 @@
 """The tasks of a unit, selected from the copy of the graph."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import duckdb
 
@@ -18,6 +19,15 @@ _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
 
 _SUGGESTIONS = 20
 """Ids that are compared closely with one that does not exist."""
+
+
+class Selected(NamedTuple):
+    """Tasks of a unit: those chosen, a digest of all, how many are plainly supported, and one of these."""
+
+    chosen: int
+    digest: str
+    plain: int = 0
+    example: tuple[str, str] | None = None
 
 
 class TaskSelection:
@@ -72,27 +82,38 @@ class TaskSelection:
         ).fetchall()
         self._threshold = rows[0][0] or 0
 
-    def select(self, unit: Unit) -> tuple[int, str]:
+    def select(self, unit: Unit, plain: str | None = None) -> Selected:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
 
         Args:
             unit: Not one of structure.
+            plain: A condition on head and tail: tasks that meet it are counted and not chosen, but for one.
 
         Returns:
-            How many there are, and a digest of them all.
+            How many there are.
         """
         kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
+        wanted = f"SELECT * FROM ({self._wanted(unit)}) {kept}"
+        rest = f"SELECT * FROM ({wanted}) WHERE NOT coalesce({plain}, false)" if plain else wanted
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE chosen AS
-            SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({self._wanted(unit)}) {kept}
+            SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({rest})
             """
         ).fetchall()
         rows = self._db.execute(
-            "SELECT count(*), bit_xor(hash(number, head, tail, value, items)) FROM chosen"
+            f"""
+            SELECT count(*), bit_xor(hash(head, tail, value, items)), (SELECT count(*) FROM chosen),
+                   (SELECT bit_xor(hash(number, head, tail)) FROM chosen)
+            FROM ({wanted})
+            """
         ).fetchall()
-        count, digest = rows[0]
-        return int(count), f"{digest or 0:016x}"
+        count, all_, chosen, numbered = rows[0]
+        example = None
+        if chosen < count:
+            columns = f"SELECT head, tail FROM ({wanted}) ANTI JOIN chosen USING (head, tail) LIMIT 1"
+            example = self._db.execute(columns).fetchall()[0]
+        return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen, example)
 
     def count(self, unit: Unit) -> int:
         """How many tasks of a unit the filters and the sample leave."""
@@ -115,8 +136,8 @@ class TaskSelection:
     def _tasks(self, unit: Unit) -> str:
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
-            edges = self._copy.edges(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
-            return f"SELECT DISTINCT head, tail, {_NO_VALUE} FROM {edges}"
+            pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
+            return f"SELECT head, tail, {_NO_VALUE} FROM {pairs}"
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
@@ -155,7 +176,7 @@ class TaskSelection:
 
     def _held(self, pattern: Pattern, check: EdgeCheck) -> str:
         """A select of the pairs that the graph's edges state."""
-        edges = self._copy.edges(pattern)
+        edges = self._copy.pairs(pattern)
         held = f"SELECT head, tail FROM {edges}"
         if pattern.symmetric:
             held += f" UNION ALL SELECT tail, head FROM {edges}"

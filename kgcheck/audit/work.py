@@ -1,6 +1,7 @@
 """The pieces of one run: each judged and written to the ledger by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -12,13 +13,14 @@ from kgcheck.audit.ledger import Ledger, Run, now
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
-from kgcheck.audit.tasks import TaskSelection
+from kgcheck.audit.tasks import Selected, TaskSelection
 from kgcheck.errors import LedgerError, UsageError
+from kgcheck.graph.schema import Label, Pattern
 from kgcheck.graph.store import GraphStore
-from kgcheck.model import CheckType
-from kgcheck.sources.channels import NO_CITATIONS
+from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.sources.evidence import EvidenceJoin
 from kgcheck.sources.observe import LiveSource
+from kgcheck.tables import literal
 
 LIVE_TASKS = 20_000
 """Most checks of a run that asks services; more are for a snapshot."""
@@ -63,7 +65,7 @@ class Worker:
         self._join = join
         self._live = live
         self._options = AuditOptions.model_validate(run.options)
-        self._copy = copy = GraphCopy(db, store)
+        self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
         self._structure = StructureRules(db, copy, self._schema, run, before)
 
@@ -100,20 +102,42 @@ class Worker:
             self._work_tasks(unit, done)
 
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
-        total, digest = self._tasks.select(unit)
+        selected = self._tasks.select(unit, self._plain(unit))
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
-        pieces = max(-(-total // size), 1)
+        pieces = max(-(-selected.chosen // size), 1)
         for number in range(pieces):
             piece = unit.piece(number, last=number == pieces - 1)
-            if self._is_done(piece, digest, done):
+            if self._is_done(piece, selected.digest, done):
                 continue
-            if not total:
-                self._ledger.record(self._run, piece, [], [], digest)
-                return
-            self._judge(unit, number * size, size)
-            found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
-            counted = bulk.tallies(self._db, unit)
-            self._ledger.record(self._run, piece, found, counted, digest)
+            # Those that are plainly supported are counted with the first piece.
+            counted = self._count_plain(unit, selected) if not number else []
+            found: Iterable[Finding] = []
+            if selected.chosen:
+                numbers = f"number > {number * size} AND number <= {(number + 1) * size}"
+                self._judge(unit, f"SELECT number, head, tail, value, items FROM chosen WHERE {numbers}")
+                found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+                counted = bulk.added(counted, bulk.tallies(self._db, unit))
+            self._ledger.record(self._run, piece, found, counted, selected.digest)
+
+    def _plain(self, unit: Unit) -> str | None:
+        """A condition for tasks of which one tells all; None where each is to be looked at."""
+        if (
+            unit.type is not CheckType.TRIPLE
+            or not unit.pattern
+            or self._options.keep_all
+            or self._live
+            or self._papers
+        ):
+            return None
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
+
+    def _count_plain(self, unit: Unit, selected: Selected) -> list[Tally]:
+        """The tally of the tasks that were not chosen, from the verdict of one."""
+        if not selected.example:
+            return []
+        head, tail = map(literal, selected.example)
+        self._judge(unit, f"SELECT 1, {head}, {tail}, NULL, NULL")
+        return [tally.model_copy(update={"count": selected.plain}) for tally in bulk.tallies(self._db, unit)]
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
@@ -123,19 +147,14 @@ class Worker:
                 "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
             )
 
-    def _judge(self, unit: Unit, start: int, size: int) -> None:
+    def _judge(self, unit: Unit, tasks: str) -> None:
         self._join.reset()
-        self._db.execute(
-            f"""
-            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
-            WHERE number > {start} AND number <= {start + size}
-            """
-        ).fetchall()
+        self._db.execute(f"INSERT INTO task {tasks}").fetchall()
         if self._live:
             self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern:
-            ends = self._schema.label(unit.pattern.head), self._schema.label(unit.pattern.tail)
-            self._join.edges(unit.pattern, *ends, self._cited(unit))
+            cited = partial(self._cited, unit.pattern) if unit.type is CheckType.TRIPLE else None
+            self._join.edges(unit.pattern, *self._ends(unit.pattern), cited)
         else:
             label = self._schema.label(unit.label or "")
             if unit.attribute:
@@ -148,12 +167,12 @@ class Worker:
         if self._papers and self._papers.add(self._db, unit):
             bulk.judge_tasks(self._db, unit.type)
 
-    def _cited(self, unit: Unit) -> str:
-        """A select of the sources that the edges of a unit name, where a check looks at them."""
-        pattern = unit.pattern
-        if unit.type is not CheckType.TRIPLE or not pattern or not any(c.channels for c in pattern.checks):
-            return NO_CITATIONS
+    def _cited(self, pattern: Pattern) -> str:
+        """A select of the sources that the edges of a pattern name; only asked for where it may matter."""
         return f"SELECT head, tail, coalesce(source, '') AS source FROM {self._copy.edges(pattern)}"
+
+    def _ends(self, pattern: Pattern) -> tuple[Label, Label]:
+        return self._schema.label(pattern.head), self._schema.label(pattern.tail)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):

@@ -70,6 +70,11 @@ class Pattern(Value):
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
 
+    @property
+    def ends_alone(self) -> Self:
+        """The pattern without properties: a scan of it reads the ends of its edges, and nothing else."""
+        return self.model_copy(update={"properties": {}})
+
 
 Holder = Label | Pattern
 """What has properties: a label, for its nodes, or a pattern, for its edges."""

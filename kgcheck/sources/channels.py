@@ -1,6 +1,6 @@
 """The channel of a source that an edge itself cites, ``DISEASES (GHR)``: of that one, silence counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import duckdb
 
@@ -9,13 +9,14 @@ from kgcheck.graph.schema import Pattern
 from kgcheck.sources.coverage import complete_release
 from kgcheck.tables import literal
 
-NO_CITATIONS = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail, NULL::VARCHAR AS source WHERE false"
+Cited = Callable[[], str]
+"""Gives a select of head, tail and source of edges, as the graph states them; to read them all may take long."""
 
 
-def citations_of(head: str, tail: str, sources: Sequence[str]) -> str:
-    """A select of what the edges between two nodes cite, for a task by itself; see `look_at_own_channel`."""
+def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
+    """What the edges between two nodes cite, for a task by itself; None where they cite nothing."""
     rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for source in sources)
-    return f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)" if rows else NO_CITATIONS
+    return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
 
 def channel_topic(relation: str, channel: str) -> str:
@@ -23,7 +24,7 @@ def channel_topic(relation: str, channel: str) -> str:
     return f"{relation} {channel}"
 
 
-def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, cited: str) -> None:
+def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, cited: Cited | None) -> None:
     """Closed silence for the tasks in ``unseen`` whose edges cite channels that would have stated them.
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
@@ -33,20 +34,21 @@ def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: 
         db: The working database.
         pattern: What the pairs are joined by.
         check: With the name of the source as edges cite it.
-        cited: A select of head, tail and source of edges.
+        cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
-    if check.channels is None or complete_release(db, check.ontology or "", "HAS_PARENT") is None:
-        return
-    covered = f"FROM ref.covered WHERE source = {literal(check.source)}"
-    if not db.execute(f"SELECT EXISTS ({covered})").fetchall()[0][0]:
+    if not check.channels or not cited or complete_release(db, check.ontology or "", "HAS_PARENT") is None:
         return
     topic = literal(channel_topic(pattern.type, ""))
+    covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
+    both = f"head_now IN (SELECT id {covered}) AND tail_now IN (SELECT id {covered})"
+    if not db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
+        return
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE own AS
         WITH named AS (
             SELECT DISTINCT u.task, u.head_now, u.tail_now, regexp_extract(c.source, $form, 1) AS channel
-            FROM unseen u JOIN ({cited}) c ON c.head = u.head AND c.tail = u.tail)
+            FROM (FROM unseen WHERE {both}) u JOIN ({cited()}) c ON c.head = u.head AND c.tail = u.tail)
         SELECT n.task, max(h.release_id) AS release_id, string_agg(DISTINCT channel, ', ' ORDER BY channel) AS channels,
                any_value(n.head_now) AS record
         FROM named n

@@ -13,11 +13,12 @@ from kgcheck.checks.catalogue import STATE_REASONS, AttributeCheck
 from kgcheck.checks.items import JOINED_SQL
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
-from kgcheck.sources.channels import NO_CITATIONS
+from kgcheck.sources.channels import Cited
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
 from kgcheck.sources.overlay import attach_snapshot
+from kgcheck.sources.plain import plainly_supported
 from kgcheck.tables import literal
 
 __all__ = ["EVIDENCE_COLUMNS", "SCHEMA_SOURCE", "TASK_COLUMNS", "EvidenceJoin"]
@@ -157,16 +158,20 @@ class EvidenceJoin:
             {"source": check.source, "attribute": check.reference},
         ).fetchall()
 
-    def edges(self, pattern: Pattern, head: Label, tail: Label, cited: str = NO_CITATIONS) -> None:
+    def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
         """Look every task's pair up in the deciding sources of its pattern, after following replaced ends.
 
         Args:
             pattern: What the pairs are joined by.
             head: Label of the heads.
             tail: Label of the tails.
-            cited: A select of head, tail and source of the edges, as the graph states them.
+            cited: What the edges cite, as the graph states them, or None.
         """
         look_up_edges(self._db, pattern, head, tail, cited)
+
+    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
+        """A condition for edges that all have the verdict of any of them; see kgcheck.sources.plain."""
+        return plainly_supported(self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""

@@ -10,7 +10,10 @@ OF_ONE_SEQUENCE = ("sequence", "length")
 def base(label: Label, column: str) -> str:
     """SQL for the id under which the authority files the id in a column; see Label.base_id."""
     owner = sequence(label, column)
-    return f"split_part({owner}, '-', 1)" if label.authority.isoforms or label.authority.site else owner
+    if not label.authority.isoforms and not label.authority.site:
+        return owner
+    # Few ids have a dash, and looking for one takes a tenth of the time of splitting.
+    return f"CASE WHEN contains({owner}, '-') THEN split_part({owner}, '-', 1) ELSE {owner} END"
 
 
 def sequence(label: Label, column: str) -> str:

@@ -5,7 +5,7 @@ import duckdb
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
-from kgcheck.sources.channels import NO_CITATIONS, look_at_own_channel
+from kgcheck.sources.channels import Cited, look_at_own_channel
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
 from kgcheck.sources.networks import NETWORKS
@@ -22,7 +22,7 @@ MAX_RECORDS_SHOWN = 3
 
 
 def look_up_edges(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, cited: str = NO_CITATIONS
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None
 ) -> None:
     """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
 
@@ -31,7 +31,7 @@ def look_up_edges(
         pattern: What the pairs are joined by.
         head: Label of the heads.
         tail: Label of the tails.
-        cited: A select of head, tail and source of the edges, as the graph states them.
+        cited: What the edges cite, as the graph states them, or None.
     """
     _resolve_ends(db, head, tail)
     for about, label in (("head", head), ("tail", tail)):
@@ -283,7 +283,10 @@ def _link_to_descendant(ontology: str) -> str:
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
            l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.ancestor = e.tail_now
+    FROM ends e JOIN (
+        FROM ref.ancestor WHERE ontology = {literal(ontology)}
+        AND id IN (SELECT DISTINCT tail_now FROM ref.link WHERE source = $source AND relation = $relation)
+    ) a ON a.ancestor = e.tail_now
     JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
 

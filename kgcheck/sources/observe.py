@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from kgcheck.closing import Closing
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
-from kgcheck.sources.channels import citations_of
+from kgcheck.sources.channels import cited_by
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
@@ -126,7 +127,7 @@ class SnapshotSource(Closing):
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
-                told = citations_of(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
+                told = cited_by(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
                 self._join.edges(pattern, label, self._schema.label(task.object.label), told)
         if self._live:
             self._live.explain(self._db)
@@ -244,7 +245,10 @@ def _evidence(row: Sequence[object]) -> Evidence:
     )
 
 
+@lru_cache(10_000)
 def _address(template: str, record: str) -> str:
     """Where a record stands; of a pair, the two are parted as STRING wants it."""
+    if not template:
+        return ""
     parts = "%0d".join(quote(part) for part in record.split(" "))
     return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)

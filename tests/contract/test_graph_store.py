@@ -268,6 +268,14 @@ def test_hops_are_every_edge_with_its_properties(store: GraphStore, many: int) -
     assert store.hops([], ACTS_ON, "out") == []
 
 
+def test_a_scan_can_read_the_ends_of_edges_alone(store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "a", "b")
+    edges = [{"head": h, "tail": t, "score": s} for h, t, s in (("a", "b", 0.5), ("a", "b", 0.7), ("b", "a", None))]
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *edges))
+    ends = [{"head": h, "tail": t} for h, t in (("a", "b"), ("a", "b"), ("b", "a"))]
+    assert all_edges(store, ACTS_ON.ends_alone) == in_order(ends)
+
+
 def test_ids_by_name(store: GraphStore) -> None:
     rows = [{"id": f"DOID:{i}", "name": "asthma"} for i in (3, 1, 2)] + [{"id": "DOID:4", "name": "Asthma"}]
     store.add_nodes(DISEASE, nodes_table(DISEASE, *rows))

@@ -75,6 +75,11 @@ def test_a_whole_graph(snapshot: Path, store: MemoryStore, tmp_path: Path) -> No
     }
 
     assert judged == {(p, d): (outcome, reason) for p, d, _, outcome, reason in CASES}
+    closely = audited(store, tmp_path / "m.sqlite", snapshot, types=(CheckType.TRIPLE,))
+    assert {(t.outcome, t.reason, t.sources, t.count) for t in closely.tallies} == {
+        (t.outcome, t.reason, t.sources, t.count) for t in done.tallies
+    }
+    assert {f.verdict.reason for f in closely.findings} == {Reason.EDGE_UNSUPPORTED}
     refuted = next(f for f in done.findings if f.verdict.reason is Reason.EDGE_UNSUPPORTED)
     assert [(e.source, e.world, e.value) for e in refuted.verdict.evidence if e.world is World.CLOSED] == [
         ("diseases", World.CLOSED, "no such link in the channel that the edge cites: GHR")

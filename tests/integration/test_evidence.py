@@ -5,14 +5,11 @@ from pathlib import Path
 import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kgcheck.audit.bulk import judge_tasks
-from kgcheck.checks.catalogue import State
 from kgcheck.checks.items import items_of, joined
 from kgcheck.model import CheckTask, Outcome, Reason, Stance, Verdict, World
 from kgcheck.sources.evidence import EvidenceJoin
-from kgcheck.sources.facts import STATUSES
 from tests.support.facts import (
     PROTEIN_NAME,
     SCHEMA,
@@ -25,6 +22,7 @@ from tests.support.facts import (
     verdicts_on,
     world,
 )
+from tests.support.snapshots import GENES, LABELS, PROTEINS, TERMS, snapshots
 
 SUPPORTED, REFUTED = Outcome.SUPPORTED, Outcome.REFUTED
 INSUFFICIENT, UNAVAILABLE = Outcome.INSUFFICIENT, Outcome.UNAVAILABLE
@@ -359,45 +357,6 @@ def assert_both_ways_agree(snapshot: Path, tasks: list[CheckTask]) -> None:
 
 def test_whole_tables_and_single_tasks_end_alike(snapshot: Path) -> None:
     assert_both_ways_agree(snapshot, TASKS)
-
-
-PROTEINS, TERMS, GENES = ("P10001", "P10002"), ("GO:0000011", "GO:0000012", "GO:0000013"), ("AA1", "BB1")
-DATES = st.sampled_from(["", "2015", "2015-05-14", "2026-01-01"])
-PAIRS = {
-    ("string", "ACTS_ON"): (PROTEINS, PROTEINS),
-    ("uniprot", "CURATED_INTERACTS_WITH"): (PROTEINS, PROTEINS),
-    ("uniprot", "ASSOCIATED_WITH"): (PROTEINS, TERMS),
-    ("goa", "ASSOCIATED_WITH"): (PROTEINS, TERMS),
-    ("go", "HAS_PARENT"): (TERMS, TERMS),
-    ("hgnc", "TRANSLATED_INTO"): (GENES, PROTEINS),
-    ("uniprot", "TRANSLATED_INTO"): (GENES, PROTEINS),
-}
-LABELS = {"uniprot": ("Protein", PROTEINS), "go": ("Biological_process", TERMS), "hgnc": ("Gene", GENES)}
-
-
-@st.composite
-def snapshots(draw: st.DrawFn) -> Facts:
-    """Releases that repeat, contradict and leave out each other's ids, values and links."""
-    facts = Facts()
-    for source in ("uniprot", "goa", "go", "hgnc", "string"):
-        for number in range(draw(st.integers(0, 2))):
-            release = facts.release(source, f"r{number}", draw(DATES), complete=draw(st.booleans()))
-            label, ids = LABELS.get(source, ("", ()))
-            for identifier in draw(st.sets(st.sampled_from(ids))) if ids else ():
-                now = draw(st.lists(st.sampled_from(ids), max_size=2))
-                release.entity(identifier, label, draw(st.sampled_from(list(State))), now=now)
-                if source == "uniprot":
-                    release.value(
-                        identifier, "gene_name", draw(st.sampled_from(GENES)), draw(st.sampled_from(STATUSES))
-                    )
-            for (owner, relation), (heads, tails) in PAIRS.items():
-                if owner == source:
-                    for head, tail in draw(st.sets(st.tuples(st.sampled_from(heads), st.sampled_from(tails)))):
-                        score = draw(st.sampled_from([None, 0.1, 0.399, 0.4, 0.95]))
-                        record = draw(st.sampled_from(["", "r1", "PMID:1", "PMID:2"]))
-                        release.link(relation, head, tail, score, negated=draw(st.booleans()), record=record)
-                    release.covers(relation, *draw(st.sets(st.sampled_from((*heads, *tails)))))
-    return facts
 
 
 def every_task() -> list[CheckTask]:

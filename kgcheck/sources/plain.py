@@ -1,0 +1,108 @@
+"""Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
+
+An edge is plainly supported when both ends are what they were, a deciding source of the best tier states the very link,
+none denies it or rests on retracted papers, and whatever else there is to look up ends the same for every such edge.
+Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and judged as any other,
+tells of all.
+"""
+
+import duckdb
+
+from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.graph.schema import Label, Pattern
+from kgcheck.sources.coverage import complete_release
+from kgcheck.sources.keys import authority, base, key
+from kgcheck.tables import literal
+
+
+def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> str | None:
+    """SQL for the edges of a pattern that a snapshot plainly supports.
+
+    Args:
+        db: A working database with the catalog ``ref``.
+        pattern: What the pairs are joined by.
+        head: Label of the heads.
+        tail: Label of the tails.
+
+    Returns:
+        A condition on the columns head and tail; None where no edge of the pattern can be told to be so.
+    """
+    if not pattern.checks or (tail.authority.site and not head.authority.site):
+        return None
+    speaking = [check for check in pattern.checks if _speaks(db, check, pattern.type)]
+    if not speaking or any(_stated_more_than_once(db, check, pattern.type) for check in speaking):
+        return None
+    conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
+    if len(pattern.checks) > 1:
+        for check in speaking:
+            looked = _looked_at(db, check, pattern.type, key(head, "head"))
+            if looked is None:
+                return None
+            conditions.append(looked)
+    best = min(check.tier.rank for check in speaking)
+    stated = " UNION ALL ".join(_stated(c, pattern.type) for c in speaking if c.tier.rank == best)
+    denied = " UNION ALL ".join(_denied(c, pattern.type) for c in speaking)
+    pair = f"({key(head, 'head')}, {key(tail, 'tail')})"
+    # What is asked of every edge costs time, and of most relations a source denies nothing.
+    if db.execute(f"SELECT 1 FROM ({denied}) LIMIT 1").fetchall():
+        conditions.append(f"{pair} NOT IN ({denied})")
+    return " AND ".join([f"{pair} IN ({stated})", *conditions])
+
+
+def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+    """Whether any release speaks of a relation; of a source that does not, every edge has the same gap."""
+    rows = db.execute("SELECT 1 FROM ref.topic WHERE source = ? AND topic = ? LIMIT 1", [check.source, relation])
+    return bool(rows.fetchall())
+
+
+def _stated_more_than_once(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+    """Whether releases of different dates speak: then the newest of a record counts, which takes a closer look."""
+    rows = db.execute(
+        """
+        SELECT count(DISTINCT r.recency) FROM ref.topic t JOIN ref.release r ON r.id = t.release_id
+        WHERE t.source = $source AND t.topic = $relation
+        """,
+        {"source": check.source, "relation": relation},
+    ).fetchall()
+    return int(rows[0][0]) > 1
+
+
+def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str, head: str) -> str | None:
+    """A condition under which the source says something of an edge, be it silence.
+
+    Returns:
+        The condition; None where it depends on more than the head.
+    """
+    if check.both_ends_mapped or check.match == "either_order":
+        return None
+    if complete_release(db, check.source, relation) is not None:
+        return "true"
+    covered = f"source = {literal(check.source)} AND topic = {literal(relation)}"
+    return f"{head} IN (SELECT id FROM ref.covered WHERE {covered})"
+
+
+def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | None:
+    """A condition under which an end is what it was; None where all are."""
+    moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
+    found = db.execute(f"{moved} LIMIT 1").fetchall()
+    return f"{base(label, column)} NOT IN ({moved})" if found else None
+
+
+def _stated(check: EdgeCheck, relation: str) -> str:
+    enough = f"AND (score IS NULL OR score >= {check.threshold})" if check.threshold is not None else ""
+    return _in_order(check, f"{_links(check, relation)} AND NOT negated {enough}")
+
+
+def _denied(check: EdgeCheck, relation: str) -> str:
+    """Pairs that a link denies, or states on the ground of retracted papers."""
+    return _in_order(check, f"{_links(check, relation)} AND (negated OR retracted)")
+
+
+def _links(check: EdgeCheck, relation: str) -> str:
+    return f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(relation)}"
+
+
+def _in_order(check: EdgeCheck, links: str) -> str:
+    """Pairs of links; in both orders, where order means nothing."""
+    told = f"SELECT head_now, tail_now {links}"
+    return f"{told} UNION ALL SELECT tail_now, head_now {links}" if check.match == "either_order" else told

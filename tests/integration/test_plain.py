@@ -1,0 +1,98 @@
+"""Edges that a snapshot supports so plainly that one verdict tells of all."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+
+from benchmarks.bulk_audit import compare
+from benchmarks.generate import generate
+from kgcheck.audit.bulk import judge_tasks
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.load import load_directory
+from kgcheck.graph.schema import Pattern
+from kgcheck.model import CheckType
+from kgcheck.settings import Settings
+from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.evidence import EvidenceJoin
+from tests.support.audits import audited, comparable, demo
+from tests.support.facts import SCHEMA, Facts
+from tests.support.snapshots import GENES, PROTEINS, TERMS, snapshots
+
+TRIPLES = (CheckType.TRIPLE,)
+ENDS = {"Protein": (*PROTEINS, "P10001-2", "P99999"), "Biological_process": TERMS, "Gene": GENES}
+
+
+def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:
+    """The pairs of a pattern that are plainly supported, and the verdict on each pair, each looked up as any other."""
+    head, tail = SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail)
+    pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
+    with duckdb.connect() as db:
+        join = EvidenceJoin(db, snapshot)
+        for number, pair in enumerate(pairs):
+            db.execute("INSERT INTO task VALUES (?, ?, ?, NULL, NULL)", [number, *pair]).fetchall()
+        condition = join.plainly_supported(pattern, head, tail) or "false"
+        plain = db.execute(f"SELECT head || ' ' || tail FROM task WHERE coalesce({condition}, false)").fetchall()
+        join.edges(pattern, head, tail)
+        judge_tasks(db, CheckType.TRIPLE)
+        told = db.execute("SELECT head || ' ' || tail, outcome, reason, sources FROM judged JOIN task USING (task)")
+        return {pair for (pair,) in plain}, {pair: tuple(verdict) for pair, *verdict in told.fetchall()}
+
+
+def assert_one_verdict_on_plain_edges(folder: Path, facts: Facts) -> None:
+    facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
+    facts.release("pubmed").entity("PMID:1", state="withdrawn")
+    snapshot = facts.build(folder)
+    for pattern in SCHEMA.relations:
+        if pattern.head in ENDS and pattern.tail in ENDS:
+            plain, verdicts = plain_and_verdicts(snapshot, pattern)
+            if plain:
+                event(f"{pattern}: some")
+                found = {verdicts[pair] for pair in plain}
+                assert len(found) == 1, found
+                assert next(iter(found))[:2] == ("supported", "confirmed")
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(snapshots())
+def test_plainly_supported_edges_have_one_verdict(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
+    assert_one_verdict_on_plain_edges(tmp_path_factory.mktemp("generated"), facts)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(snapshots())
+def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
+    tmp_path_factory: pytest.TempPathFactory, facts: Facts
+) -> None:
+    assert_one_verdict_on_plain_edges(tmp_path_factory.mktemp("generated"), facts)
+
+
+def test_what_an_audit_leaves_out_changes_nothing(tmp_path: Path) -> None:
+    with EmbeddedStore(demo().store, SCHEMA) as store:
+        quick = audited(store, tmp_path / "quick", demo().reference, types=TRIPLES)
+        each = audited(store, tmp_path / "each", demo().reference, types=TRIPLES, keep_all=True)
+    wanted = [f for f in each.findings if f.verdict.outcome.value in ("refuted", "insufficient")]
+    assert comparable(quick) == comparable(each._replace(findings=wanted))
+    assert len(wanted) < sum(tally.count for tally in quick.tallies)
+
+
+def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
+    generate(tmp_path / "import", 60_000, reference=tmp_path / "facts")
+    snapshot, limits = tmp_path / "reference.duckdb", Settings()
+    build_snapshot(tmp_path / "facts", snapshot, SCHEMA, limits)
+    with EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA, create=True) as store:
+        load_directory(tmp_path / "import", store, limits, quarantine=tmp_path / "quarantine.jsonl")
+        found = audited(store, tmp_path / "ledger", snapshot, types=TRIPLES, piece_tasks=50)
+    known = compare([t.model_dump(mode="json") for t in found.tallies], tmp_path / "facts" / "answers.json")
+    reasons = {said for counts in known.values() for said in counts}
+    assert reasons == {
+        "supported confirmed",
+        "supported confirmed_by_descendant",
+        "refuted edge_unsupported",
+        "refuted below_threshold",
+        "refuted endpoint_deleted",
+        "refuted endpoint_merged",
+        "insufficient nothing_found",
+    }
