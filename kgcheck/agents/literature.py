@@ -1,6 +1,6 @@
 """Reference sources with papers beside them: what an index says of an edge is evidence of the tier `text`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kgcheck.agents.outside import Outside
@@ -33,9 +33,9 @@ class WithLiterature:
         self._source = source
         self._reader = reader
 
-    def observe(self, task: CheckTask) -> Observed:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource."""
-        evidence, gaps = self._source.observe(task)
+        evidence, gaps = self._source.observe(task, cited)
         triple = triple_of(task)
         if triple is None:
             return evidence, gaps

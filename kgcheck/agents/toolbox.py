@@ -16,7 +16,7 @@ from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError
 from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
-from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
+from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
 from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
 
@@ -244,7 +244,12 @@ class Toolbox:
         return CypherResult(rows=tuple(rows[:_ROW_LIMIT]), cut_off=len(rows) > _ROW_LIMIT)
 
     def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:
-        evidence, gaps = self._source.observe(asked.task)
+        task = asked.task
+        cited: list[str] = []
+        if task.type is CheckType.TRIPLE and task.relation and task.object:
+            stated = self._store.edges(Triple(head=task.subject, relation=task.relation, tail=task.object))
+            cited = [str(edge["source"]) if edge.get("source") else "" for edge in stated]
+        evidence, gaps = self._source.observe(task, cited)
         return ReferenceResult(task=asked.task, evidence=evidence, gaps=gaps)
 
 

@@ -1,6 +1,7 @@
 """The pieces of one run: each judged and written to the ledger by itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -64,7 +65,7 @@ class Worker:
         self._join = join
         self._live = live
         self._options = AuditOptions.model_validate(run.options)
-        copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
+        self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
         self._structure = StructureRules(db, copy, self._schema, run, before)
 
@@ -152,7 +153,8 @@ class Worker:
         if self._live:
             self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern:
-            self._join.edges(unit.pattern, *self._ends(unit.pattern))
+            cited = partial(self._cited, unit.pattern) if unit.type is CheckType.TRIPLE else None
+            self._join.edges(unit.pattern, *self._ends(unit.pattern), cited)
         else:
             label = self._schema.label(unit.label or "")
             if unit.attribute:
@@ -164,6 +166,10 @@ class Worker:
         bulk.judge_tasks(self._db, unit.type)
         if self._papers and self._papers.add(self._db, unit):
             bulk.judge_tasks(self._db, unit.type)
+
+    def _cited(self, pattern: Pattern) -> str:
+        """A select of the sources that the edges of a pattern name; only asked for where it may matter."""
+        return f"SELECT head, tail, coalesce(source, '') AS source FROM {self._copy.edges(pattern)}"
 
     def _ends(self, pattern: Pattern) -> tuple[Label, Label]:
         return self._schema.label(pattern.head), self._schema.label(pattern.tail)

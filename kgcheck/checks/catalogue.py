@@ -38,6 +38,10 @@ class EdgeCheck(Value):
     ontology: str | None = None
     threshold: float | None = None
     both_ends_mapped: bool = False
+    channels: str | None = Field(
+        default=None,
+        description="the source as edges cite it with a channel, `NAME (channel)`: silence of that channel is closed",
+    )
     note: str = ""
 
 

@@ -67,8 +67,12 @@ class Comparison:
         if not self._is_staged(holder):
             return found
         select = f"""
-            SELECT file, coalesce(what, {literal(NEW)}) AS what, count(*)
-            FROM {staged(holder)} s LEFT JOIN {_judged(holder)} j ON j.row = s.rowid GROUP BY ALL ORDER BY ALL"""
+            WITH odd AS (SELECT file, what, count(*) AS n FROM {_judged(holder)} GROUP BY ALL),
+                 told AS (SELECT file, sum(n) AS n FROM odd GROUP BY ALL),
+                 staged AS (SELECT file, count(*) AS n FROM {staged(holder)} GROUP BY ALL)
+            FROM odd UNION ALL
+            SELECT file, {literal(NEW)} AS what, (s.n - coalesce(t.n, 0))::BIGINT AS n
+            FROM staged s LEFT JOIN told t USING (file) WHERE s.n > coalesce(t.n, 0) ORDER BY ALL"""
         for file, what, n in self._db.execute(select).fetchall():
             found.setdefault(file, {})[what] = n
         return found
@@ -116,7 +120,7 @@ class Comparison:
     def _judge(self, holder: Holder) -> None:
         keys, columns = keys_of(holder), stated_by(holder)
         if self._is_empty(staged(holder)):
-            self._db.execute(f"CREATE TABLE {_judged(holder)} (row BIGINT, what VARCHAR)").fetchall()
+            self._db.execute(f"CREATE TABLE {_judged(holder)} (row BIGINT, what VARCHAR, file VARCHAR)").fetchall()
             self._find_gone(holder)
             return
         if isinstance(holder, Label):
@@ -134,10 +138,10 @@ class Comparison:
                 SELECT hash({alike}) AS h FROM {staged(holder)} WHERE reason IS NULL GROUP BY h HAVING count(*) > 1
             );
             CREATE TABLE {_judged(holder)} AS
-            SELECT s.rowid AS row, {what} AS what
+            SELECT s.rowid AS row, {what} AS what, s.file
             FROM {staged(holder)} s LEFT JOIN {_again(holder)} a ON a.row = s.rowid WHERE what <> {literal(NEW)};
             INSERT INTO quarantine
-            SELECT file, line, what, {detail}, row_text
+            SELECT s.file, line, what, {detail}, row_text
             FROM {staged(holder)} s JOIN {_judged(holder)} j ON j.row = s.rowid WHERE what NOT IN {_ACCEPTED};
             DROP TABLE {_again(holder)};
             """
@@ -171,16 +175,16 @@ class Comparison:
         self._db.execute(
             f"""
             CREATE TABLE {_again(holder)} AS
-            SELECT n.row, g.row AS gone FROM (
-                SELECT s.rowid AS row, row({told}) AS key,
-                       row_number() OVER (PARTITION BY {told} ORDER BY file, line) AS nth
+            SELECT n.row, n.file, g.row AS gone FROM (
+                SELECT s.rowid AS row, s.file, row({told}) AS key,
+                       row_number() OVER (PARTITION BY {told} ORDER BY s.file, line) AS nth
                 FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid
             ) n JOIN (
                 SELECT rowid AS row, row({told}) AS key,
                        row_number() OVER (PARTITION BY {told} ORDER BY {stated}) AS nth
                 FROM {_gone(holder)}
             ) g USING (key, nth);
-            INSERT INTO {_judged(holder)} SELECT row, {literal(CHANGED)} FROM {_again(holder)};
+            INSERT INTO {_judged(holder)} SELECT row, {literal(CHANGED)}, file FROM {_again(holder)};
             UPDATE {_gone(holder)} SET what = {literal(OUTDATED)} WHERE rowid IN (SELECT gone FROM {_again(holder)});
             DROP TABLE {_again(holder)};
             """

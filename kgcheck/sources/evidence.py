@@ -13,6 +13,7 @@ from kgcheck.checks.catalogue import STATE_REASONS, AttributeCheck
 from kgcheck.checks.items import JOINED_SQL
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
+from kgcheck.sources.channels import Cited
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
@@ -157,9 +158,16 @@ class EvidenceJoin:
             {"source": check.source, "attribute": check.reference},
         ).fetchall()
 
-    def edges(self, pattern: Pattern, head: Label, tail: Label) -> None:
-        """Look every task's pair up in the deciding sources of its pattern, after following replaced ends."""
-        look_up_edges(self._db, pattern, head, tail)
+    def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
+        """Look every task's pair up in the deciding sources of its pattern, after following replaced ends.
+
+        Args:
+            pattern: What the pairs are joined by.
+            head: Label of the heads.
+            tail: Label of the tails.
+            cited: What the edges cite, as the graph states them, or None.
+        """
+        look_up_edges(self._db, pattern, head, tail, cited)
 
     def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
         """A condition for edges that all have the verdict of any of them; see kgcheck.sources.plain."""

@@ -5,6 +5,7 @@ import duckdb
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
+from kgcheck.sources.channels import Cited, look_at_own_channel
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
 from kgcheck.sources.networks import NETWORKS
@@ -20,7 +21,9 @@ MAX_RECORDS_SHOWN = 3
 """Records of one source kept for one task and stance, the best first; signatures count no more."""
 
 
-def look_up_edges(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> None:
+def look_up_edges(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None
+) -> None:
     """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
 
     Args:
@@ -28,6 +31,7 @@ def look_up_edges(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, 
         pattern: What the pairs are joined by.
         head: Label of the heads.
         tail: Label of the tails.
+        cited: What the edges cite, as the graph states them, or None.
     """
     _resolve_ends(db, head, tail)
     for about, label in (("head", head), ("tail", tail)):
@@ -36,6 +40,8 @@ def look_up_edges(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, 
         _read_site_ids(db, head, tail)
     for check in pattern.checks:
         _look_for_links(db, pattern, check)
+        db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
+        look_at_own_channel(db, pattern, check, cited)
         _look_at_silence(db, pattern, check, head, tail)
 
 
@@ -146,7 +152,6 @@ def _look_at_silence(
     db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
-    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
     complete = complete_release(db, check.source, pattern.type)
     if check.both_ends_mapped:
         looked = _mapped_pairs(check.source, pattern.type)

@@ -15,6 +15,7 @@ from kgcheck.closing import Closing
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
 from kgcheck.settings import Settings
+from kgcheck.sources.channels import cited_by
 from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
@@ -34,8 +35,13 @@ Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
 class ReferenceSource(Protocol):
     """Anything that can be asked about a task: a snapshot now, live services later."""
 
-    def observe(self, task: CheckTask) -> Observed:
-        """What the source says of a task, and which deciding sources could not be looked at."""
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
+        """What the source says of a task, and which deciding sources could not be looked at.
+
+        Args:
+            task: The task.
+            cited: The sources that the graph's own edges name, where it is about an edge that is there.
+        """
 
 
 class LiveSource(Protocol):
@@ -98,7 +104,7 @@ class SnapshotSource(Closing):
         self._live = live
         self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot)
 
-    def observe(self, task: CheckTask) -> Observed:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
         self._join.reset()
         self._db.execute(
@@ -121,7 +127,8 @@ class SnapshotSource(Closing):
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
-                self._join.edges(pattern, label, self._schema.label(task.object.label))
+                told = cited_by(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
+                self._join.edges(pattern, label, self._schema.label(task.object.label), told)
         if self._live:
             self._live.explain(self._db)
         evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())

@@ -1,7 +1,7 @@
 """The tools that show UniProt, STRING and papers: what they show, what they cannot look at, and what they cannot do."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class Silent:
     def retracted(self, papers: Iterable[str]) -> set[str]:
         return set()
 
-    def observe(self, task: CheckTask) -> Observed:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         said = Evidence(
             source="diseases",
             release="1",
@@ -392,7 +392,7 @@ def test_rules_do_not_search_papers_where_they_say_nothing(tools: Tools) -> None
 class Against:
     """A reference that denies every edge."""
 
-    def observe(self, task: CheckTask) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
         (said,), _ = Silent().observe(task)
         return (said.model_copy(update={"stance": Stance.CONTRADICTS, "tier": Tier.CURATED, "source": "hgnc"}),), ()
 

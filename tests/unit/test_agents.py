@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ class OneSource:
         self._said = (evidence, gaps)
         self.asked: list[CheckTask] = []
 
-    def observe(self, task: CheckTask) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
         self.asked.append(task)
         return self._said
 

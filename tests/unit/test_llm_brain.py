@@ -51,7 +51,7 @@ class Source:
         self._value = value
         self._quote = quote
 
-    def observe(self, task: Any) -> tuple[tuple[Evidence, ...], tuple[()]]:
+    def observe(self, task: Any, cited: Any = ()) -> tuple[tuple[Evidence, ...], tuple[()]]:
         said = Evidence(
             source="hgnc",
             release="2026-09",

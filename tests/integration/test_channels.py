@@ -1,0 +1,144 @@
+"""Silence of the channel that an edge itself cites is closed, of every other one open; an excerpt never refutes."""
+
+import gzip
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from kgcheck.agents.toolbox import Toolbox
+from kgcheck.agents.transcript import Role
+from kgcheck.checks.verdicts import verdict
+from kgcheck.model import CheckType, Outcome, Reason, World
+from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.observe import SnapshotSource
+from tests.support.audits import MemoryStore, audited
+from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
+
+GHR, KW = "DISEASES (GHR)", "DISEASES (UniProtKB-KW)"
+PATTERN = "Protein ASSOCIATED_WITH Disease"
+TERMS = ("DOID:4", "DOID:14", "DOID:15", "DOID:16", "DOID:99")
+
+CASES: list[tuple[str, str, list[str], Outcome, Reason]] = [
+    ("P10001", "DOID:14", [GHR], Outcome.SUPPORTED, Reason.CONFIRMED),
+    ("P10001", "DOID:4", [GHR], Outcome.SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+    ("P10001", "DOID:15", [GHR], Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+    # What another channel says supports, whatever the edge cites.
+    ("P10002", "DOID:14", [GHR], Outcome.SUPPORTED, Reason.CONFIRMED),
+    # Each of these cites what does not speak of the protein, or of the term, or is no channel; UniProt is not there.
+    ("P10003", "DOID:15", [GHR], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10001", "DOID:99", [GHR], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10001", "DOID:16", [KW], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10002", "DOID:15", ["BioKGBench-KGQA"], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10002", "DOID:16", [""], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10004", "DOID:15", ["TISSUES (GHR)"], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    # All channels that parallel edges cite must be silent.
+    ("P10004", "DOID:16", [GHR, KW], Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING),
+    ("P10005", "DOID:15", [GHR, KW], Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+]
+
+
+def _facts() -> Facts:
+    facts = Facts()
+    disease = facts.release("do", complete=True).entities("Disease", *TERMS)
+    for term in TERMS[1:]:
+        disease.link("HAS_PARENT", term, "DOID:4")
+    ghr = facts.release("diseases", "1")
+    ghr.link("ASSOCIATED_WITH", "P10001", "DOID:14", 5, record="E1 DOID:14 knowledge (GHR)")
+    ghr.link("ASSOCIATED_WITH", "P10002", "DOID:14", 4, record="E2 DOID:14 knowledge (UniProtKB-KW)")
+    ghr.covers("ASSOCIATED_WITH GHR", "P10001", "P10002", "P10004", "P10005", "DOID:14", "DOID:15", "DOID:16")
+    ghr.covers("ASSOCIATED_WITH UniProtKB-KW", "P10002", "P10005", "DOID:14", "DOID:15")
+    return facts
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _facts().build(tmp_path_factory.mktemp("channels"))
+
+
+@pytest.fixture(scope="module")
+def store() -> MemoryStore:
+    edges = [{"head": p, "tail": d, "source": source} for p, d, sources, *_ in CASES for source in sources]
+    nodes = {
+        "Protein": [{"id": p} for p in sorted({p for p, *_ in CASES})],
+        "Disease": [{"id": d} for d in TERMS],
+    }
+    return MemoryStore(nodes, {PATTERN: edges})
+
+
+def test_a_whole_graph(snapshot: Path, store: MemoryStore, tmp_path: Path) -> None:
+    done = audited(store, tmp_path / "l.sqlite", snapshot, types=(CheckType.TRIPLE,), keep_all=True)
+    judged = {
+        (f.task.subject.id, f.task.object.id): (f.verdict.outcome, f.verdict.reason)
+        for f in done.findings
+        if f.task.object
+    }
+
+    assert judged == {(p, d): (outcome, reason) for p, d, _, outcome, reason in CASES}
+    closely = audited(store, tmp_path / "m.sqlite", snapshot, types=(CheckType.TRIPLE,))
+    assert {(t.outcome, t.reason, t.sources, t.count) for t in closely.tallies} == {
+        (t.outcome, t.reason, t.sources, t.count) for t in done.tallies
+    }
+    assert {f.verdict.reason for f in closely.findings} == {Reason.EDGE_UNSUPPORTED}
+    refuted = next(f for f in done.findings if f.verdict.reason is Reason.EDGE_UNSUPPORTED)
+    assert [(e.source, e.world, e.value) for e in refuted.verdict.evidence if e.world is World.CLOSED] == [
+        ("diseases", World.CLOSED, "no such link in the channel that the edge cites: GHR")
+    ]
+
+
+@pytest.mark.parametrize(("protein", "term", "sources", "outcome", "reason"), CASES)
+def test_a_check_of_one_edge_asks_for_what_it_cites(
+    protein: str,
+    term: str,
+    sources: list[str],
+    outcome: Outcome,
+    reason: Reason,
+    snapshot: Path,
+    store: MemoryStore,
+) -> None:
+    task = triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
+        shown = Toolbox(store, source).call(
+            Role.VALIDATION, "reference_look_up", {"task": task.model_dump(mode="json")}
+        )
+        judged = verdict(task.type, shown.evidence, shown.gaps)  # type: ignore[attr-defined]
+        asked = verdict(task.type, *source.observe(task, sources))
+        # An edge that the graph lacks cites nothing.
+        absent = verdict(
+            CheckType.POTENTIAL, *source.observe(task.model_copy(update={"type": CheckType.POTENTIAL}), sources)
+        )
+
+    assert (judged.outcome, judged.reason) == (asked.outcome, asked.reason) == (outcome, reason)
+    assert absent.reason is not Reason.NOT_FOUND_ELSEWHERE
+
+
+def test_without_the_whole_hierarchy_nothing_is_closed(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("diseases", "1").covers("ASSOCIATED_WITH GHR", "P10001", "DOID:15")
+    task = triple("Protein P10001", "ASSOCIATED_WITH", "Disease DOID:15")
+    with SnapshotSource(facts.build(tmp_path), SCHEMA, SETTINGS) as source:
+        evidence, _ = source.observe(task, [GHR])
+
+    assert evidence == ()
+
+
+def _files(folder: Path, kind: str) -> Path:
+    """HGNC with a gene of one name, one of two proteins' genes and one that the channel knows by an old symbol."""
+    folder.mkdir()
+    header = "hgnc_id\tsymbol\tname\tstatus\talias_symbol\tprev_symbol\tprev_name\tuniprot_ids\n"
+    genes = [("ONE", "P10001"), ("TWO", "P10002"), ("TWOB", "P10002"), ("NEW", "P10003")]
+    rows = "".join(f"HGNC:{n}\t{s}\t{s}\tApproved\t\t\t\t{p}\n" for n, (s, p) in enumerate(genes))
+    (folder / "hgnc_complete_set_2026-10-06.txt").write_text(header + rows)
+    told = [("ONE", "DOID:14"), ("TWO", "DOID:14"), ("OLD", "DOID:14"), ("ONE", "DOID:15")]
+    text = "".join(f"ENSP{s}\t{s}\t{d}\tx\tGHR\tCURATED\t5\n" for s, d in told)
+    (folder / f"human_disease_knowledge_{kind}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "covered"), [("full", ["DOID:14", "DOID:15", "P10001"]), ("filtered", [])])
+def test_only_a_whole_file_covers_and_only_genes_that_it_knows(kind: str, covered: list[str], tmp_path: Path) -> None:
+    build_snapshot(_files(tmp_path / "in", kind), tmp_path / "r.duckdb", SCHEMA, SETTINGS)
+    with duckdb.connect(str(tmp_path / "r.duckdb"), read_only=True) as db:
+        rows = db.execute("SELECT topic, id FROM covered WHERE source = 'diseases' ORDER BY id").fetchall()
+
+    assert rows == [("ASSOCIATED_WITH GHR", name) for name in covered]
