@@ -159,7 +159,10 @@ class NameIndex:
 
     def _may_be(self, entry: _Entry, written: str) -> bool:
         """One word names a gene or protein only as it is written: SET is a gene, set is a word."""
-        return " " in written or entry.label not in self._exact or entry.written == written
+        if " " in written or entry.label not in self._exact or entry.written == written:
+            return True
+        # A symbol with a digit in it is no word: tp53.
+        return any(c.isdigit() for c in written) and entry.written.casefold() == written.casefold()
 
     def _is_plain(self, token: Token, entry: _Entry) -> bool:
         return token.folded in self._ignored and token.text != entry.id

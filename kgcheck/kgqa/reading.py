@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, phrase
-from kgcheck.kgqa.linking import Candidate, NameIndex, Token, tokens
+from kgcheck.kgqa.linking import Candidate, Link, NameIndex, Token, tokens
+from kgcheck.kgqa.marks import Mark, Marks, any_of, is_sign, spaced
 from kgcheck.kgqa.plan import Filter
 
 _LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
+_ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
 _OR = re.compile(rf"^[\s,;]*or{_LINK}")
 
 
@@ -66,7 +68,9 @@ class Reading:
     text: str
     mentions: list[Mention] = field(default_factory=list)
     filters: list[tuple[int, Filter]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     count: bool = False
+    whether: bool = False
     any_of: bool = False
     all_of: bool = False
 
@@ -95,6 +99,9 @@ class Reader:
         self._count = _any(words.count)
         self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
         self._aside = _any(words.aside)
+        self._each = _any(words.each)
+        self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
+        self._marks = Marks(lexicon)
         self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = _phrase_shapes(lexicon)
         self._filters = _filter_shapes(lexicon)
@@ -114,11 +121,18 @@ class Reader:
         text = question
         reading = Reading(text)
         low = text.lower()
-        taken = self._take_filters(text, low, reading)
-        reading.count = bool(self._count.search(low))
-        reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
         words = tokens(text)
-        for mention in self._chosen(low, words, taken):
+        links = self._index.links(words)
+        names = [(link.start, link.end) for link in links if " " in link.text]
+        taken = self._take_filters(text, low, reading, names)
+        reading.marks = self._marks.of(low, [*taken, *names])
+        taken += [(m.start, m.end) for m in reading.marks]
+        reading.count = any(_is_free(m, taken) for m in self._count.finditer(low))
+        if reading.count and self._each.search(low):
+            raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
+        reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
+        reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
+        for mention in self._chosen(low, links, taken):
             reading.mentions.append(mention)
         self._check_rest(words, reading, taken, low)
         return reading
@@ -129,11 +143,13 @@ class Reader:
         whole = self._aside.sub(" ", question)
         return [question[: found.start()], whole] if found else [question]
 
-    def _take_filters(self, text: str, low: str, reading: Reading) -> list[tuple[int, int]]:
+    def _take_filters(
+        self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
         taken: list[tuple[int, int]] = []
         for pattern, name, comparison in self._filters:
             for match in pattern.finditer(low):
-                if any(a < match.end() and match.start() < b for a, b in taken):
+                if not _is_free(match, taken) or not _is_free(match, names, "value"):
                     continue
                 raw = text[match.start("value") : match.end("value")].strip(" '\"")
                 value: float | str = raw if comparison is None else float(raw)
@@ -143,16 +159,22 @@ class Reader:
                 taken.append(match.span())
         return taken
 
-    def _chosen(self, low: str, words: list[Token], taken: list[tuple[int, int]]) -> list[Mention]:
+    def _chosen(self, low: str, links: list[Link], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
         found: list[Mention] = [_predicate(noun, low) for noun in self._nouns(low)]
         found += self._phrases(low)
-        found += [Name(link.start, link.end, link.text, link.candidates) for link in self._index.links(words)]
+        found += [Name(link.start, link.end, link.text, link.candidates) for link in links]
         kept: list[Mention] = []
         for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
             spans = [*taken, *((k.start, k.end) for k in kept)]
             if not any(a < mention.end and mention.start < b for a, b in spans):
                 kept.append(mention)
+            elif isinstance(mention, Phrase):
+                # A shorter phrase inside a longer one says what it may also mean: "are affected by".
+                for longer in kept:
+                    if isinstance(longer, Phrase) and longer.start <= mention.start and mention.end <= longer.end:
+                        more = tuple(r for r in mention.readings if r not in longer.readings)
+                        longer.others = (*longer.others, *more)
         return sorted(kept, key=lambda m: m.start)
 
     def _nouns(self, low: str) -> Iterator[Noun]:
@@ -173,7 +195,8 @@ class Reader:
 
     def _check_rest(self, words: list[Token], reading: Reading, taken: list[tuple[int, int]], low: str) -> None:
         spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
-        spans += [m.span() for p in (self._count, self._any_of, self._all_of) for m in p.finditer(low)]
+        patterns = (self._count, self._any_of, self._all_of, *((self._whether,) if reading.whether else ()))
+        spans += [m.span() for p in patterns for m in p.finditer(low)]
         rest = [w for w in words if not any(a <= w.start and w.end <= b + 3 for a, b in spans)]
         strange = [w for w in rest if not self._is_ignored(w)]
         for word in strange:
@@ -183,10 +206,14 @@ class Reader:
         if strange:
             near = [n for w in strange for n in self._index.nearest(w.text)]
             hint = f"did you mean {' or '.join(near[:3])}?" if near else "ask with other words, or name ids"
-            raise NotUnderstood(f"not understood: {', '.join(repr(w.text) for w in strange)}", hint)
+            raise NotUnderstood(f"I did not understand: {', '.join(repr(w.text) for w in strange)}", hint)
 
     def _is_ignored(self, word: Token) -> bool:
         return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
+
+
+def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | str = 0) -> bool:
+    return not any(a < match.end(group) and match.start(group) < b for a, b in spans)
 
 
 def _predicate(noun: Noun, low: str) -> Noun | Phrase:
@@ -207,6 +234,7 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
         labels = (role.label,) if role.label else ()
         shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps)))
     shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
+    shapes.append((lexicon.words.anything, Noun(0, 0, "")))
     return [(text, noun) for nouns, noun in shapes for text in nouns]
 
 
@@ -236,8 +264,10 @@ def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Compari
         for comparison, phrases in lexicon.comparisons.items():
             number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
             for said in phrases:
-                sign = said.replace(" ", r"\s+") if said[0].isalpha() or "#" in said else re.escape(said)
-                compared = sign.replace("#", number) if "#" in sign else rf"{sign}\s*{number}"
+                sign = re.escape(said) if is_sign(said) else spaced(said)
+                compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
                 text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
                 found.append((re.compile(text), prop.name, comparison))
+                turned = rf"{lead}(?<![\w-]){compared}\s*(?:in\s+)?\b(?:{words})(?!\w)"
+                found.append((re.compile(turned), prop.name, comparison))
     return found
