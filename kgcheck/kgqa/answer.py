@@ -142,6 +142,7 @@ def _reached(plan: Plan, store: GraphStore) -> tuple[list[str], Reached, tuple[s
     else:
         reached = run.nodes(target)
         ids = sorted(reached)
+    # Whoever asks for the partners of something does not ask for the thing itself.
     asked = {ref for anchor in _anchors(target) for ref in anchor.refs}
     own = {ref for anchor in target.among for ref in anchor.refs}
     return [i for i in ids if (ref := Ref(label=target.label, id=i)) in own or ref not in asked], reached, notes
@@ -176,6 +177,6 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
 
 def _anchors(variable: Variable) -> list[Anchor]:
     found: list[Anchor] = []
-    for step in variable.steps:
+    for step in (step for group in variable.groups for step in group):
         found += [step.to] if isinstance(step.to, Anchor) else _anchors(step.to)
     return found

@@ -4,7 +4,8 @@ The first noun is what is asked for, or, of a yes or no question without one, th
 and at least three then change the relations that they stand before.
 """
 
-from itertools import product
+import re
+from itertools import pairwise, product
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.schema import Schema
@@ -18,6 +19,7 @@ from kgcheck.kgqa.reading import Name, Noun, Phrase, Reader, Reading
 from kgcheck.model import Ref
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
+_SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
 _NOTHING = "the question names nothing that is in the graph"
 
 
@@ -70,6 +72,7 @@ class _Compilation:
 
     def plan(self) -> Plan:
         nodes = NodeMaker(self._schema, self._lexicon, self._reading).nodes()
+        self._check_beside(nodes)
         target = self._target(nodes)
         excluded = self._excluded(target, nodes)
         self._joiner.join_all(target, nodes)
@@ -99,11 +102,13 @@ class _Compilation:
             raise NotUnderstood(f"the question is {plan.target.hops} steps long", f"at most {MOST_HOPS} can be asked")
         if plan.whether and (plan.rank or (target.among and target.without)):
             raise NotUnderstood("a yes or no question with this condition is not supported", "ask which nodes have it")
+        if reading.common and len(target.steps) < 2 and not plan.whether:
+            raise NotUnderstood("what several unnamed nodes have in common cannot be asked", "name the nodes")
         if plan.rank and plan.count:
             raise NotUnderstood("the number of the first few is no question", "leave out how many")
         if _is_anchored(target) or target.among or plan.count or plan.rank:
             return
-        said = reading.marks or any(n.is_any for n in nodes if n.ways or not n.is_named) and target.groups
+        said = reading.marks or (any(n.is_any for n in nodes if n.ways or not n.is_named) and target.groups)
         if not said:
             raise NotUnderstood(_NOTHING, "name a node by its id or its name")
 
@@ -113,8 +118,24 @@ class _Compilation:
             raise NotUnderstood(f"I did not understand: {phrase.text!r}", "say between which things it is")
         used = {way.pattern.type for _, way in self._joiner.ways}
         for node in nodes:
-            if isinstance(node.mention, Noun) and node.mention.relation and node.mention.relation not in used:
-                raise NotUnderstood(f"I did not understand: {node.mention.text!r}", "say of which node")
+            noun = node.mention if isinstance(node.mention, Noun) and not node.mention.soft else None
+            if noun and noun.relation and noun.relation not in used:
+                raise NotUnderstood(f"I did not understand: {noun.text!r}", "say of which node")
+            earlier = any(n is not node and n.start < node.start and n.mention.text for n in nodes)
+            if noun and earlier and _SECOND.search(self._reading.text[: node.start].lower()):
+                raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
+
+    def _check_beside(self, nodes: list[Node]) -> None:
+        """Refuse two nouns side by side that no relation joins: they are one noun that nobody knows."""
+        for one, other in pairwise(nodes):
+            if one.is_named or other.is_named or self._reading.text[one.end : other.start].strip():
+                continue
+            joined = any(
+                {p.head, p.tail} == {a, b} for p in self._schema.relations for a in one.labels for b in other.labels
+            )
+            if one.labels and other.labels and not joined:
+                said = self._reading.text[one.start : other.end]
+                raise NotUnderstood(f"I did not understand: {said!r}", "ask with other words")
 
     def _says_nothing(self, said: Phrase) -> bool:
         """Whether all words of a phrase are such that may be left over."""
@@ -126,10 +147,18 @@ class _Compilation:
         """The first noun that stands for itself; else the other end of the relation that is said."""
         reading = self._reading
         unnamed = [n for n in nodes if not n.is_named]
+        if reading.describes:
+            return nodes[0]
         if reading.whether and nodes and (not unnamed or any(m.kind == "amount" for m in reading.marks)):
             return self._asked_about(nodes)
         first_said = reading.mentions[0] if reading.mentions else None
-        if isinstance(first_said, Phrase) and not self._says_nothing(first_said) and nodes and not reading.count and not reading.whether:
+        if (
+            isinstance(first_said, Phrase)
+            and not self._says_nothing(first_said)
+            and nodes
+            and not reading.count
+            and not reading.whether
+        ):
             # "Who interacts with ...": what is asked for has no noun.
             target = Node(Noun(0, 0, ""), ())
             nodes.insert(0, target)
@@ -240,6 +269,8 @@ class _Compilation:
         if node is not None:
             firsts = [w for w in ways if w.to is node or _leads_to(w, node)]
             return firsts[0] if firsts else None
+        if any(c.isalnum() for c in self._reading.text[mark.end :]):
+            return None
         before = [w for w in ways if w.to.is_named and w.to.start < mark.start]
         return max(before, key=lambda w: w.to.start, default=None)
 
@@ -248,6 +279,7 @@ class _Compilation:
         marks = self._reading.marks
         by = [m for m in marks if m.kind in ("most", "best")]
         top = next((m for m in marks if m.kind == "top"), None)
+        top = top or next((m for m in marks if m.kind == "few" and by), None)
         if not by and not top:
             return None
         if len(by) > 1:
@@ -330,8 +362,10 @@ class _Compilation:
 
 def _leads_to(way: Way, node: Node) -> bool:
     """Whether a way goes to a node through labels that nobody named."""
-    return not way.to.is_named and way.to.mention.text == "" and any(
-        w.to is node or _leads_to(w, node) for w in way.to.ways
+    return (
+        not way.to.is_named
+        and way.to.mention.text == ""
+        and any(w.to is node or _leads_to(w, node) for w in way.to.ways)
     )
 
 

@@ -6,28 +6,28 @@ the label in between, where there is one.
 """
 
 import re
-from collections.abc import Iterator
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.kgqa.lexicon import Lexicon
 from kgcheck.kgqa.nodes import Direction, Node, Way, told
 from kgcheck.kgqa.reading import Noun, Phrase, Reading
+from kgcheck.kgqa.routes import Routes, Step
 
 _MOST_HIDDEN = 3
 """Relations of a way through labels that nobody named."""
 
+_ARE = re.compile(r"\b(?:is|are|was|were)\s+(?:(?:an?|the|also|known)\s+)*$")
 _OF = re.compile(r"^\s+(?:of|for)\b")
 _OR = re.compile(r"^[\s,]*(?:or|and/or)(?:\s+(?:that|which|who|are|is|have|has|else|those|to|with|in|the|also))*\s*$")
 _GENITIVE = re.compile(r"^(?:'s)?\s+(?:(?:of|in|on|from|for|at|within|the|human|protein|gene|a|an)\s+)*$")
-_MAIN = re.compile(r"(?:^|\s)(?:and|or|but|also|,)?\s*(?:also\s+)?(?:is|are|was|were|has|have|do|does|been)\s*(?:also\s*)?$")
+_MAIN = re.compile(
+    r"(?:^|\s)(?:and|or|but|also|,)?\s*(?:also\s+)?(?:is|are|was|were|has|have|do|does|been)\s*(?:also\s*)?$"
+)
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose|where)\b")
 _LINKING = re.compile(
     r"^[\s,]*(?:(?:and|or|but|not|nor|also|neither|either|both|except|for|excluding|without|by|to|with|on|in|of|the)[\s,]*)*$"
 )
-
-Step = tuple[Pattern, Direction, str]
-"""A relation, its direction seen from the near end, and the label at the far end."""
 
 
 class Joiner:
@@ -43,6 +43,7 @@ class Joiner:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
+        self._routes = Routes(schema, lexicon)
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
         self.notes: list[str] = []
@@ -70,10 +71,11 @@ class Joiner:
         """
         variables = [target]
         before: list[Node] = []
+        owned = isinstance(target.mention, Noun) and bool(target.mention.relation)
         for node in nodes:
             if node is target:
                 continue
-            if node.start < target.start:
+            if node.start < target.start and not owned:
                 before.append(node)
                 continue
             if not self._join(node, variables):
@@ -86,6 +88,30 @@ class Joiner:
         for node in before:
             if not self._join(node, variables[:1]):
                 raise NotUnderstood(f"the graph has no way from {told(target)} to {told(node)}", "say how")
+        for phrase in self.unused:
+            self._say_again(phrase)
+
+    def _say_again(self, phrase: Phrase) -> None:
+        """A second relation to the same name: "that A acts on but does not interact with"."""
+        for variable, way in list(self.ways):
+            before = way.phrase
+            if not before or before.end > phrase.start or not way.to.is_named or way.to.start > before.start:
+                continue
+            gap = self._reading.text[before.end : phrase.start].lower()
+            for mark in self._reading.marks:
+                if before.end <= mark.start and mark.end <= phrase.start:
+                    gap = gap.replace(mark.text, " ")
+            if not _LINKING.match(gap):
+                continue
+            again = Node(way.to.mention, way.to.labels, way.to.names, way.to.mode, noun=way.to.noun)
+            for relation, backward in phrase.readings:
+                said = self._said(variable, again, phrase, relation, backward)
+                if said:
+                    said.phrase = phrase
+                    said.alternative = bool(_OR.match(gap))
+                    variable.ways.append(said)
+                    self.ways.append((variable, said))
+                    return
 
     def _join(self, node: Node, variables: list[Node]) -> bool:
         order = list(reversed(variables))
@@ -103,7 +129,9 @@ class Joiner:
 
     def _is_main(self, node: Node, variables: list[Node]) -> bool:
         """Whether a node belongs to what is asked for: "proteins that bind A are in B", "... and have B"."""
-        last = max((n.to.end for _, n in self.ways if n.to.is_named and n.to.end <= node.start), default=None)
+        last = max(
+            (way.to.end for _, way in self.ways if way.to.mention.text and way.to.end <= node.start), default=None
+        )
         if last is None:
             return False
         phrase = next((p for p in self._phrases if last <= p.start < node.start), None)
@@ -164,8 +192,15 @@ class Joiner:
         inherited = self._inherited(variable, node)
         if inherited:
             return [inherited]
+        first, last = sorted((variable.start, node.start))
+        for phrase in [p for p in phrases if first <= p.start < last]:
+            ways = self._said_far(variable, node, phrase, *phrase.readings[0])
+            if ways:
+                return ways
         for pattern in self._schema.relations:
-            if not self._lexicon.relation(pattern.type).words_needed and not self._is_ambiguous(variable, node, pattern):
+            if not self._lexicon.relation(pattern.type).words_needed and not self._is_ambiguous(
+                variable, node, pattern
+            ):
                 way = self._plain(variable, node, pattern)
                 if way:
                     return [way]
@@ -173,7 +208,10 @@ class Joiner:
 
     def _is_of_other(self, role_node: Node, node: Node) -> bool:
         """Whether a noun such as "partners" is of what follows it, not of the variable before it."""
-        return role_node is node and bool(_OF.match(self._reading.text[role_node.end :].lower()))
+        if role_node is not node:
+            return False
+        before = self._reading.text[: node.start].lower()
+        return bool(_OF.match(self._reading.text[node.end :].lower()) or _ARE.search(before))
 
     def _is_ambiguous(self, variable: Node, node: Node, pattern: Pattern) -> bool:
         """Whether a name may be a node of the variable's own label, so that nothing says that it is of another."""
@@ -223,6 +261,8 @@ class Joiner:
         words = self._lexicon.relation(relation)
         subject = self._subject(variable, node, phrase)
         out = (subject is variable) != backward
+        if not variable.labels and not words.words_needed:
+            return self._said_of_anything(variable, node, relation, out)
         for pattern in self._schema.patterns(relation):
             head, tail = (variable, node) if out else (node, variable)
             if pattern.head == pattern.tail:
@@ -246,15 +286,22 @@ class Joiner:
                 return way
         return None
 
+    def _said_of_anything(self, variable: Node, node: Node, relation: str, out: bool) -> Way | None:
+        """A relation of what has no noun, if only one of its label pairs fits: "What is encoded by TP53?"."""
+        fits = [p for p in self._schema.patterns(relation) if self._may(node, p.tail if out else p.head)]
+        if len(fits) != 1 or not node.labels:
+            return None
+        ends = (fits[0].head, fits[0].tail) if out else (fits[0].tail, fits[0].head)
+        _narrow(variable, ends[0], node, ends[1])
+        return Way(fits[0], "out" if out else "in", node)
+
     def _flips(self, variable: Node, node: Node, pattern: Pattern) -> bool:
         return any(
             self._may(variable, a) and self._may(node, b)
             for a, b in ((pattern.head, pattern.tail), (pattern.tail, pattern.head))
         )
 
-    def _said_far(
-        self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool
-    ) -> list[Way]:
+    def _said_far(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> list[Way]:
         """A relation that is said of two nodes, one of which only has it through a label in between."""
         words = self._lexicon.relation(relation)
         if not words.words_needed:
@@ -264,10 +311,10 @@ class Joiner:
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
             direction: Direction = "either" if words.either else "out" if out else "in"
             said: Step = (pattern, direction, far)
-            for route in self._routes(self._labels(variable), (near,), 1) if self._may(node, far) else ():
+            for route in self._routes.same(self._labels(variable), (near,)) if self._may(node, far) else ():
                 self._used.add(phrase.start)
                 return self._way_along([*route[1], said], route[0], variable, node, phrase)
-            for route in self._routes((far,), self._labels(node), 1) if self._may(variable, near) else ():
+            for route in self._routes.same((far,), self._labels(node)) if self._may(variable, near) else ():
                 self._used.add(phrase.start)
                 return self._way_along([said, *route[1]], near, variable, node, phrase)
         return []
@@ -291,10 +338,10 @@ class Joiner:
             if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
                 said: Step = (pattern, direction, at_node)
                 if noun_is_variable:
-                    for route in self._routes((end,), other.labels, 1):
+                    for route in self._routes.same((end,), other.labels):
                         self._used.add(noun.start)
                         return self._way_along([said, *route[1]], at_variable, variable, node, None)
-                for route in self._routes(other.labels, (end,), 1) if not noun_is_variable else ():
+                for route in self._routes.same(other.labels, (end,)) if not noun_is_variable else ():
                     self._used.add(noun.start)
                     return self._way_along([*route[1], said], route[0], variable, node, None)
         return []
@@ -313,36 +360,13 @@ class Joiner:
 
     def _hidden(self, variable: Node, node: Node) -> list[Way]:
         """The shortest way through labels that nobody named, by relations that need no words."""
-        for most in range(2, _MOST_HIDDEN + 1):
-            for start, steps in self._routes(self._labels(variable), self._labels(node), most):
+        for most in range(2, _MOST_HIDDEN + 1 if variable.labels and node.labels else 2):
+            for start, steps in self._routes.between(self._labels(variable), self._labels(node), most):
                 if len(steps) > 1:
                     return self._way_along(steps, start, variable, node, None)
         return []
 
-    def _routes(self, starts: tuple[str, ...], ends: tuple[str, ...], most: int) -> Iterator[tuple[str, list[Step]]]:
-        """Ways from one label to another of at most so many relations that need no words; none visits a label twice."""
-        usable = [
-            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
-        ]
-        ways: list[tuple[str, list[Step]]] = [(start, []) for start in starts]
-        for _ in range(most):
-            longer: list[tuple[str, list[Step]]] = []
-            for start, steps in ways:
-                here = steps[-1][2] if steps else start
-                seen = {start, *(label for _, _, label in steps)}
-                for p in usable:
-                    if here not in (p.head, p.tail):
-                        continue
-                    there, direction = (p.tail, "out") if p.head == here else (p.head, "in")
-                    if there not in seen:
-                        step: Step = (p, "out" if direction == "out" else "in", there)
-                        longer.append((start, [*steps, step]))
-            yield from ((start, steps) for start, steps in longer if steps[-1][2] in ends)
-            ways = longer
-
-    def _way_along(
-        self, steps: list[Step], start: str, variable: Node, node: Node, phrase: Phrase | None
-    ) -> list[Way]:
+    def _way_along(self, steps: list[Step], start: str, variable: Node, node: Node, phrase: Phrase | None) -> list[Way]:
         _narrow(variable, start, node, steps[-1][2])
         middle = [Node(Noun(node.start, node.start, ""), (label,)) for _, _, label in steps[:-1]]
         if middle:

@@ -29,6 +29,8 @@ class Words(Value):
     whether: tuple[str, ...] = ()
     anything: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    describe: tuple[str, ...] = ()
 
     @cached_property
     def ignored(self) -> frozenset[str]:
@@ -60,6 +62,7 @@ class RelationWords(Value):
     type: str
     words_needed: bool = False
     either: bool = False
+    stands_for: bool = False
     forward: tuple[str, ...] = ()
     backward: tuple[str, ...] = ()
 
@@ -71,11 +74,12 @@ class RoleNoun(Value):
     relation: str
     role: Role
     label: str | None = None
+    soft: bool = False
     steps: int = Field(default=1, ge=1, le=4)
 
 
 class PropertyWords(Value):
-    """What a property is called; ``text``: its value is the words that follow; ``high``, ``low``: words that rank by it."""
+    """What a property is called; ``text``: its value is the words that follow; ``high``, ``low``: words that rank."""
 
     name: str
     words: tuple[str, ...]
@@ -90,6 +94,7 @@ class RankWords(Value):
     most: tuple[str, ...] = ("most",)
     fewest: tuple[str, ...] = ("fewest",)
     top: tuple[str, ...] = ("top #",)
+    few: tuple[str, ...] = ()
     high: tuple[str, ...] = ("highest",)
     low: tuple[str, ...] = ("lowest",)
     by: tuple[str, ...] = ("by",)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from kgcheck.kgqa.lexicon import Comparison, Lexicon, phrase
 
-Kind = Literal["not", "except", "amount", "most", "top", "best"]
+Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?P<number>\d+|{'|'.join(_WORDS)})(?![\w.%-])"
@@ -19,7 +19,7 @@ class Mark:
 
     ``not`` takes away what the next relation reaches, ``except`` the nodes named next; ``amount`` says how many of the
     next noun there have to be, ``most`` that the number of the next noun ranks; ``best`` that a property ranks, and
-    ``top`` how many are wanted.
+    ``top`` how many are wanted, as does ``few``, a number that may say nothing.
     """
 
     kind: Kind
@@ -126,10 +126,8 @@ def _ranks(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
     found = []
     for name, descending in (("most", True), ("fewest", False)):
         found.append(_shape("most", phrase(f"(?:the )?(?:{'|'.join(getattr(ranks, name))})"), descending=descending))
-    found += [
-        _shape("top", rf"(?<![\w-])(?:the\s+)?{spaced(text).replace('#', _NUMBER)}(?!\w)")
-        for text in ranks.top
-    ]
+    found += [_shape("top", rf"(?<![\w-])(?:the\s+)?{spaced(text).replace('#', _NUMBER)}(?!\w)") for text in ranks.top]
+    found += [_shape("few", rf"(?<![\w-])(?:{spaced(text).replace('#', _NUMBER)})") for text in ranks.few]
     for prop in lexicon.properties:
         if prop.text:
             continue

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from kgcheck.graph.schema import Pattern, Schema
@@ -13,6 +14,7 @@ Direction = Literal["out", "in", "either"]
 
 _IS_A = re.compile(r"^\s+(?:(?:is|are|was|were|be)\s+)?(?:indeed\s+)?(?:an?|the|one of the|among the)\s+$")
 _ARE = re.compile(r"^\s+(?:that\s+|which\s+)?(?:is|are|was|were)\s+(?:an?|the|one of the|among the|also|known)?\s*$")
+_OWN = re.compile(r"^(?:'s|\u2019s|')?\s*$")
 _ANY = re.compile(r"(?<![\w-])(?:an?|any|some|one or more|no)\s+(?:\w+\s+)?$")
 
 
@@ -98,7 +100,7 @@ class NodeMaker:
             else:
                 said = self._reading.text[: mention.start].lower()
                 nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(said))))
-        return self._grouped(self._merged(nodes))
+        return self._turned(self._grouped(self._merged(nodes)))
 
     def _named(self, name: Name, noun: Noun | None) -> Node:
         labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
@@ -120,6 +122,16 @@ class NodeMaker:
         phrases = any(noun.end <= p.start < name.start for p in self._phrases)
         fits = any(c.ref.label in noun.labels for c in name.candidates)
         return fits and not phrases and all(w.strip("\"':,") in allowed | {""} for w in gap)
+
+    def _turned(self, nodes: list[Node]) -> list[Node]:
+        """As if "TP53 partners" were "partners of TP53"."""
+        turned = list(nodes)
+        for n, (one, other) in enumerate(pairwise(nodes)):
+            noun = other.mention
+            if one.is_named and not other.is_named and isinstance(noun, Noun) and noun.relation:
+                if _OWN.match(self._reading.text[one.end : other.start].lower()):
+                    turned[n], turned[n + 1] = other, one
+        return turned
 
     def _merged(self, nodes: list[Node]) -> list[Node]:
         """Nouns beside each other that mean the same: the PDB ids of the structures."""

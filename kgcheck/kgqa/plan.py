@@ -65,8 +65,8 @@ class Anchor(Value):
 class Step(Value):
     """One relation from a variable to what it is linked with.
 
-    ``direction`` is that of the edge seen from the variable: out, in, or either. ``times`` says how many nodes it has to
-    reach; at least one, if nothing is said.
+    ``direction`` is that of the edge seen from the variable: out, in, or either. ``times`` says how many nodes it
+    has to reach; at least one, if nothing is said.
     """
 
     pattern: Pattern
@@ -79,7 +79,7 @@ class Step(Value):
         left, right = {"out": ("-", "->"), "in": ("<-", "-"), "either": ("-", "-")}[self.direction]
         only = f" where {' and '.join(map(str, self.filters))}" if self.filters else ""
         shown = f"({self.to})" if isinstance(self.to, Variable) and len(self.to.groups) > 1 else str(self.to)
-        many = f" {self.times.comparison} {self.times.value} of" if self.times else ""
+        many = f" {self.times.comparison} {self.times.value:g} of" if self.times else ""
         return f"{left}{self.pattern.type}{only}{right}{many} {shown}"
 
 

@@ -29,6 +29,7 @@ class Noun:
     relation: str | None = None
     role: Role = "tail"
     steps: int = 1
+    soft: bool = False
 
 
 @dataclass
@@ -73,6 +74,8 @@ class Reading:
     whether: bool = False
     any_of: bool = False
     all_of: bool = False
+    common: bool = False
+    describes: bool = False
 
     def between(self, one: Mention, other: Mention) -> str:
         """The text between two mentions, in lower case."""
@@ -100,11 +103,14 @@ class Reader:
         self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
         self._aside = _any(words.aside)
         self._each = _any(words.each)
+        self._common = _any(words.common)
+        self._describe = re.compile(rf"^\W*(?:{any_of(words.describe)})\s+$")
         self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
         self._marks = Marks(lexicon)
         self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = _phrase_shapes(lexicon)
         self._filters = _filter_shapes(lexicon)
+        self._properties = {p.name: re.compile("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
     def read(self, question: str) -> Reading:
         """Find the mentions of a question.
@@ -122,18 +128,22 @@ class Reader:
         reading = Reading(text)
         low = text.lower()
         words = tokens(text)
-        links = self._index.links(words)
+        links = [link for link in self._index.links(words) if not link.text.isdigit()]
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
         reading.marks = self._marks.of(low, [*taken, *names])
         taken += [(m.start, m.end) for m in reading.marks]
-        reading.count = any(_is_free(m, taken) for m in self._count.finditer(low))
+        reading.mentions = self._chosen(low, links, taken)
+        nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
+        reading.count = any(_is_free(m, [*taken, *nouns]) for m in self._count.finditer(low))
         if reading.count and self._each.search(low):
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
-        for mention in self._chosen(low, links, taken):
-            reading.mentions.append(mention)
+        reading.common = bool(self._common.search(low))
+        if len(reading.mentions) == 1:
+            alone = reading.mentions[0]
+            reading.describes = isinstance(alone, Name) and bool(self._describe.match(low[: alone.start]))
         self._check_rest(words, reading, taken, low)
         return reading
 
@@ -147,11 +157,19 @@ class Reader:
         self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
     ) -> list[tuple[int, int]]:
         taken: list[tuple[int, int]] = []
+        said = {name for name, pattern in self._properties.items() if pattern.search(low)}
         for pattern, name, comparison in self._filters:
+            if name not in said:
+                continue
             for match in pattern.finditer(low):
                 if not _is_free(match, taken) or not _is_free(match, names, "value"):
                     continue
+                most = match.groupdict().get("most")
+                if most:
+                    reading.filters.append((match.start(), Filter(property=name, comparison="<=", value=float(most))))
                 raw = text[match.start("value") : match.end("value")].strip(" '\"")
+                if comparison is None and raw.lower() in self._lexicon.words.ignored:
+                    continue
                 value: float | str = raw if comparison is None else float(raw)
                 reading.filters.append(
                     (match.start(), Filter(property=name, comparison=comparison or "=", value=value))
@@ -170,6 +188,10 @@ class Reader:
             if not any(a < mention.end and mention.start < b for a, b in spans):
                 kept.append(mention)
             elif isinstance(mention, Phrase):
+                same = next((k for k in kept if (k.start, k.end) == (mention.start, mention.end)), None)
+                if isinstance(same, Noun) and same.relation and _is_verb(low, same, links):
+                    kept[kept.index(same)] = mention
+                    continue
                 # A shorter phrase inside a longer one says what it may also mean: "are affected by".
                 for longer in kept:
                     if isinstance(longer, Phrase) and longer.start <= mention.start and mention.end <= longer.end:
@@ -181,7 +203,15 @@ class Reader:
         for pattern, noun in self._nouns_of:
             for match in pattern.finditer(low):
                 yield Noun(
-                    match.start(), match.end(), match[0], noun.labels, noun.ends, noun.relation, noun.role, noun.steps
+                    match.start(),
+                    match.end(),
+                    match[0],
+                    noun.labels,
+                    noun.ends,
+                    noun.relation,
+                    noun.role,
+                    noun.steps,
+                    noun.soft,
                 )
 
     def _phrases(self, low: str) -> list[Phrase]:
@@ -195,6 +225,8 @@ class Reader:
 
     def _check_rest(self, words: list[Token], reading: Reading, taken: list[tuple[int, int]], low: str) -> None:
         spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
+        if reading.describes:
+            spans.append((0, reading.mentions[0].start))
         patterns = (self._count, self._any_of, self._all_of, *((self._whether,) if reading.whether else ()))
         spans += [m.span() for p in patterns for m in p.finditer(low)]
         rest = [w for w in words if not any(a <= w.start and w.end <= b + 3 for a, b in spans)]
@@ -210,6 +242,16 @@ class Reader:
 
     def _is_ignored(self, word: Token) -> bool:
         return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
+
+
+def _is_verb(low: str, said: Noun, links: list[Link]) -> bool:
+    """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
+    before = [link for link in links if link.end <= said.start]
+    after = [link for link in links if link.start >= said.end]
+    if after and re.fullmatch(r"\s+(?:the\s+|gene\s+|protein\s+)*", low[said.end : after[0].start]):
+        return True
+    named = before and not low[before[-1].end : said.start].strip()
+    return bool(named) and bool(re.search(r"\b(?:does|do|did|that|which|whom)\s", low[: before[-1].start]))
 
 
 def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | str = 0) -> bool:
@@ -232,7 +274,7 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
     shapes = [(k.nouns, Noun(0, 0, "", (k.label,), (k.property, k.ends))) for k in lexicon.kinds]
     for role in lexicon.role_nouns:
         labels = (role.label,) if role.label else ()
-        shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps)))
+        shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps, role.soft)))
     shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
     shapes.append((lexicon.words.anything, Noun(0, 0, "")))
     return [(text, noun) for nouns, noun in shapes for text in nouns]
@@ -261,8 +303,12 @@ def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Compari
             text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
             found.append((re.compile(text), prop.name, None))
             continue
+        number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
+        between = rf"(?:between|from|of|in|is)\s+{number}\s*(?:and|to|-|\u2013)\s*{number.replace('value', 'most')}"
+        ranges = rf"{lead}\b(?:{words})\s+(?:ranging\s+|range\s+|is\s+)?{between}"
+        found.append((re.compile(ranges), prop.name, ">="))
+        found.append((re.compile(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
         for comparison, phrases in lexicon.comparisons.items():
-            number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
             for said in phrases:
                 sign = re.escape(said) if is_sign(said) else spaced(said)
                 compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"

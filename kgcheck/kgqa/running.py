@@ -96,10 +96,12 @@ class Runner:
                     values[id_] = len(there)
                 elif known := [held[id_][end] for end in there if end in held[id_]]:
                     values[id_] = max(known) if rank.descending else min(known)
-                paths[id_] = paths.get(id_, ()) + (next(iter(there.values())),)
+                paths[id_] = (*paths.get(id_, ()), next(iter(there.values())))
             if rank.property is None and not rank.descending:
                 # Nothing at all is the fewest.
-                values |= {id_: 0.0 for id_ in (reached if reached is not None else self._all(label)) if id_ not in ends}
+                values |= {
+                    id_: 0.0 for id_ in (reached if reached is not None else self._all(label)) if id_ not in ends
+                }
         else:
             nodes = self._all(label) if reached is None else reached
             found = self._store.nodes(self._schema.label(label), list(nodes))
@@ -139,7 +141,10 @@ class Runner:
         for forward, hops in self._hops(step, sorted(origin), from_far=True):
             for hop in hops:
                 if hop.end not in reached and _fits(step.filters, hop):
-                    reached[hop.end] = (_edge(step, label, hop.end, hop.start, hop, out=not forward), *origin[hop.start])
+                    reached[hop.end] = (
+                        _edge(step, label, hop.end, hop.start, hop, out=not forward),
+                        *origin[hop.start],
+                    )
         return reached
 
     def _ends(self, step: Step, label: str, reached: Reached | None) -> Ends:
