@@ -10,6 +10,7 @@ from kgcheck.agents.team import Brain, Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.batch.items import LABEL_OF, Item, request_of, seeded
+from kgcheck.batch.kinds import by_type
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Reason, Stance, Value
@@ -151,12 +152,8 @@ def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
     Returns:
         Metrics by type.
     """
-    kinds: dict[str, list[Score]] = {"all": []}
-    for result in results:
-        score = Score.model_validate(result.get("score") or {"exact": False, "executable": False})
-        kinds["all"].append(score)
-        kinds.setdefault(str(result.get("type", "without a type")), []).append(score)
-    return {kind: _metrics(scores) for kind, scores in kinds.items() if scores}
+    nothing = {"exact": False, "executable": False}
+    return by_type(results, lambda result: Score.model_validate(result.get("score") or nothing), _metrics)
 
 
 def _metrics(scores: Sequence[Score]) -> Metrics:

@@ -23,6 +23,7 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
 
     For example: "What diseases are associated with the protein encoded by the gene TP53?" Ends with 2 when the
     question is not understood; a question that is understood and has no answer ends with 0.
+    "Does TP53 act on MDM2?" is answered with yes and the edge, or with "not in this graph".
     """
     from kgcheck.cli.brains import open_asker
     from kgcheck.cli.environment import read_schema, read_settings
@@ -60,11 +61,16 @@ def _show(answer: "Answer") -> None:
     match answer.status:
         case Status.NOT_UNDERSTOOD | Status.STOPPED:
             said.print(f"kgcheck: {answer.because}", soft_wrap=True)
+        case Status.NOTHING if answer.holds is False:
+            click.echo("not in this graph")
+            said.print(answer.because, soft_wrap=True)
         case Status.NOTHING:
             said.print("the graph has no such node", soft_wrap=True)
         case _ if answer.count is not None:
             click.echo(answer.count)
         case _:
+            if answer.holds:
+                click.echo("yes")
             results().print(answer_table(answer, _SHOWN))
             if len(answer.found) > _SHOWN:
                 said.print(f"{len(answer.found) - _SHOWN} more; --format json has all", soft_wrap=True)

@@ -28,10 +28,17 @@ def _out_option() -> Decorator:
     )
 
 
+def _workers_option() -> Decorator:
+    return click.option(
+        "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Items at the same time."
+    )
+
+
 @click.command("kgqa")
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option()
 @_out_option()
+@_workers_option()
 @profile_option()
 @brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
@@ -57,6 +64,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
             ((q.id, q) for q in questions),
             batch.work_of(ask),
             folder / "results.jsonl",
+            workers=asked["workers"],
             progress=RichProgress(),
             description="answering",
             total=len(questions),
@@ -73,6 +81,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
 @offline_option()
 @literature_option()
 @_out_option()
+@_workers_option()
 @profile_option()
 @brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
@@ -108,6 +117,7 @@ def kgcheck(
             ((item.id, item) for item in items),
             batch.Checker(opened, asking, brain, outside=outside).work,
             folder / "results.jsonl",
+            workers=asked["workers"],
             progress=RichProgress(),
             description="checking",
             total=len(items),

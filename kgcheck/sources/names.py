@@ -42,7 +42,8 @@ class SnapshotNames:
         # A short word in lower case is a word, not a symbol.
         exact = [r for r in runs if any(c.isupper() or c.isdigit() for c in r)]
         folded = [r.casefold() for r in runs if len(r) > 4]
-        rows = self._db.execute(
+        # A cursor each: batches ask from several threads.
+        rows = self._db.cursor().execute(
             f"""
             SELECT DISTINCT id FROM value WHERE attribute IN {_ATTRIBUTES}
             AND (list_contains($exact, value) OR list_contains($folded, lower(value))) LIMIT 20
@@ -54,7 +55,8 @@ class SnapshotNames:
         return tuple(n for n in self._names(ids) if n.casefold() not in known)
 
     def _names(self, ids: list[str]) -> list[str]:
-        rows = self._db.execute(
+        # A cursor each: batches ask from several threads.
+        rows = self._db.cursor().execute(
             f"""
             SELECT value FROM value WHERE list_contains($ids, id) AND attribute IN {_ATTRIBUTES} AND value <> ''
             GROUP BY value ORDER BY min({_ORDER}), value LIMIT {_LIMIT}
