@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import brain_options, profile_option, store_option
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _SHOWN = 50
 @store_option()
 @profile_option()
 @brain_options()
+@literature_option()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(question: tuple[str, ...], store: str, profile: str, format_: str, **asked: Any) -> None:
     """Answer QUESTION from the graph, with the path of every answer.

@@ -210,9 +210,7 @@ def test_several_workers_come_to_what_one_does(tmp_path: Path) -> None:
     for workers in (1, 4):
         checks, questions = tmp_path / f"c{workers}", tmp_path / f"q{workers}"
         several = ("--workers", workers, "--format", "json")
-        said = kgcheck(
-            "batch", "kgcheck", some, *where, "--reference", demo().reference, "--out", checks, *several
-        )
+        said = kgcheck("batch", "kgcheck", some, *where, "--reference", demo().reference, "--out", checks, *several)
         assert said.code == 0
         file = tmp_path / "q.json"
         file.write_text(json.dumps([{"question": q, "answer": []} for q in _QUESTIONS]))
