@@ -56,8 +56,8 @@ class Metrics(Value):
 def read_questions(path: Path) -> list[Question]:
     """Read a file of questions: a JSON list or JSON lines, each with question, type and answer.
 
-    An answer is a list of objects with ``answer`` or ``id``, a list of texts, a number, true, false, or null. Without an ``id`` of
-    its own, a question is named by a hash of its words.
+    An answer is a list of objects with ``answer`` or ``id``, a list of texts, a number, true, false, or null. Without
+    an ``id`` of its own, a question is named by a hash of its words.
 
     Args:
         path: The file.

@@ -75,12 +75,11 @@ def open_asker(
 
         yield Questions(store, RichProgress()).ask
         return
+    from kgcheck.agents.outside import Outside
     from kgcheck.agents.react import ReactAgent
     from kgcheck.chat import ChatClient
-    from kgcheck.spending import Limits
-
-    from kgcheck.agents.outside import Outside
     from kgcheck.cli.literature import open_papers
+    from kgcheck.spending import Limits
 
     limits = Limits(tokens=asked.get("tokens"), money=asked.get("money"))
     with ChatClient(settings) as client, open_papers(asked.get("index"), store, None, settings) as reader:

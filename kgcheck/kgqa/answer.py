@@ -11,7 +11,7 @@ from kgcheck.kgqa.compiler import Compiler
 from kgcheck.kgqa.lexicon import load_lexicon
 from kgcheck.kgqa.linking import NameIndex
 from kgcheck.kgqa.plan import Anchor, Plan, Variable
-from kgcheck.kgqa.running import Edge, Path, Reached, Runner
+from kgcheck.kgqa.running import Edge, Reached, Runner
 from kgcheck.model import Ref, Value
 from kgcheck.progress import Progress
 
@@ -38,7 +38,7 @@ class Found(Value):
     ref: Ref
     name: str | None = None
     properties: dict[str, Any] = {}
-    path: Path = ()
+    path: tuple[Edge, ...] = ()
 
 
 class Answer(Value):
@@ -50,7 +50,7 @@ class Answer(Value):
     plan: Plan | None = None
     count: int | None = None
     holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
-    found: tuple[Found, ...] = ()
+    found: tuple[Found, ...] = Field(default=(), description="of a number or a yes, the first 200")
     notes: tuple[str, ...] = ()
     because: str = Field(default="", description="why there is no answer, and what to do")
     actions: int = Field(default=0, description="steps that a model took")
@@ -121,7 +121,9 @@ def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
         ids, reached, notes = _reached(plan, store)
     except BudgetExceeded as error:
         return _answer(question, plan, Status.STOPPED, because=f"{error.message}; {error.hint}")
-    found = tuple(_found(plan.target.label, ids, reached, store))
+    # Whoever asks for a number does not read thousands of names.
+    told = ids[:MOST_PATHS] if plan.count or plan.whether else ids
+    found = tuple(_found(plan.target.label, told, reached, store))
     plan = plan.model_copy(update={"notes": plan.notes + notes})
     if plan.whether:
         holds = _holds(plan, ids)
@@ -169,7 +171,7 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
             properties={k: v for k, v in held.get(id_, {}).items() if k not in ("id", "name")}
             if n < MOST_PATHS
             else {},
-            path=reached[id_] if n < MOST_PATHS else (),
+            path=tuple(taken.edge for taken in reached[id_]) if n < MOST_PATHS else (),
         )
         for n, id_ in enumerate(ids)
     ]

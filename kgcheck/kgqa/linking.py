@@ -1,7 +1,9 @@
 """Names in a question, linked to nodes of the graph: by id, name or synonym. The index is made from the store once."""
 
+import gc
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import IntEnum
 from functools import cached_property
@@ -15,6 +17,7 @@ from kgcheck.progress import NoProgress, Progress
 
 _EDGES = "\"'()[]{}.,;:?!`\u201c\u201d\u2018\u2019"
 _MOST_WORDS = 24
+_PLAIN = re.compile(r"[\w+/-]*\w(?:[ :][\w+/-]*\w)*")
 _LEAST_VARIED = 5
 _MOST_HYPHENS = 5
 _TOKEN = re.compile(r"\S+")
@@ -111,7 +114,7 @@ class NameIndex:
             The index.
         """
         index = cls(store.schema, lexicon)
-        with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step:
+        with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step, _no_collection():
             for label in store.schema.labels:
                 wanted = index._words[label.name].names if label.name in index._words else ()
                 for table in store.scan_nodes(label):
@@ -132,11 +135,12 @@ class NameIndex:
                 self._put(text, _Entry(label, id_, how, text))
 
     def _put(self, text: str, entry: _Entry) -> None:
-        key = folded(text)
+        # Most names have nothing to take off.
+        key = text.casefold() if _PLAIN.fullmatch(text) else folded(text)
         if not key:
             return
         held = self._entries.setdefault(key, [])
-        if not any(e.label == entry.label and e.id == entry.id for e in held):
+        if not held or not any(e.label == entry.label and e.id == entry.id for e in held):
             held.append(entry)
 
     def named(self, text: str) -> tuple[Candidate, ...]:
@@ -218,6 +222,18 @@ class NameIndex:
         key = folded(text)
         like = [k for k in self._by_start.get(key[:3], ()) if abs(len(k) - len(key)) < 4]
         return [self._entries[k][0].written for k in get_close_matches(key, like, n=3, cutoff=0.75)]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small things that all stay: looking for garbage among them takes as long as making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _candidates(entries: Iterable[_Entry]) -> tuple[Candidate, ...]:

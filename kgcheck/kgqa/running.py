@@ -1,7 +1,7 @@
 """Runs a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgcheck.errors import BudgetExceeded
 from kgcheck.graph.schema import Schema
@@ -23,12 +23,31 @@ class Edge(Value):
     properties: dict[str, Any] = {}
 
 
-Path = tuple[Edge, ...]
+class Taken(NamedTuple):
+    """An edge that was taken; made an Edge only where it is told."""
+
+    step: Step
+    label: str
+    here: str
+    there: str
+    out: bool
+    properties: dict[str, Any]
+
+    @property
+    def edge(self) -> Edge:
+        """The edge between a node of the variable and one of what the step reaches."""
+        near, far = Ref(label=self.label, id=self.here), Ref(label=self.step.to.label, id=self.there)
+        head, tail = (near, far) if self.out else (far, near)
+        triple = Triple(head=head, relation=self.step.pattern.type, tail=tail)
+        return Edge(triple=triple, properties=self.properties)
+
+
+Path = tuple[Taken, ...]
 
 Reached = dict[str, Path]
 """Ids of nodes, each with one path that leads to it."""
 
-Ends = dict[str, dict[str, Edge]]
+Ends = dict[str, dict[str, Taken]]
 """Ids of nodes, each with what a step reaches from it."""
 
 
@@ -118,7 +137,7 @@ class Runner:
             return {}
         if name in step.pattern.properties:
             return {
-                i: {end: v for end, edge in there.items() if (v := _number(edge.properties.get(name))) is not None}
+                i: {end: v for end, taken in there.items() if (v := _number(taken.properties.get(name))) is not None}
                 for i, there in ends.items()
             }
         every = sorted({end for there in ends.values() for end in there})
@@ -142,7 +161,7 @@ class Runner:
             for hop in hops:
                 if hop.end not in reached and _fits(step.filters, hop):
                     reached[hop.end] = (
-                        _edge(step, label, hop.end, hop.start, hop, out=not forward),
+                        Taken(step, label, hop.end, hop.start, not forward, hop.properties),
                         *origin[hop.start],
                     )
         return reached
@@ -164,7 +183,7 @@ class Runner:
             for hop in hops:
                 if (wanted is None or hop.end in wanted) and _fits(step.filters, hop):
                     there = ends.setdefault(hop.start, {})
-                    there.setdefault(hop.end, _edge(step, label, hop.start, hop.end, hop, out=out))
+                    there.setdefault(hop.end, Taken(step, label, hop.start, hop.end, out, hop.properties))
         return ends
 
     def _hops(self, step: Step, ids: list[str], *, from_far: bool) -> list[tuple[bool, list[Hop]]]:
@@ -245,10 +264,3 @@ def _fits(filters: Iterable[Filter], hop: Hop) -> bool:
 
 def _number(value: object) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
-
-
-def _edge(step: Step, label: str, here: str, there: str, hop: Hop, *, out: bool) -> Edge:
-    """The edge between a node of the variable and one of what the step reaches."""
-    near, far = Ref(label=label, id=here), Ref(label=step.to.label, id=there)
-    head, tail = (near, far) if out else (far, near)
-    return Edge(triple=Triple(head=head, relation=step.pattern.type, tail=tail), properties=hop.properties)

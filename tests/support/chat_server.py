@@ -174,7 +174,7 @@ def _first(times: int, move: Move, then: Script) -> Script:
 
 
 class ChatServer:
-    """The endpoint; `requests` are the bodies that came, `keys` the keys that came with them, `heard` whether waits ended."""
+    """The endpoint; `requests` are the bodies that came, `keys` the keys with them, `heard` whether waits ended."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

@@ -392,3 +392,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(KgcheckError):
         read_questions(tmp_path / "b.json")
+
+
+@given(st.text(alphabet="aB1 '-:+/.s_\t", max_size=12))
+def test_names_that_need_no_folding_are_found_all_the_same(name: str) -> None:
+    if not folded(name):
+        return
+    found = Questions(MemoryStore({"Disease": [{"id": "DOID:7", "name": name}]}, {})).index.named(name)
+
+    assert [c.ref.id for c in found] == ["DOID:7"]
