@@ -20,6 +20,7 @@ from kgcheck.model import Ref
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
 _SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
+_AN = re.compile(r"\s+an?\s")
 _NOTHING = "the question names nothing that is in the graph"
 
 
@@ -146,6 +147,8 @@ class _Compilation:
     def _target(self, nodes: list[Node]) -> Node:
         """The first noun that stands for itself; else the other end of the relation that is said."""
         reading = self._reading
+        if reading.whether:
+            self._drop_kind(nodes)
         unnamed = [n for n in nodes if not n.is_named]
         if reading.describes:
             return nodes[0]
@@ -173,7 +176,8 @@ class _Compilation:
             for relation, backward in phrase.readings
             if not self._lexicon.relation(relation).either or len(nodes) == 1
             for p in self._schema.patterns(relation)
-            for end, other in (((p.head, p.tail),) if backward else ((p.tail, p.head),))
+            # "What does A act on?" is about the tails of A, "Who acts on A?" about its heads.
+            for end, other in (((p.tail, p.head),) if (node.start < phrase.start) != backward else ((p.head, p.tail),))
             if other in node.labels
         }
         target = Node(Noun(-1, -1, ""), tuple(sorted(labels)))
@@ -181,6 +185,18 @@ class _Compilation:
             raise _WHAT
         nodes.insert(0, target)
         return target
+
+    def _drop_kind(self, nodes: list[Node]) -> None:
+        """Of "is A a nuclear protein", the noun only says what A is."""
+        first = nodes[0] if nodes and nodes[0].is_named else None
+        if first is None or not _AN.match(self._reading.text[first.end :].lower()):
+            return
+        for node in nodes[1:]:
+            shared = tuple(label for label in first.labels if label in node.labels)
+            if not node.is_named and shared and isinstance(node.mention, Noun) and not node.mention.relation:
+                first.labels = shared
+                nodes.remove(node)
+                return
 
     def _asked_about(self, nodes: list[Node]) -> Node:
         """What a yes or no question is about: its first name. "Do A and B interact": A is, of B."""

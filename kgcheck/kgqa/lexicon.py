@@ -114,6 +114,7 @@ class Lexicon(Value):
     properties: tuple[PropertyWords, ...] = ()
     comparisons: dict[Comparison, tuple[str, ...]] = {}
     ranks: RankWords = RankWords()
+    adjectives: dict[str, str] = {}
     spellings: dict[str, str] = {}
 
     def relation(self, name: str) -> RelationWords:

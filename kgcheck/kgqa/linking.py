@@ -99,6 +99,7 @@ class NameIndex:
         self._exact = frozenset(label.name for label in lexicon.labels if label.exact)
         self._ignored = lexicon.words.ignored
         self._spellings = lexicon.spellings
+        self._adjectives = lexicon.adjectives
         self._entries: dict[str, list[_Entry]] = {}
 
     @classmethod
@@ -167,7 +168,7 @@ class NameIndex:
     def _held(self, words: list[str]) -> list[_Entry] | None:
         """What is named so, or so but for a hyphen, a plural or a British spelling."""
         key = " ".join(words)
-        found = self._entries.get(key)
+        found = self._entries.get(key) or self._entries.get(self._adjectives.get(key, ""))
         if found is not None or (len(words) == 1 and len(key) < _LEAST_VARIED):
             return found
         for variant in self._variants(words, key):

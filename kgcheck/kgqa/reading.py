@@ -13,6 +13,9 @@ from kgcheck.kgqa.plan import Filter
 _LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
+_PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
+_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
+_FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
 _OR = re.compile(rf"^[\s,;]*or{_LINK}")
 
@@ -109,6 +112,7 @@ class Reader:
         self._marks = Marks(lexicon)
         self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = _phrase_shapes(lexicon)
+        self._fronted = _phrase_shapes(lexicon, without_preposition=True)
         self._filters = _filter_shapes(lexicon)
         self._properties = {p.name: re.compile("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
@@ -140,6 +144,8 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
+        if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
+            raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         reading.common = bool(self._common.search(low))
         if len(reading.mentions) == 1:
             alone = reading.mentions[0]
@@ -179,7 +185,8 @@ class Reader:
 
     def _chosen(self, low: str, links: list[Link], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
-        found: list[Mention] = [_predicate(noun, low) for noun in self._nouns(low)]
+        mutual = frozenset(r.type for r in self._lexicon.relations if r.either)
+        found: list[Mention] = [_predicate(noun, low, mutual) for noun in self._nouns(low)]
         found += self._phrases(low)
         found += [Name(link.start, link.end, link.text, link.candidates) for link in links]
         kept: list[Mention] = []
@@ -216,7 +223,8 @@ class Reader:
 
     def _phrases(self, low: str) -> list[Phrase]:
         by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
-        for pattern, relation, backward in self._phrases_of:
+        known = [*self._phrases_of, *(self._fronted if _FRONTED.match(low) else ())]
+        for pattern, relation, backward in known:
             for match in pattern.finditer(low):
                 readings = by_span.setdefault(match.span(), [])
                 if (relation, backward) not in readings:
@@ -258,8 +266,11 @@ def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | st
     return not any(a < match.end(group) and match.start(group) < b for a, b in spans)
 
 
-def _predicate(noun: Noun, low: str) -> Noun | Phrase:
-    """A noun whose "of" has nothing after it says what comes before it: "What is asthma a subtype of?"."""
+def _predicate(noun: Noun, low: str, mutual: frozenset[str]) -> Noun | Phrase:
+    """A noun with nothing after it says what comes before: "What is asthma a subtype of?", "Are A and B partners?"."""
+    ends = not any(c.isalnum() for c in low[noun.end :])
+    if noun.relation in mutual and ends and re.match(r"\W*(?:are|were|is it true that)\s", low):
+        return Phrase(noun.start, noun.end, noun.text, noun.relation or "")
     if noun.relation and _STRANDED.match(low[noun.end :]):
         return Phrase(noun.start, noun.end, noun.text, noun.relation, noun.role == "tail")
     return noun
@@ -280,14 +291,17 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
     return [(text, noun) for nouns, noun in shapes for text in nouns]
 
 
-def _phrase_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, bool]]:
-    """Each phrase of a relation, and whether it is said backwards."""
-    return [
-        (re.compile(phrase(text)), relation.type, backward)
+def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:
+    """Each phrase of a relation, and whether it is said backwards; those that end in a preposition also without it."""
+    said = [
+        (text, relation.type, backward)
         for relation in lexicon.relations
         for phrases, backward in ((relation.forward, False), (relation.backward, True))
         for text in phrases
     ]
+    if without_preposition:
+        said = [(match[1], relation, way) for text, relation, way in said if (match := _ENDS_SO.fullmatch(text))]
+    return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in said]
 
 
 def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:

@@ -1,21 +1,16 @@
 """Questions understood without a model, on a graph of a few invented nodes."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.batch.kgqa import Metrics, metrics, read_questions, score, unique, work_of
-from kgcheck.errors import InputFormat, InputMissing, KgcheckError
 from kgcheck.graph.schema import load_schema
-from kgcheck.kgqa.answer import Answer, Found, Questions, Status
+from kgcheck.kgqa.answer import Answer, Questions, Status
 from kgcheck.kgqa.lexicon import load_lexicon
-from kgcheck.kgqa.linking import folded, tokens
+from kgcheck.kgqa.linking import NameIndex, folded, tokens
 from kgcheck.kgqa.plan import Filter
-from kgcheck.model import Ref
 from tests.support.audits import MemoryStore, Rows
 
 NODES: dict[str, Rows] = {
@@ -160,6 +155,12 @@ def test_questions_and_answers(questions: Questions, question: str, wanted: list
         ("Which proteins target ABC1?", ["P00004"]),
         ("Which proteins are linked to pale-grey fevers?", ["P00002"]),
         ("Where is ABC1 expressed?", ["BTO:0000001"]),
+        ("To which diseases is BCD2 linked?", ["DOID:2", "DOID:3"]),
+        ("From which gene does P00001 derive?", ["ABC1"]),
+        ("Which diseases have grey fever as their parent?", ["DOID:3"]),
+        ("What kind of disease is pale grey fever?", ["DOID:2"]),
+        ("Who participates in R-HSA-1?", ["P00001", "P00003"]),
+        ("Which cerebral proteins are linked to ague?", ["P00001"]),
     ],
 )
 def test_not_the_most_at_least_and_other_words(questions: Questions, question: str, wanted: list[str]) -> None:
@@ -180,6 +181,8 @@ def test_not_the_most_at_least_and_other_words(questions: Questions, question: s
         ("Is pale grey fever a kind of grey fever?", ["DOID:3 HAS_PARENT DOID:2"]),
         ("Is BCD2 a target of ABC1?", ["P00001 ACTS_ON P00002"]),
         ("Does the gene ABC1 encode P00001?", ["ABC1 TRANSLATED_INTO P00001"]),
+        ("Is ABC1 a cerebral protein?", ["P00001 ASSOCIATED_WITH BTO:0000001"]),
+        ("Are ABC1 and CDE3 partners?", ["P00001 CURATED_INTERACTS_WITH P00003"]),
         ("Are both ABC1 and BCD2 linked to grey fever?", ["P00001 ASSOCIATED_WITH DOID:2"]),
         ("Does ABC1 have at least 2 modified sites?", ["P00001 HAS_MODIFIED_SITE P00001_S3-p"]),
     ],
@@ -267,6 +270,8 @@ def test_understood_and_nothing_there_is_an_answer(questions: Questions) -> None
         ("Which diseases include either ABC1 or BCD2 but not both?", "'but not'"),
         ("Which pathways are common to the partners of ABC1?", "in common"),
         ("Which tissue pathways are there for ABC1?", "'tissue pathways'"),
+        ("Where does ABC1 act?", "'where'"),
+        ("When was ABC1 linked to ague?", "'When'"),
         ("What is ABC1 associated with?", "does not say what is asked for"),
         ("Which modifications have modified proteins of tissues?", "nothing that is in the graph"),
     ],
@@ -309,6 +314,8 @@ def test_words_stand_where_they_are_said_to(text: str) -> None:
     assert folded(folded(text)) == folded(text) or "'" in text or "\u2019" in text
 
 
+_SCHEMA = load_schema()
+_LEXICON = load_lexicon(_SCHEMA)
 _SHARED = Questions(MemoryStore(NODES, EDGES))
 
 
@@ -337,67 +344,11 @@ def test_the_lexicon_names_every_label_and_relation() -> None:
     assert set(schema.relation_types) == said
 
 
-# --- batches
-
-
-def write(path: Path, items: object) -> Path:
-    path.write_text(json.dumps(items), encoding="utf-8")
-    return path
-
-
-def test_scores_compare_sets_by_id_name_or_sequence(tmp_path: Path, questions: Questions) -> None:
-    items = [
-        {"question": "Which diseases is BCD2 linked to?", "type": "one", "answer": [{"answer": "grey fever"}]},
-        {"question": "Which structures does BCD2 have?", "type": "one", "answer": [{"answer": None}]},
-        {"question": "What is the sequence of P00001?", "type": "one", "answer": [{"answer": "MKV"}]},
-        {"question": "How many diseases is BCD2 linked to?", "type": "count", "answer": 2},
-        {"question": "Which drugs inhibit ABC1?", "type": "count", "answer": ["x"]},
-    ]
-    asked = read_questions(write(tmp_path / "q.json", items))
-    results = [work_of(questions.ask)(q) for q in asked]
-
-    found = metrics(results)
-    assert [round(r["score"]["f1"], 3) for r in results] == [0.667, 1.0, 1.0, 1.0, 0.0]
-    assert found["count"] == Metrics(questions=2, f1=50.0, exact_match=50.0, executability=50.0)
-    assert found["all"].executability == 80.0
-    assert len({q.id for q in asked}) == 5
-
-
-def test_an_answer_where_there_is_none_is_wrong(tmp_path: Path) -> None:
-    (asked,) = read_questions(write(tmp_path / "q.json", [{"question": "q", "answer": None}]))
-    given = Answer(question="q", status=Status.ANSWERED, found=(Found(ref=Ref(label="Gene", id="X")),))
-
-    assert score(asked, given).f1 == 0.0
-    assert not score(asked, Answer(question="q", status=Status.NOT_UNDERSTOOD)).executable
-
-
-def test_a_question_asked_twice_counts_once(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.json", [{"question": "a"}, {"question": "b"}, {"question": "a"}])
-
-    assert [q.question for q in unique(read_questions(path))] == ["a", "b"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", "[1]", '[{"answer": 1}]', '[{"question": "  "}]', '[{"question": 3}]'])
-def test_files_that_are_no_questions(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "q.json"
-    path.write_text(text)
-
-    with pytest.raises(InputFormat, match=r"q\.json"):
-        read_questions(path)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputMissing):
-        read_questions(tmp_path / "none.json")
-    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(KgcheckError):
-        read_questions(tmp_path / "b.json")
-
-
 @given(st.text(alphabet="aB1 '-:+/.s_\t", max_size=12))
 def test_names_that_need_no_folding_are_found_all_the_same(name: str) -> None:
     if not folded(name):
         return
-    found = Questions(MemoryStore({"Disease": [{"id": "DOID:7", "name": name}]}, {})).index.named(name)
+    index = NameIndex(_SCHEMA, _LEXICON)
+    index.add("Disease", "DOID:7", {"name": name})
 
-    assert [c.ref.id for c in found] == ["DOID:7"]
+    assert [c.ref.id for c in index.named(name)] == ["DOID:7"]
