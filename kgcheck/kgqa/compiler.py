@@ -285,7 +285,8 @@ class _Compilation:
         if node is not None:
             firsts = [w for w in ways if w.to is node or _leads_to(w, node)]
             return firsts[0] if firsts else None
-        if any(c.isalnum() for c in self._reading.text[mark.end :]):
+        rest = set(re.findall(r"\w+", self._reading.text[mark.end :].lower()))
+        if "both" in rest or not rest <= self._lexicon.words.ignored:
             return None
         before = [w for w in ways if w.to.is_named and w.to.start < mark.start]
         return max(before, key=lambda w: w.to.start, default=None)

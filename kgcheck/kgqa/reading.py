@@ -254,6 +254,8 @@ class Reader:
 
 def _is_verb(low: str, said: Noun, links: list[Link]) -> bool:
     """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
+    if re.search(r"\bto\s+$", low[: said.start]):
+        return True
     before = [link for link in links if link.end <= said.start]
     after = [link for link in links if link.start >= said.end]
     if after and re.fullmatch(r"\s+(?:the\s+|gene\s+|protein\s+)*", low[said.end : after[0].start]):
@@ -299,6 +301,8 @@ def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> li
         for phrases, backward in ((relation.forward, False), (relation.backward, True))
         for text in phrases
     ]
+    # A question may part the two: "into which kinds is A divided".
+    said = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in said]
     if without_preposition:
         said = [(match[1], relation, way) for text, relation, way in said if (match := _ENDS_SO.fullmatch(text))]
     return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in said]
