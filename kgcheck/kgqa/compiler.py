@@ -157,6 +157,7 @@ class _Compilation:
         first_said = reading.mentions[0] if reading.mentions else None
         if (
             isinstance(first_said, Phrase)
+            and first_said.start > 0
             and not self._says_nothing(first_said)
             and nodes
             and not reading.count
@@ -388,4 +389,6 @@ def _leads_to(way: Way, node: Node) -> bool:
 
 def _is_anchored(variable: Variable) -> bool:
     """Whether some way from a variable ends at nodes that the question names."""
+    if variable.ends or variable.filters:
+        return True
     return any(isinstance(s.to, Anchor) or _is_anchored(s.to) for s in variable.steps)

@@ -21,6 +21,7 @@ _ARE = re.compile(r"\b(?:is|are|was|were)\s+(?:(?:an?|the|also|known)\s+)*$")
 _OF = re.compile(r"^\s+(?:of|for)\b")
 _OR = re.compile(r"^[\s,]*(?:or|and/or)(?:\s+(?:that|which|who|are|is|have|has|else|those|to|with|in|the|also))*\s*$")
 _GENITIVE = re.compile(r"^(?:'s)?\s+(?:(?:of|in|on|from|for|at|within|the|human|protein|gene|a|an)\s+)*$")
+_PREPOSITION = re.compile(r"\b(with|to|in|by|on|of|from)\s+(?:(?:the|both|either|protein|gene)\s+)*$")
 _MAIN = re.compile(
     r"(?:^|\s)(?:and|or|but|also|,)?\s*(?:also\s+)?(?:is|are|was|were|has|have|do|does|been)\s*(?:also\s*)?$"
 )
@@ -229,9 +230,9 @@ class Joiner:
         for mark in self._reading.marks:
             if end <= mark.start and mark.end <= node.start:
                 gap = gap.replace(mark.text, " ")
-        for noun in (node.noun,):
-            gap = gap.replace(noun.text, " ") if noun else gap
-        if not _LINKING.match(gap):
+        gap = gap.replace(node.noun.text, " ") if node.noun else gap
+        now, then = _PREPOSITION.search(gap), _PREPOSITION.search(self._reading.text[: before.to.start].lower())
+        if not _LINKING.match(gap) or (now and then and now[1] != then[1]):
             return None
         node.labels = before.to.labels
         return Way(before.pattern, before.direction, node)

@@ -29,6 +29,7 @@ class Words(Value):
     whether: tuple[str, ...] = ()
     anything: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
     common: tuple[str, ...] = ()
     describe: tuple[str, ...] = ()
 

@@ -184,6 +184,9 @@ class NameIndex:
                 yield text[:-1]
             if text.endswith("ies"):
                 yield f"{text[:-3]}y"
+        if len(words) > 1 and words[0].endswith("s"):
+            # Alzheimers disease.
+            yield " ".join([words[0][:-1], *words[1:]])
         for n in range(1, len(words) if len(words) < _MOST_HYPHENS else 1):
             yield f"{' '.join(words[:n])}-{' '.join(words[n:])}"
         respelled = key

@@ -15,7 +15,8 @@ Direction = Literal["out", "in", "either"]
 _IS_A = re.compile(r"^\s+(?:(?:is|are|was|were|be)\s+)?(?:indeed\s+)?(?:an?|the|one of the|among the)\s+$")
 _ARE = re.compile(r"^\s+(?:that\s+|which\s+)?(?:is|are|was|were)\s+(?:an?|the|one of the|among the|also|known)?\s*$")
 _OWN = re.compile(r"^(?:'s|\u2019s|')?\s*$")
-_ANY = re.compile(r"(?<![\w-])(?:an?|any|some|one or more|no)\s+(?:\w+\s+)?$")
+_OF = re.compile(r"^\s+of\s+(?:the\s+)?$")
+_ANY = re.compile(r"(?<![\w-])(?:an?|any|some|one or more|no|have|has|having|with)\s+(?:\w+\s+)?$")
 
 
 @dataclass
@@ -127,11 +128,21 @@ class NodeMaker:
         """As if "TP53 partners" were "partners of TP53"."""
         turned = list(nodes)
         for n, (one, other) in enumerate(pairwise(nodes)):
+            self._narrow(one, other)
             noun = other.mention
             if one.is_named and not other.is_named and isinstance(noun, Noun) and noun.relation:
                 if _OWN.match(self._reading.text[one.end : other.start].lower()):
                     turned[n], turned[n + 1] = other, one
         return turned
+
+    def _narrow(self, node: Node, named: Node) -> None:
+        """A subtype of a disease is a disease."""
+        noun = node.mention
+        if node.is_named or node.labels or not named.is_named or not (isinstance(noun, Noun) and noun.relation):
+            return
+        if _OF.match(self._reading.text[node.end : named.start].lower()):
+            within = {p.head for p in self._schema.patterns(noun.relation) if p.head == p.tail}
+            node.labels = tuple(label for label in named.labels if label in within)
 
     def _merged(self, nodes: list[Node]) -> list[Node]:
         """Nouns beside each other that mean the same: the PDB ids of the structures."""

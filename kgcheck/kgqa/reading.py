@@ -13,6 +13,7 @@ from kgcheck.kgqa.plan import Filter
 _LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
+_SUFFIX = re.compile(r"(?<=\w)-(associated|related|linked|interacting|encoding|encoded)(?!\w)", re.IGNORECASE)
 _PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
 _ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
@@ -106,6 +107,7 @@ class Reader:
         self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
         self._aside = _any(words.aside)
         self._each = _any(words.each)
+        self._refuse = _any(words.refuse)
         self._common = _any(words.common)
         self._describe = re.compile(rf"^\W*(?:{any_of(words.describe)})\s+$")
         self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
@@ -128,7 +130,8 @@ class Reader:
         Raises:
             NotUnderstood: Words are left over that nothing explains.
         """
-        text = question
+        # "TP53-associated" is two words.
+        text = _SUFFIX.sub(r" \1", question)
         reading = Reading(text)
         low = text.lower()
         words = tokens(text)
@@ -146,6 +149,9 @@ class Reader:
         reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
+        refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
+        if refused:
+            raise NotUnderstood(f"{refused[0]!r} cannot be asked", "leave it out, or say what is not wanted")
         reading.common = bool(self._common.search(low))
         if len(reading.mentions) == 1:
             alone = reading.mentions[0]

@@ -564,7 +564,12 @@ def test_a_batch_asks_papers(index: Path, tmp_path: Path) -> None:
     score = kept["score"]
     assert (score["decided_by"], score["by_papers"], score["papers"]) == ("literature", True, True)
     found = json.loads(said.out)["all"]
-    assert (found["tool_path"], found["papers_speak"], found["papers_right"], found["by_papers"]) == (100, 100, 100, 100)
+    assert (found["tool_path"], found["papers_speak"], found["papers_right"], found["by_papers"]) == (
+        100,
+        100,
+        100,
+        100,
+    )
     # With a snapshot, what a database says comes first, and papers are read all the same.
     beside = ("--store", demo_graph().store, "--reference", demo_graph().reference, "--out", tmp_path / "c")
     both = kgcheck("batch", "kgcheck", file, *beside, "--literature", index, "--format", "json")
