@@ -5,22 +5,35 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from kgcheck.agents.literature import with_papers
 from kgcheck.batch import kgcheck as checks
 from kgcheck.batch import kgqa
+from kgcheck.batch.items import Item, TaskType
 from kgcheck.batch.make import BenchMaker
 from kgcheck.batch.truth import Truths
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import load_directory
 from kgcheck.graph.schema import load_schema
 from kgcheck.kgqa.answer import Questions
+from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.documents import Document
+from kgcheck.literature.formats import read_documents
+from kgcheck.literature.names import AllNames, StoreNames
+from kgcheck.literature.recipe import corpus_recipe
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.triples import TripleReader
 from kgcheck.settings import Settings
 from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.names import SnapshotNames
 from kgcheck.sources.observe import SnapshotSource
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"
 PER_TYPE = 90
 
 
@@ -62,15 +75,46 @@ def measured(folder: Path) -> Iterator[str]:
             )
         slow = sorted(took)[int(0.95 * len(took))]
         yield f"| a question, p50 (p95) | {statistics.median(took):.1f} ms ({slow:.1f} ms) |"
-        yield from _checks(opened, reference)
+        with Truths(reference) as truths:
+            items = BenchMaker(opened, truths).make(PER_TYPE).items
+        yield from _checks(opened, reference, items)
+        yield from _papers(opened, reference, items, folder / "papers")
 
 
-def _checks(store: EmbeddedStore, reference: Path) -> Iterator[str]:
-    with Truths(reference) as truths:
-        made = BenchMaker(store, truths).make(PER_TYPE)
+def _papers(store: EmbeddedStore, reference: Path, items: Sequence[Item], folder: Path) -> Iterator[str]:
+    """The literature type with papers beside the snapshot: SciFact's abstracts and the notes of the demo, by words."""
+    corpus = DATA / "scifact" / "corpus.csv"
+    notes = ROOT / "corpus" / "demo" / "notes.jsonl"
+    read = [*read_documents(corpus, corpus_recipe("scifact")), *read_documents(notes, corpus_recipe("jsonl"))]
+    with Corpus(folder, create=True) as made:
+        with made.store.writing():
+            for document in (d for d in read if isinstance(d, Document)):
+                made.store.add(document)
+        made.build(None)
+    schema = store.schema
+    for name, snapshot in (("the snapshot and papers", reference), ("papers alone", None)):
+        with (
+            LiteratureIndex(folder) as index,
+            SnapshotSource(snapshot, schema, Settings()) as source,
+            closing(SnapshotNames(reference, schema)) as known,
+        ):
+            reader = TripleReader(index, TrainedVerifier(), AllNames([StoreNames(store), known]), schema)
+            asking, outside = with_papers(source, schema, None, reader)
+            checker = checks.Checker(store, asking, outside=outside)
+            results = [checker.work(item) for item in items if item.type is TaskType.CURATED]
+        found = checks.metrics(json.loads(json.dumps(results)))["all"]
+        yield (
+            f"| KGCheck, curated interaction ({found.items}), {name} | exact match {found.exact_match:.1f}, "
+            f"executability {found.executability:.1f}; papers speak of {found.papers_speak or 0:.1f}, right in "
+            f"{found.papers_right or 0:.1f} of these, decide {found.by_papers or 0:.1f}; "
+            f"{1000 * found.seconds / found.items:.0f} ms an item |"
+        )
+
+
+def _checks(store: EmbeddedStore, reference: Path, items: Sequence[Item]) -> Iterator[str]:
     with SnapshotSource(reference, store.schema, Settings()) as source:
         checker = checks.Checker(store, source)
-        results = [checker.work(item) for item in made.items]
+        results = [checker.work(item) for item in items]
     for kind, found in checks.metrics(json.loads(json.dumps(results))).items():
         yield (
             f"| KGCheck, {kind} ({found.items}) | exact match {found.exact_match:.1f}, executability "

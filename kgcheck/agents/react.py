@@ -1,7 +1,7 @@
 """A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.agents.brains.llm import data, spec_of
+from kgcheck.agents.outside import Outside
+from kgcheck.agents.toolbox import Tool, Toolbox
+from kgcheck.agents.transcript import Role
 from kgcheck.chat import ChatClient, Message, Reply
-from kgcheck.errors import BudgetExceeded, UsageError
+from kgcheck.checks.signature import Gap
+from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.kgqa.answer import Answer, Edge, Found, Status
-from kgcheck.model import Ref, Triple, Value
+from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
 from kgcheck.spending import Limits, Meter
 
 MOST_ACTIONS = 15
+OF_THE_TEAM = ((Role.KG, "kg_relations"), (Role.KG, "kg_cypher"), (Role.VALIDATION, "literature_search"))
+"""Tools of the team that serve a question, too; the last one only where there are papers."""
+
 _MOST_SHOWN = 200
 _NAMES = 5
 
@@ -62,12 +69,13 @@ class Shared(Value):
 
 
 class Final(Value):
-    """The answer: ids of one label, or a number."""
+    """The answer: ids of one label, a number, or whether it holds."""
 
     understood: bool = True
     label: str | None = None
     ids: tuple[str, ...] = ()
     count: int | None = None
+    holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
 
 
 class _Tool(NamedTuple):
@@ -83,12 +91,29 @@ class ReactAgent:
         store: The graph.
         client: The model.
         limits: Of each question.
+        outside: Papers that the model may search; without them it has no such tool.
+        on_text: Gets what the model says as it says it.
     """
 
-    def __init__(self, store: GraphStore, client: ChatClient, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        client: ChatClient,
+        limits: Limits | None = None,
+        outside: Outside | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> None:
         self._store = store
         self._client = client
         self._limits = limits or Limits()
+        self._on_text = on_text
+        toolbox = Toolbox(store, _NoSource(), outside)
+        self._more = [
+            tool
+            for role, name in OF_THE_TEAM
+            for tool in toolbox.tools(role)
+            if tool.name == name and (outside or role is Role.KG)
+        ]
 
     def ask(self, question: str) -> Answer:
         """Answer a question.
@@ -100,10 +125,10 @@ class ReactAgent:
             The answer; stopped where the actions or a limit ran out before there was one.
         """
         meter = Meter(self._limits, self._client.prices)
-        run = _Run(question, self._store)
+        run = _Run(question, self._store, self._more)
         try:
             for _ in range(MOST_ACTIONS):
-                reply = self._client.complete(run.messages, tools=run.specs, meter=meter)
+                reply = self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
                 answer = run.take(reply)
                 if answer:
                     break
@@ -116,24 +141,35 @@ class ReactAgent:
         return answer.model_copy(update={"actions": spent.turns, "tokens": tokens, "cost": spent.money})
 
 
+class _NoSource:
+    """Questions are answered from the graph: no source gives evidence."""
+
+    def observe(self, task: CheckTask) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
+        """See ReferenceSource."""
+        return (), ()
+
+
 class _Run:
     """One question under way."""
 
-    def __init__(self, question: str, store: GraphStore) -> None:
+    def __init__(self, question: str, store: GraphStore, more: list[Tool]) -> None:
         self._question = question
         self._store = store
         self._schema: Schema = store.schema
         self._shown: dict[Ref, tuple[Edge, ...]] = {}
+        self._listed: set[str] = set()
         tools = (
             _Tool("find", Find, self._find),
             _Tool("node", NodeOf, self._node),
             _Tool("edges", EdgesOf, self._edges),
             _Tool("neighbours", Neighbours, self._neighbours),
             _Tool("shared", Shared, self._shared),
+            *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more),
             _Tool("answer", Final, self._answer),
         )
         self._tools = {tool.name: tool for tool in tools}
-        self.specs = [spec_of(tool.name, tool.form.__doc__ or "", tool.form) for tool in tools]
+        purposes = {tool.name: tool.purpose for tool in more}
+        self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
         prompt = (files("kgcheck.agents") / "prompts" / "react.md").read_text(encoding="utf-8")
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in self._schema.relations)
         self.messages: list[Message] = [
@@ -157,7 +193,7 @@ class _Run:
             return None
         try:
             result = self._used(call.name, call.arguments)
-        except UsageError as error:
+        except (UsageError, UnknownName) as error:
             result = {"refused": error.message}
         if isinstance(result, Answer):
             return result
@@ -173,6 +209,16 @@ class _Run:
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, e['loc']))} {e['msg']}" for e in error.errors()[:5])
             raise UsageError(f"the arguments of {name} do not fit: {wrong}") from error
+
+    def _team(self, tool: Tool) -> Callable[[Any], Any]:
+        """A tool of the team; ids in what it shows may be answers."""
+
+        def run(asked: Any) -> Any:
+            result = tool.run(asked).model_dump(mode="json", exclude_none=True)
+            self._listed |= set(_texts(result))
+            return result
+
+        return run
 
     def _show(self, ref: Ref, path: tuple[Edge, ...] = ()) -> None:
         self._shown.setdefault(ref, path)
@@ -243,7 +289,7 @@ class _Run:
         if final.ids and not final.label:
             raise UsageError("say of which label the ids are")
         refs = [self._schema.ref(final.label or "", id_) for id_ in dict.fromkeys(final.ids)]
-        unseen = [ref for ref in refs if ref not in self._shown]
+        unseen = [ref for ref in refs if ref not in self._shown and not self._is_listed(ref)]
         if unseen:
             raise UsageError(f"no tool has shown {', '.join(map(str, unseen[:3]))}")
         held = self._store.nodes(self._schema.label(refs[0].label), [r.id for r in refs]) if refs else {}
@@ -252,12 +298,28 @@ class _Run:
                 ref=ref,
                 name=held.get(ref.id, {}).get("name"),
                 properties={k: v for k, v in held.get(ref.id, {}).items() if k not in ("id", "name")},
-                path=self._shown[ref],
+                path=self._shown.get(ref, ()),
             )
             for ref in refs
         )
-        status = Status.ANSWERED if found or final.count is not None else Status.NOTHING
-        return Answer(question=self._question, status=status, count=final.count, found=found)
+        status = Status.ANSWERED if found or final.count is not None or final.holds else Status.NOTHING
+        return Answer(question=self._question, status=status, count=final.count, holds=final.holds, found=found)
+
+    def _is_listed(self, ref: Ref) -> bool:
+        """Whether a statement or another tool of the team has shown an id, and the graph has that node."""
+        return ref.id in self._listed and self._store.node(ref) is not None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a result."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for held in value.values():
+            yield from _texts(held)
+    elif isinstance(value, list | tuple):
+        for held in value:
+            yield from _texts(held)
 
 
 def _stopped(question: str, because: str) -> Answer:

@@ -4,15 +4,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.team import Brain, Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.batch.items import LABEL_OF, Item, request_of, seeded
+from kgcheck.batch.kinds import by_type
+from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.store import GraphStore
-from kgcheck.model import Reason, Stance, Value
+from kgcheck.model import Evidence, Reason, Stance, Tier, Value, Verdict
 from kgcheck.sources.observe import ReferenceSource
 
 BrainMaker = Callable[[GraphStore], Brain]
@@ -27,13 +31,20 @@ class Score(Value):
     record: bool | None = None
     reason: bool | None = None
     tool_path: bool = False
+    decided_by: str = Field(default="", description="the sources that decided, or silence")
+    by_papers: bool | None = Field(default=None, description="whether papers alone decided, where they were asked")
+    papers: bool | None = Field(default=None, description="whether papers alone would be right, where they speak")
     tokens: int = 0
     seconds: float = 0.0
     cost: float | None = None
 
 
 class Metrics(Value):
-    """Shares in per cent, sums and means over items."""
+    """Shares in per cent, sums and means over items.
+
+    ``papers_speak`` and ``by_papers`` are of the items for which papers were asked, ``papers_right`` of those of which
+    they speak.
+    """
 
     items: int
     exact_match: float
@@ -42,6 +53,9 @@ class Metrics(Value):
     right_record: float | None
     right_reason: float | None
     tool_path: float
+    papers_speak: float | None
+    papers_right: float | None
+    by_papers: float | None
     tokens: int
     seconds: float
     cost: float | None
@@ -118,6 +132,9 @@ def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: floa
         The score.
     """
     verdict, truth = checked.verdict, item.truth
+    told = [e for e in verdict.evidence if e.tier is Tier.TEXT]
+    alone = LABEL_OF[judge_alone(checked.task.type, told).outcome] if told else None
+    deciding = decisive(verdict)
     answer = LABEL_OF[verdict.outcome]
     # Of an edge that is not there, silence is what the answer rests on.
     rests_on = [e for e in verdict.evidence if e.stance is not Stance.SILENT] or list(verdict.evidence)
@@ -128,10 +145,21 @@ def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: floa
         record=any(truth.record == e.record for e in rests_on) if truth.record else None,
         reason=verdict.reason.value == truth.reason if truth.reason else None,
         tool_path=right_path(transcript),
+        decided_by=", ".join(sorted({e.source for e in deciding})) or "silence",
+        by_papers=bool(deciding) and all(e.tier is Tier.TEXT for e in deciding) if told else None,
+        papers=alone == item.label if alone else None,
         tokens=sum(event.tokens for event in transcript.events),
         seconds=seconds,
         cost=sum(costs) if (costs := [e.cost for e in transcript.events if e.cost is not None]) else None,
     )
+
+
+def decisive(verdict: Verdict) -> list[Evidence]:
+    """What a verdict rests on: of the evidence that speaks of the fact, that of the highest tier."""
+    spoken = [e for e in verdict.evidence if e.stance is not Stance.SILENT]
+    facts = [e for e in spoken if e.about == "fact"] or spoken
+    highest = min((e.tier.rank for e in facts), default=0)
+    return [e for e in facts if e.tier.rank == highest]
 
 
 def right_path(transcript: Transcript) -> bool:
@@ -151,16 +179,13 @@ def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
     Returns:
         Metrics by type.
     """
-    kinds: dict[str, list[Score]] = {"all": []}
-    for result in results:
-        score = Score.model_validate(result.get("score") or {"exact": False, "executable": False})
-        kinds["all"].append(score)
-        kinds.setdefault(str(result.get("type", "without a type")), []).append(score)
-    return {kind: _metrics(scores) for kind, scores in kinds.items() if scores}
+    nothing = {"exact": False, "executable": False}
+    return by_type(results, lambda result: Score.model_validate(result.get("score") or nothing), _metrics)
 
 
 def _metrics(scores: Sequence[Score]) -> Metrics:
     costs = [s.cost for s in scores if s.cost is not None]
+    asked = [s for s in scores if s.by_papers is not None]
     return Metrics(
         items=len(scores),
         exact_match=_share([s.exact for s in scores]) or 0.0,
@@ -169,6 +194,9 @@ def _metrics(scores: Sequence[Score]) -> Metrics:
         right_record=_share([s.record for s in scores]),
         right_reason=_share([s.reason for s in scores]),
         tool_path=_share([s.tool_path for s in scores]) or 0.0,
+        papers_speak=_share([s.papers is not None for s in asked]),
+        papers_right=_share([s.papers for s in asked]),
+        by_papers=_share([s.by_papers for s in asked]),
         tokens=sum(s.tokens for s in scores),
         seconds=sum(s.seconds for s in scores),
         cost=sum(costs) if costs else None,

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
+from kgcheck.batch.kinds import by_type
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.kgqa.answer import Answer, Found, Status
 from kgcheck.model import Value
@@ -25,6 +26,7 @@ class Question(Value):
     type: str = ""
     gold: frozenset[str] = frozenset()
     count: int | None = None
+    truth: bool | None = Field(default=None, description="of a yes or no question")
 
     @field_validator("question")
     @classmethod
@@ -54,8 +56,8 @@ class Metrics(Value):
 def read_questions(path: Path) -> list[Question]:
     """Read a file of questions: a JSON list or JSON lines, each with question, type and answer.
 
-    An answer is a list of objects with ``answer`` or ``id``, a list of texts, a number, or null. Without an ``id`` of
-    its own, a question is named by a hash of its words.
+    An answer is a list of objects with ``answer`` or ``id``, a list of texts, a number, true, false, or null. Without
+    an ``id`` of its own, a question is named by a hash of its words.
 
     Args:
         path: The file.
@@ -113,7 +115,9 @@ def _question(row: Mapping[str, Any]) -> Question:
     words = row["question"]
     answer = row.get("answer")
     named = str(row.get("id") or hashlib.sha256(str(words).encode()).hexdigest()[:12])
-    if isinstance(answer, int) and not isinstance(answer, bool):
+    if isinstance(answer, bool):
+        return Question(id=named, question=words, type=row.get("type", ""), truth=answer)
+    if isinstance(answer, int):
         return Question(id=named, question=words, type=row.get("type", ""), count=answer)
     items = answer if isinstance(answer, list) else []
     gold = {_gold(item) for item in items} - {None}
@@ -144,6 +148,9 @@ def score(question: Question, answer: Answer) -> Score:
     executable = answer.status in (Status.ANSWERED, Status.NOTHING)
     if not executable:
         return Score(f1=0.0, exact=False, executable=False)
+    if question.truth is not None:
+        right = question.truth == answer.holds
+        return Score(f1=float(right), exact=right, executable=True)
     if question.count is not None or answer.count is not None:
         right = question.count == answer.count
         return Score(f1=float(right), exact=right, executable=True)
@@ -172,6 +179,7 @@ def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]
             "understood": answer.understood,
             "answers": [{"label": f.ref.label, "id": f.ref.id, "name": f.name} for f in answer.found],
             "count": answer.count,
+            "holds": answer.holds,
             "because": answer.because,
             "score": score(question, answer).model_dump(),
         }
@@ -188,12 +196,8 @@ def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
     Returns:
         Metrics by type.
     """
-    kinds: dict[str, list[Score]] = {"all": []}
-    for result in results:
-        scored = Score.model_validate(result.get("score") or {"f1": 0, "exact": False, "executable": False})
-        kinds["all"].append(scored)
-        kinds.setdefault(result.get("type") or "without a type", []).append(scored)
-    return {kind: _mean(scores) for kind, scores in kinds.items() if scores}
+    nothing = {"f1": 0, "exact": False, "executable": False}
+    return by_type(results, lambda result: Score.model_validate(result.get("score") or nothing), _mean)
 
 
 def _mean(scores: Sequence[Score]) -> Metrics:

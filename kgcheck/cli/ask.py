@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import brain_options, profile_option, store_option
 
 if TYPE_CHECKING:
@@ -17,12 +18,14 @@ _SHOWN = 50
 @store_option()
 @profile_option()
 @brain_options()
+@literature_option()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(question: tuple[str, ...], store: str, profile: str, format_: str, **asked: Any) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
 
     For example: "What diseases are associated with the protein encoded by the gene TP53?" Ends with 2 when the
     question is not understood; a question that is understood and has no answer ends with 0.
+    "Does TP53 act on MDM2?" is answered with yes and the edge, or with "not in this graph".
     """
     from kgcheck.cli.brains import open_asker
     from kgcheck.cli.environment import read_schema, read_settings
@@ -60,11 +63,16 @@ def _show(answer: "Answer") -> None:
     match answer.status:
         case Status.NOT_UNDERSTOOD | Status.STOPPED:
             said.print(f"kgcheck: {answer.because}", soft_wrap=True)
+        case Status.NOTHING if answer.holds is False:
+            click.echo("not in this graph")
+            said.print(answer.because, soft_wrap=True)
         case Status.NOTHING:
             said.print("the graph has no such node", soft_wrap=True)
         case _ if answer.count is not None:
             click.echo(answer.count)
         case _:
+            if answer.holds:
+                click.echo("yes")
             results().print(answer_table(answer, _SHOWN))
             if len(answer.found) > _SHOWN:
                 said.print(f"{len(answer.found) - _SHOWN} more; --format json has all", soft_wrap=True)

@@ -28,12 +28,20 @@ def _out_option() -> Decorator:
     )
 
 
+def _workers_option() -> Decorator:
+    return click.option(
+        "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Items at the same time."
+    )
+
+
 @click.command("kgqa")
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option()
 @_out_option()
+@_workers_option()
 @profile_option()
 @brain_options()
+@literature_option()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, **asked: Any) -> None:
     """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
@@ -47,7 +55,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
     questions = batch.unique(batch.read_questions(file))
     settings, schema = read_settings(), read_schema(profile)
     folder = out or settings.home / "batch" / f"kgqa-{file.stem}"
-    kept = {"task": "kgqa", "store": str(store), "profile": profile, **_brain(asked, settings)}
+    kept = {"task": "kgqa", "store": str(store), "profile": profile, **_brain(asked, settings), **_sources(asked)}
     with (
         open_store(store, schema, settings) as opened,
         open_asker(asked["brain"], opened, settings, asked) as ask,
@@ -57,6 +65,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
             ((q.id, q) for q in questions),
             batch.work_of(ask),
             folder / "results.jsonl",
+            workers=asked["workers"],
             progress=RichProgress(),
             description="answering",
             total=len(questions),
@@ -73,6 +82,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
 @offline_option()
 @literature_option()
 @_out_option()
+@_workers_option()
 @profile_option()
 @brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
@@ -108,6 +118,7 @@ def kgcheck(
             ((item.id, item) for item in items),
             batch.Checker(opened, asking, brain, outside=outside).work,
             folder / "results.jsonl",
+            workers=asked["workers"],
             progress=RichProgress(),
             description="checking",
             total=len(items),
@@ -125,7 +136,7 @@ def _brain(asked: dict[str, Any], settings: "Settings") -> dict[str, Any]:
 
 def _sources(asked: dict[str, Any]) -> dict[str, Any]:
     """What a batch keeps about the sources beside the snapshot, where there are any."""
-    return {n: str(asked[n]) for n in ("live", "index") if asked[n]}
+    return {n: str(asked[n]) for n in ("live", "index") if asked.get(n)}
 
 
 def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:

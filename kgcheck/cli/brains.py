@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_brain(name: str, schema: "Schema", settings: "Settings", asked: Mapping[str, Any]) -> Iterator["Brain"]:
+def open_brain(
+    name: str,
+    schema: "Schema",
+    settings: "Settings",
+    asked: Mapping[str, Any],
+    on_text: Callable[[str], None] | None = None,
+) -> Iterator["Brain"]:
     """A brain for one check.
 
     Args:
@@ -22,6 +28,7 @@ def open_brain(name: str, schema: "Schema", settings: "Settings", asked: Mapping
         schema: Profile.
         settings: Endpoint and key.
         asked: Options of the command: seconds, tokens and money.
+        on_text: Gets what a model says as it says it.
 
     Yields:
         The brain.
@@ -37,7 +44,7 @@ def open_brain(name: str, schema: "Schema", settings: "Settings", asked: Mapping
 
     limits = Limits(tokens=asked.get("tokens"), seconds=asked.get("seconds"), money=asked.get("money"))
     with ChatClient(settings) as client:
-        yield LlmBrain(client, limits)
+        yield LlmBrain(client, limits, on_text)
 
 
 @contextmanager
@@ -50,23 +57,33 @@ def open_asker(
         name: rules (the compiler) or llm.
         store: The graph.
         settings: Endpoint and key.
-        asked: Options of the command: tokens and money.
+        asked: Options of the command: tokens, money and the index of papers.
 
     Yields:
         A function from a question to its answer.
+
+    Raises:
+        UsageError: Papers are named, and nobody reads them.
     """
     if name == "rules":
+        if asked.get("index"):
+            from kgcheck.errors import UsageError
+
+            raise UsageError("questions are answered from the graph; only a model searches papers", "add --brain llm")
         from kgcheck.cli.console import RichProgress
         from kgcheck.kgqa.answer import Questions
 
         yield Questions(store, RichProgress()).ask
         return
+    from kgcheck.agents.outside import Outside
     from kgcheck.agents.react import ReactAgent
     from kgcheck.chat import ChatClient
+    from kgcheck.cli.literature import open_papers
     from kgcheck.spending import Limits
 
-    with ChatClient(settings) as client:
-        yield ReactAgent(store, client, Limits(tokens=asked.get("tokens"), money=asked.get("money"))).ask
+    limits = Limits(tokens=asked.get("tokens"), money=asked.get("money"))
+    with ChatClient(settings) as client, open_papers(asked.get("index"), store, None, settings) as reader:
+        yield ReactAgent(store, client, limits, Outside(None, reader) if reader else None).ask
 
 
 @contextmanager

@@ -77,7 +77,8 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     request = parse_request(what, schema)
     reference: Path | None = asked["reference"]
     started, name = now(), new_run_id()
-    transcript = Transcript(_show_event if asked["show_transcript"] else None)
+    live_text = _Live() if asked["show_transcript"] else None
+    transcript = Transcript(live_text.show if live_text else None)
     kept_at = settings.home / "transcripts" / f"{name}.jsonl"
     with (
         open_store(asked["store"], schema, settings) as opened,
@@ -85,7 +86,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         SnapshotSource(reference, schema, settings, live) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
         open_papers(asked["index"], opened, reference, settings) as reader,
-        open_brain(asked["brain"], schema, settings, asked) as brain,
+        open_brain(asked["brain"], schema, settings, asked, live_text.hear if live_text else None) as brain,
     ):
         budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
         toolbox = Toolbox(opened, *with_papers(source, schema, live, reader))
@@ -122,11 +123,28 @@ def _keep_transcript(transcript: "Transcript", path: Path) -> None:
         write(path, transcript.as_jsonl())
 
 
-def _show_event(event: "Event") -> None:
-    from kgcheck.cli.console import errors
-    from kgcheck.report.tables import transcript_line
+class _Live:
+    """Events as they happen on stderr, and what a model says as it says it."""
 
-    errors().print(transcript_line(event), soft_wrap=True, markup=False)
+    def __init__(self) -> None:
+        self._mid_line = False
+
+    def hear(self, text: str) -> None:
+        """Show a piece of text; what would move the cursor or change colours is left out."""
+        shown = "".join(c for c in text if c.isprintable() or c in "\n\t")
+        if shown:
+            click.echo(shown, err=True, nl=False)
+            self._mid_line = not shown.endswith("\n")
+
+    def show(self, event: "Event") -> None:
+        """Show an event, on a line of its own."""
+        from kgcheck.cli.console import errors
+        from kgcheck.report.tables import transcript_line
+
+        if self._mid_line:
+            click.echo(err=True)
+            self._mid_line = False
+        errors().print(transcript_line(event), soft_wrap=True, markup=False)
 
 
 def _told(checked: "Checked", transcript: "Transcript") -> str:

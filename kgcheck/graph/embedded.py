@@ -141,16 +141,15 @@ class EmbeddedStore:
 
     def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. The file is open for reading only."""
-        if self._connection is None:
+        if self._database is None:
             raise StoreError(f"the store {self.name} is closed")
-        self._connection.set_query_timeout(max(1, int(timeout_s * 1000)))
-        try:
-            self._run(f"EXPLAIN {text}", {}).close()
-            with self._run(text, {}) as result:
+        # A connection of its own: the time limit is not to hold for what other threads ask.
+        with ladybug.Connection(self._database) as connection:
+            connection.set_query_timeout(max(1, int(timeout_s * 1000)))
+            self._run(f"EXPLAIN {text}", {}, connection).close()
+            with self._run(text, {}, connection) as result:
                 names = result.get_column_names()
                 rows = [list(row) for row in islice(result, limit)]
-        finally:
-            self._connection.set_query_timeout(self._timeout_ms)
         return [dict(zip(names, map(_shown, row), strict=True)) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
@@ -287,11 +286,14 @@ class EmbeddedStore:
         with self._run(text, parameters) as result:
             return [list(row) for row in result.get_all()]
 
-    def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
-        if self._connection is None:
+    def _run(
+        self, text: str, parameters: dict[str, Any], connection: ladybug.Connection | None = None
+    ) -> ladybug.QueryResult:
+        used = connection or self._connection
+        if used is None:
             raise StoreError(f"the store {self.name} is closed")
         try:
-            result = self._connection.execute(text, parameters)
+            result = used.execute(text, parameters)
         except RuntimeError as error:
             raise self._mapped(error) from error
         if not isinstance(result, ladybug.QueryResult):

@@ -24,6 +24,14 @@ class Words(Value):
     all_of: tuple[str, ...]
     apposition: tuple[str, ...]
     aside: tuple[str, ...]
+    negation: tuple[str, ...] = ()
+    exclusion: tuple[str, ...] = ()
+    whether: tuple[str, ...] = ()
+    anything: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    describe: tuple[str, ...] = ()
 
     @cached_property
     def ignored(self) -> frozenset[str]:
@@ -55,6 +63,7 @@ class RelationWords(Value):
     type: str
     words_needed: bool = False
     either: bool = False
+    stands_for: bool = False
     forward: tuple[str, ...] = ()
     backward: tuple[str, ...] = ()
 
@@ -66,15 +75,33 @@ class RoleNoun(Value):
     relation: str
     role: Role
     label: str | None = None
+    soft: bool = False
     steps: int = Field(default=1, ge=1, le=4)
 
 
 class PropertyWords(Value):
-    """What a property is called; ``text``: its value is the words that follow."""
+    """What a property is called; ``text``: its value is the words that follow; ``high``, ``low``: words that rank."""
 
     name: str
     words: tuple[str, ...]
     text: bool = False
+    high: tuple[str, ...] = ()
+    low: tuple[str, ...] = ()
+
+
+class RankWords(Value):
+    """Words that rank, and that say how many of something there are; a number sign stands for the number."""
+
+    most: tuple[str, ...] = ("most",)
+    fewest: tuple[str, ...] = ("fewest",)
+    top: tuple[str, ...] = ("top #",)
+    few: tuple[str, ...] = ()
+    high: tuple[str, ...] = ("highest",)
+    low: tuple[str, ...] = ("lowest",)
+    by: tuple[str, ...] = ("by",)
+    exactly: tuple[str, ...] = ("exactly",)
+    several: tuple[str, ...] = ("several",)
+    single: tuple[str, ...] = ("a single",)
 
 
 class Lexicon(Value):
@@ -87,6 +114,9 @@ class Lexicon(Value):
     role_nouns: tuple[RoleNoun, ...] = ()
     properties: tuple[PropertyWords, ...] = ()
     comparisons: dict[Comparison, tuple[str, ...]] = {}
+    ranks: RankWords = RankWords()
+    adjectives: dict[str, str] = {}
+    spellings: dict[str, str] = {}
 
     def relation(self, name: str) -> RelationWords:
         """The words of a relation; none for one that the lexicon does not list."""

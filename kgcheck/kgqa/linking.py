@@ -1,9 +1,12 @@
 """Names in a question, linked to nodes of the graph: by id, name or synonym. The index is made from the store once."""
 
+import gc
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from kgcheck.graph.schema import Schema
@@ -14,6 +17,9 @@ from kgcheck.progress import NoProgress, Progress
 
 _EDGES = "\"'()[]{}.,;:?!`\u201c\u201d\u2018\u2019"
 _MOST_WORDS = 24
+_PLAIN = re.compile(r"[\w+/-]*\w(?:[ :][\w+/-]*\w)*")
+_LEAST_VARIED = 5
+_MOST_HYPHENS = 5
 _TOKEN = re.compile(r"\S+")
 
 
@@ -92,6 +98,8 @@ class NameIndex:
         self._words = {label.name: label for label in lexicon.labels}
         self._exact = frozenset(label.name for label in lexicon.labels if label.exact)
         self._ignored = lexicon.words.ignored
+        self._spellings = lexicon.spellings
+        self._adjectives = lexicon.adjectives
         self._entries: dict[str, list[_Entry]] = {}
 
     @classmethod
@@ -107,7 +115,7 @@ class NameIndex:
             The index.
         """
         index = cls(store.schema, lexicon)
-        with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step:
+        with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step, _no_collection():
             for label in store.schema.labels:
                 wanted = index._words[label.name].names if label.name in index._words else ()
                 for table in store.scan_nodes(label):
@@ -128,11 +136,12 @@ class NameIndex:
                 self._put(text, _Entry(label, id_, how, text))
 
     def _put(self, text: str, entry: _Entry) -> None:
-        key = folded(text)
+        # Most names have nothing to take off.
+        key = text.casefold() if _PLAIN.fullmatch(text) else folded(text)
         if not key:
             return
         held = self._entries.setdefault(key, [])
-        if not any(e.label == entry.label and e.id == entry.id for e in held):
+        if not held or not any(e.label == entry.label and e.id == entry.id for e in held):
             held.append(entry)
 
     def named(self, text: str) -> tuple[Candidate, ...]:
@@ -145,8 +154,7 @@ class NameIndex:
         found = []
         for first, token in enumerate(words):
             for last in range(min(len(words), first + _MOST_WORDS), first, -1):
-                key = " ".join(t.folded for t in words[first:last])
-                held = self._entries.get(key)
+                held = self._held([t.folded for t in words[first:last]])
                 if held is None:
                     continue
                 written = " ".join(t.text for t in words[first:last])
@@ -157,12 +165,47 @@ class NameIndex:
                     break
         return found
 
+    def _held(self, words: list[str]) -> list[_Entry] | None:
+        """What is named so, or so but for a hyphen, a plural or a British spelling."""
+        key = " ".join(words)
+        found = self._entries.get(key) or self._entries.get(self._adjectives.get(key, ""))
+        if found is not None or (len(words) == 1 and len(key) < _LEAST_VARIED):
+            return found
+        for variant in self._variants(words, key):
+            if (found := self._entries.get(variant)) is not None:
+                # Symbols are as they are; only names vary.
+                return [e for e in found if e.label not in self._exact] or None
+        return None
+
+    def _variants(self, words: list[str], key: str) -> Iterator[str]:
+        for text in (key, key.replace("-", " ")):
+            yield text
+            if text.endswith("s") and not text.endswith("ss"):
+                yield text[:-1]
+            if text.endswith("ies"):
+                yield f"{text[:-3]}y"
+        if len(words) > 1 and words[0].endswith("s"):
+            # Alzheimers disease.
+            yield " ".join([words[0][:-1], *words[1:]])
+        for n in range(1, len(words) if len(words) < _MOST_HYPHENS else 1):
+            yield f"{' '.join(words[:n])}-{' '.join(words[n:])}"
+        respelled = key
+        for british, american in self._spellings.items():
+            respelled = respelled.replace(british, american)
+        if respelled != key:
+            yield respelled
+
     def _may_be(self, entry: _Entry, written: str) -> bool:
         """One word names a gene or protein only as it is written: SET is a gene, set is a word."""
-        return " " in written or entry.label not in self._exact or entry.written == written
+        if " " in written or entry.label not in self._exact or entry.written == written:
+            return True
+        # A symbol with a digit in it is no word: tp53.
+        return any(c.isdigit() for c in written) and entry.written.casefold() == written.casefold()
 
     def _is_plain(self, token: Token, entry: _Entry) -> bool:
-        return token.folded in self._ignored and token.text != entry.id
+        if token.folded not in self._ignored:
+            return False
+        return token.text != entry.id and not (token.text.isupper() and token.text == entry.written)
 
     def malformed(self, token: Token) -> str | None:
         """The label whose ids a word looks like, though no node has that id."""
@@ -171,11 +214,30 @@ class NameIndex:
         fits = [s for s in self._schema.labels if s.matches(token.text) and not s.matches("word")]
         return fits[0].name if fits and len(token.text) > 4 else None
 
+    @cached_property
+    def _by_start(self) -> dict[str, list[str]]:
+        by_start: dict[str, list[str]] = {}
+        for key in self._entries:
+            by_start.setdefault(key[:3], []).append(key)
+        return by_start
+
     def nearest(self, text: str) -> list[str]:
         """Names like one that does not exist."""
         key = folded(text)
-        like = [k for k in self._entries if k[:3] == key[:3] and abs(len(k) - len(key)) < 4]
+        like = [k for k in self._by_start.get(key[:3], ()) if abs(len(k) - len(key)) < 4]
         return [self._entries[k][0].written for k in get_close_matches(key, like, n=3, cutoff=0.75)]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small things that all stay: looking for garbage among them takes as long as making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _candidates(entries: Iterable[_Entry]) -> tuple[Candidate, ...]:

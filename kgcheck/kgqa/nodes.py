@@ -1,6 +1,8 @@
 """Nouns and names of a question as nodes to be joined: "the gene TP53" is one, "A and B" is one of two names."""
 
+import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from kgcheck.graph.schema import Pattern, Schema
@@ -9,6 +11,12 @@ from kgcheck.kgqa.plan import Filter
 from kgcheck.kgqa.reading import Mention, Name, Noun, Phrase, Reading
 
 Direction = Literal["out", "in", "either"]
+
+_IS_A = re.compile(r"^\s+(?:(?:is|are|was|were|be)\s+)?(?:indeed\s+)?(?:an?|the|one of the|among the)\s+$")
+_ARE = re.compile(r"^\s+(?:that\s+|which\s+)?(?:is|are|was|were)\s+(?:an?|the|one of the|among the|also|known)?\s*$")
+_OWN = re.compile(r"^(?:'s|\u2019s|')?\s*$")
+_OF = re.compile(r"^\s+of\s+(?:the\s+)?$")
+_ANY = re.compile(r"(?<![\w-])(?:an?|any|some|one or more|no|have|has|having|with)\s+(?:\w+\s+)?$")
 
 
 @dataclass
@@ -22,6 +30,7 @@ class Node:
     ways: "list[Way]" = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
     noun: Noun | None = None
+    is_any: bool = False
 
     @property
     def is_named(self) -> bool:
@@ -33,6 +42,11 @@ class Node:
         """Where it stands."""
         return self.mention.start
 
+    @property
+    def end(self) -> int:
+        """Where its words end."""
+        return max(self.mention.end, *(name.end for name in self.names)) if self.names else self.mention.end
+
 
 @dataclass
 class Way:
@@ -42,6 +56,10 @@ class Way:
     direction: Direction
     to: Node
     filters: list[Filter] = field(default_factory=list)
+    phrase: Phrase | None = None
+    negated: bool = False
+    alternative: bool = False
+    times: Filter | None = None
 
 
 class NodeMaker:
@@ -71,14 +89,19 @@ class NodeMaker:
             if isinstance(mention, Name):
                 kind = after if isinstance(after, Noun) and self._is_kind(mention, after) else None
                 position += kind is not None
-                nodes.append(self._named(mention, kind))
+                if kind and kind.relation:
+                    labels = kind.labels or tuple(dict.fromkeys(c.ref.label for c in mention.candidates))
+                    nodes.append(Node(kind, labels, (mention,)))
+                else:
+                    nodes.append(self._named(mention, kind))
                 continue
             if isinstance(after, Name) and not mention.relation and self._is_apposition(mention, after):
                 nodes.append(self._named(after, mention))
                 position += 1
             else:
-                nodes.append(Node(mention, mention.labels))
-        return self._grouped(self._merged(nodes))
+                said = self._reading.text[: mention.start].lower()
+                nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(said))))
+        return self._turned(self._grouped(self._merged(nodes)))
 
     def _named(self, name: Name, noun: Noun | None) -> Node:
         labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
@@ -87,9 +110,12 @@ class NodeMaker:
         return Node(name, labels, (name,), noun=noun)
 
     def _is_kind(self, name: Name, noun: Noun) -> bool:
-        """Whether a noun right after a name says what it is: "tear gland tissue"."""
-        beside = not self._reading.between(name, noun).strip()
-        return beside and not noun.relation and any(c.ref.label in noun.labels for c in name.candidates)
+        """Whether a noun right after a name says what it is: "tear gland tissue", "is MDM2 a target of"."""
+        gap = self._reading.between(name, noun)
+        fits = any(c.ref.label in noun.labels for c in name.candidates)
+        if _IS_A.match(gap):
+            return fits or (bool(noun.relation) and not noun.labels)
+        return not gap.strip() and not noun.relation and fits
 
     def _is_apposition(self, noun: Noun, name: Name) -> bool:
         gap = self._reading.between(noun, name).split()
@@ -97,6 +123,26 @@ class NodeMaker:
         phrases = any(noun.end <= p.start < name.start for p in self._phrases)
         fits = any(c.ref.label in noun.labels for c in name.candidates)
         return fits and not phrases and all(w.strip("\"':,") in allowed | {""} for w in gap)
+
+    def _turned(self, nodes: list[Node]) -> list[Node]:
+        """As if "TP53 partners" were "partners of TP53"."""
+        turned = list(nodes)
+        for n, (one, other) in enumerate(pairwise(nodes)):
+            self._narrow(one, other)
+            noun = other.mention
+            if one.is_named and not other.is_named and isinstance(noun, Noun) and noun.relation:
+                if _OWN.match(self._reading.text[one.end : other.start].lower()):
+                    turned[n], turned[n + 1] = other, one
+        return turned
+
+    def _narrow(self, node: Node, named: Node) -> None:
+        """A subtype of a disease is a disease."""
+        noun = node.mention
+        if node.is_named or node.labels or not named.is_named or not (isinstance(noun, Noun) and noun.relation):
+            return
+        if _OF.match(self._reading.text[node.end : named.start].lower()):
+            within = {p.head for p in self._schema.patterns(noun.relation) if p.head == p.tail}
+            node.labels = tuple(label for label in named.labels if label in within)
 
     def _merged(self, nodes: list[Node]) -> list[Node]:
         """Nouns beside each other that mean the same: the PDB ids of the structures."""
@@ -107,8 +153,17 @@ class NodeMaker:
                 same = before.labels == node.labels and not before.mention.relation and not node.mention.relation
                 if same and not self._joins_itself(node, before):
                     continue
+                if node.mention.relation and not before.mention.relation and self._is_predicate(before, node):
+                    node.labels = tuple(i for i in before.labels if not node.labels or i in node.labels)
+                    merged[-1] = node
+                    continue
             merged.append(node)
         return merged
+
+    def _is_predicate(self, before: Node, node: Node) -> bool:
+        """Whether a noun says what the one before it is: "which protein is the product of"."""
+        fits = not node.labels or not before.labels or set(node.labels) & set(before.labels)
+        return bool(fits) and bool(_ARE.match(self._reading.between(before.mention, node.mention)))
 
     def _joins_itself(self, node: Node, before: Node) -> bool:
         """Whether a relation between nodes of one label is said around two nouns of that label."""

@@ -65,19 +65,22 @@ class Anchor(Value):
 class Step(Value):
     """One relation from a variable to what it is linked with.
 
-    ``direction`` is that of the edge seen from the variable: out, in, or either.
+    ``direction`` is that of the edge seen from the variable: out, in, or either. ``times`` says how many nodes it
+    has to reach; at least one, if nothing is said.
     """
 
     pattern: Pattern
     direction: Literal["out", "in", "either"]
     filters: tuple[Filter, ...] = ()
     to: "Anchor | Variable"
+    times: Filter | None = None
 
     def __str__(self) -> str:
         left, right = {"out": ("-", "->"), "in": ("<-", "-"), "either": ("-", "-")}[self.direction]
         only = f" where {' and '.join(map(str, self.filters))}" if self.filters else ""
         shown = f"({self.to})" if isinstance(self.to, Variable) and len(self.to.groups) > 1 else str(self.to)
-        return f"{left}{self.pattern.type}{only}{right} {shown}"
+        many = f" {self.times.comparison} {self.times.value:g} of" if self.times else ""
+        return f"{left}{self.pattern.type}{only}{right}{many} {shown}"
 
 
 class Variable(Value):
@@ -85,27 +88,60 @@ class Variable(Value):
 
     label: str
     groups: tuple[tuple[Step, ...], ...] = ()
+    without: tuple[Step, ...] = Field(default=(), description="steps that none of the nodes has")
     filters: tuple[Filter, ...] = ()
     ends: tuple[str, str] | None = Field(default=None, description="a property, and how its value ends")
+    among: tuple[Anchor, ...] = Field(default=(), description="only these, where the question names them")
+    excluded: tuple[Anchor, ...] = Field(default=(), description="none of these")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, wanted or not."""
+        return (*(step for group in self.groups for step in group), *self.without)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any node of the label will do."""
+        return not (self.groups or self.without or self.filters or self.ends or self.among or self.excluded)
 
     @property
     def hops(self) -> int:
         """Steps of the longest way from here to a node that the question names."""
-        return max((1 + step.to.hops for group in self.groups for step in group), default=0)
+        return max((1 + step.to.hops for step in self.steps), default=0)
 
     def __str__(self) -> str:
-        ways = [" or ".join(map(str, group)) for group in self.groups]
+        ways = [" or ".join(map(str, group)) for group in self.groups] + [f"not {step}" for step in self.without]
         only = [str(f) for f in self.filters] + ([f"{self.ends[0]} ends in {self.ends[1]}"] if self.ends else [])
+        only += [f"it is none of {anchor}" for anchor in self.excluded]
         where = f" where {' and '.join(only)}" if only else ""
-        return f"{self.label}{where} {' and '.join(ways)}".rstrip()
+        named = " and ".join(map(str, self.among)) or self.label
+        return f"{named}{where} {' and '.join(ways)}".rstrip()
+
+
+class Rank(Value):
+    """An order: by how many nodes a step reaches, or by a property of the step, of what it reaches, or of the node."""
+
+    step: Step | None = None
+    property: str | None = None
+    descending: bool = True
+    limit: int = Field(default=1, ge=1)
+
+    def __str__(self) -> str:
+        by = self.property or f"the number of {self.step}"
+        of = f" of {self.step}" if self.property and self.step else ""
+        return f"the {self.limit} {'highest' if self.descending else 'lowest'} by {by}{of}"
 
 
 class Plan(Value):
-    """What is asked: the nodes of a variable, or how many there are."""
+    """What is asked: the nodes of a variable, how many there are, or whether there is one."""
 
     target: Variable
     count: bool = False
+    whether: bool = False
+    every: bool = Field(default=False, description="whether all named nodes are asked about, not any")
+    rank: Rank | None = None
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{'how many ' if self.count else ''}{self.target}"
+        asked = "how many " if self.count else "whether there is " if self.whether else ""
+        return f"{asked}{self.target}{f', {self.rank}' if self.rank else ''}"

@@ -157,6 +157,11 @@ class SourceLookups:
 
     def entry(self, accession: str) -> EntryResult:
         """See Lookups."""
+        # What the services brought for an entry is there until the next look-up.
+        with self._source.turn:
+            return self._entry(accession)
+
+    def _entry(self, accession: str) -> EntryResult:
         life = self.lifecycle(accession)
         known = life.model_dump(exclude={"said", "candidates"})
         if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
@@ -174,6 +179,10 @@ class SourceLookups:
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
         """See Lookups."""
+        with self._source.turn:
+            return self._pair(one, other, network)
+
+    def _pair(self, one: str, other: str, network: NetworkType) -> PairResult:
         source = next(name for name, kind in NETWORKS.items() if kind == network)
         pattern = self._patterns.get(source)
         asked: dict[str, Any] = {"one": one, "other": other, "network": network}

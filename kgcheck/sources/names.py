@@ -42,25 +42,35 @@ class SnapshotNames:
         # A short word in lower case is a word, not a symbol.
         exact = [r for r in runs if any(c.isupper() or c.isdigit() for c in r)]
         folded = [r.casefold() for r in runs if len(r) > 4]
-        rows = self._db.execute(
-            f"""
+        # A cursor each: batches ask from several threads.
+        rows = (
+            self._db.cursor()
+            .execute(
+                f"""
             SELECT DISTINCT id FROM value WHERE attribute IN {_ATTRIBUTES}
             AND (list_contains($exact, value) OR list_contains($folded, lower(value))) LIMIT 20
             """,
-            {"exact": exact, "folded": folded},
-        ).fetchall()
+                {"exact": exact, "folded": folded},
+            )
+            .fetchall()
+        )
         ids = list(chain.from_iterable(rows))
         known = text.casefold()
         return tuple(n for n in self._names(ids) if n.casefold() not in known)
 
     def _names(self, ids: list[str]) -> list[str]:
-        rows = self._db.execute(
-            f"""
+        # A cursor each: batches ask from several threads.
+        rows = (
+            self._db.cursor()
+            .execute(
+                f"""
             SELECT value FROM value WHERE list_contains($ids, id) AND attribute IN {_ATTRIBUTES} AND value <> ''
             GROUP BY value ORDER BY min({_ORDER}), value LIMIT {_LIMIT}
             """,
-            {"ids": ids},
-        ).fetchall()
+                {"ids": ids},
+            )
+            .fetchall()
+        )
         return [str(row[0]) for row in rows]
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -84,6 +85,8 @@ class Stated(NamedTuple):
 class SnapshotSource(Closing):
     """Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph.
 
+    May be used by several threads; one look-up is under way at a time.
+
     Args:
         snapshot: Path of the snapshot, or None: then every look-up is a gap.
         schema: Profile.
@@ -100,12 +103,17 @@ class SnapshotSource(Closing):
         if snapshot:
             Snapshot(snapshot, schema).close()
         self._schema = schema
+        self.turn = RLock()
         self._db = duckdb.connect(config=limits(settings))
         self._live = live
         self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot)
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
+        with self.turn:
+            return self._observe(task, cited)
+
+    def _observe(self, task: CheckTask, cited: Sequence[str]) -> Observed:
         self._join.reset()
         self._db.execute(
             "INSERT INTO task VALUES (1, $head, $tail, $value, $items)",
@@ -144,6 +152,10 @@ class SnapshotSource(Closing):
         Returns:
             Values, current ones first, and links, none that is denied.
         """
+        with self.turn:
+            return self._stated(source, identifier)
+
+    def _stated(self, source: str, identifier: str) -> Stated:
         asked = {"source": source, "id": identifier}
         values = self._db.execute(
             """

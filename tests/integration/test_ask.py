@@ -21,6 +21,14 @@ def test_answers_come_with_their_paths() -> None:
     assert "understood as: Protein <-TRANSLATED_INTO- Gene MGEA5" in said.err
 
 
+def test_yes_comes_with_the_edge() -> None:
+    said = ask("Does MGEA5 encode O60502?")
+
+    assert said.code == 0
+    assert said.out.startswith("yes\n")
+    assert "MGEA5 TRANSLATED_INTO O60502" in said.out
+
+
 def test_words_need_no_quotes_and_json_holds_everything() -> None:
     said = ask("Which", "protein", "does", "the", "gene", "MGEA5", "code", "for", "--format", "json")
 
@@ -35,9 +43,10 @@ def test_words_need_no_quotes_and_json_holds_everything() -> None:
         ("How many proteins does the gene MGEA5 code for?", 0, "1\n", "how many Protein"),
         ("Which structures does A0A286YF18 have?", 0, "", "the graph has no such node"),
         ("Which structures does P99999 have?", 2, "", "there is no Protein P99999 in the graph"),
-        ("Which drugs inhibit O60502?", 2, "", "kgcheck: not understood: 'drugs', 'inhibit'"),
+        ("Which drugs inhibit O60502?", 2, "", "kgcheck: I did not understand: 'drugs', 'inhibit'"),
+        ("Does MGEA5 encode A0A286YF18?", 0, "not in this graph\n", "no proof that it is not so"),
         ("", 2, "", "does not say what is asked for"),
-        ("\x00\x01 ; MATCH (n) DELETE n", 2, "", "not understood"),
+        ("\x00\x01 ; MATCH (n) DELETE n", 2, "", "I did not understand"),
     ],
 )
 def test_what_ends_how(question: str, code: int, out: str, err: str) -> None:

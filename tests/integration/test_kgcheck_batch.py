@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,6 +196,54 @@ def test_bench_and_batch_on_the_command_line(tmp_path: Path) -> None:
     assert other.refuses(f"{tmp_path / 'b'} holds a batch with other options: reference")
 
 
+def by_id(path: Path) -> dict[str, dict[str, Any]]:
+    held: dict[str, dict[str, Any]] = {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
+    for line in held.values():
+        line["score"].pop("seconds", None)
+    return held
+
+
+def test_several_workers_come_to_what_one_does(tmp_path: Path) -> None:
+    where = ("--store", demo().store)
+    some = tmp_path / "some.jsonl"
+    some.write_text("".join(COMMITTED.read_text().splitlines(keepends=True)[::5]))
+    for workers in (1, 4):
+        checks, questions = tmp_path / f"c{workers}", tmp_path / f"q{workers}"
+        several = ("--workers", workers, "--format", "json")
+        said = kgcheck("batch", "kgcheck", some, *where, "--reference", demo().reference, "--out", checks, *several)
+        assert said.code == 0
+        file = tmp_path / "q.json"
+        file.write_text(json.dumps([{"question": q, "answer": []} for q in _QUESTIONS]))
+        assert kgcheck("batch", "kgqa", file, *where, "--out", questions, *several).code == 0
+
+    for kind in ("c", "q"):
+        one, four = (by_id(tmp_path / f"{kind}{n}" / "results.jsonl") for n in (1, 4))
+        assert one == four
+
+
+def test_several_workers_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "many.json"
+    words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
+    file.write_text(json.dumps([{"id": f"m{n}", "check": words, "label": "refute"} for n in range(12)]))
+    with chat_server(team_scripts.agents()) as server:
+        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KGCHECK_LLM_MODEL", "scripted")
+        where = ("--store", demo().store, "--reference", demo().reference, "--out", tmp_path / "b")
+        said = kgcheck("batch", "kgcheck", file, *where, "--brain", "llm", "--workers", 4, "--format", "json")
+
+    found = json.loads(said.out)["all"]
+    assert (said.code, found["items"], found["exact_match"], found["tool_path"]) == (0, 12, 100, 100)
+    held = by_id(tmp_path / "b" / "results.jsonl")
+    assert len({json.dumps(line | {"id": ""}, sort_keys=True) for line in held.values()}) == 1
+
+
+_QUESTIONS = [
+    f"{what} {protein}?"
+    for what in ("Which diseases are associated with", "How many structures are there of", "Which genes encode")
+    for protein in ("P04637", "O60502", "A0A286YF18", "P17980")
+]
+
+
 def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "one.json"
     words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
@@ -220,25 +269,45 @@ def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
             (p, what) for what in ("diseases", "tissues", "molecular functions", "processes") * 65 for p in _PROTEINS
         )
     ][:1000]
-    file, out = tmp_path / "q.json", tmp_path / "out"
-    file.write_text(json.dumps(questions))
-    command = [sys.executable, "-m", "kgcheck", "batch", "kgqa", str(file)]
-    command += ["--store", str(demo().store), "--out", str(out)]
-    results, chance = out / "results.jsonl", random.Random(7)  # noqa: S311
+    (tmp_path / "q.json").write_text(json.dumps(questions))
+    command = ["kgqa", str(tmp_path / "q.json"), "--store", str(demo().store), "--out", str(tmp_path / "out")]
+
+    check_killed(command, tmp_path / "out" / "results.jsonl", [str(q["id"]) for q in questions])
+
+
+@pytest.mark.slow
+def test_a_killed_batch_of_checks_with_two_workers_has_each_item_once(tmp_path: Path) -> None:
+    committed = read_items(COMMITTED, CKG)
+    items = [committed[n % len(committed)].model_copy(update={"id": f"i{n}"}) for n in range(1000)]
+    (tmp_path / "i.jsonl").write_text("".join(f"{item.model_dump_json()}\n" for item in items))
+    command = ["kgcheck", str(tmp_path / "i.jsonl"), "--store", str(demo().store), "--workers", "2"]
+    command += ["--reference", str(demo().reference), "--out", str(tmp_path / "out")]
+
+    check_killed(command, tmp_path / "out" / "results.jsonl", [item.id for item in items])
+
+    held = {name: line["answer"] for name, line in by_id(tmp_path / "out" / "results.jsonl").items()}
+    alone = {r["id"]: r["answer"] for r in run(committed, demo().store, demo().reference)}
+    assert held == {f"i{n}": alone[committed[n % len(committed)].id] for n in range(1000)}
+
+
+def check_killed(command: list[str], results: Path, wanted: list[str]) -> None:
+    """Kill a batch three times where chance wills it, let it end, and look for each item once."""
+    chance = random.Random(7)  # noqa: S311
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    whole = [sys.executable, "-m", "kgcheck", "batch", *command]
     for killed in range(3):
-        child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wanted = killed * 250 + chance.randint(1, 240)
-        while child.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < wanted):
+        child = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        least = killed * 250 + chance.randint(1, 240)
+        while child.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < least):
             time.sleep(0.002)
         child.send_signal(signal.SIGKILL)
         child.wait()
     done = results.read_bytes().count(b"\n")
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    subprocess.run(whole, env=environment, check=True, capture_output=True)
 
     ids = [json.loads(line)["id"] for line in results.read_text().splitlines()]
     assert done < 1000
-    assert Counter(ids) == Counter(q["id"] for q in questions)
+    assert Counter(ids) == Counter(wanted)
     assert len(ids) == 1000
 
 

@@ -49,6 +49,8 @@ def test_dev_split(questions: Questions, shared_data: Path) -> None:
 def is_right(answer: Answer, wanted: object) -> bool:
     if wanted is None:
         return answer.status is Status.NOT_UNDERSTOOD
+    if isinstance(wanted, bool):
+        return answer.holds is wanted
     if isinstance(wanted, int):
         return answer.count == wanted
     status = Status.ANSWERED if wanted else Status.NOTHING

@@ -564,7 +564,21 @@ def test_a_batch_asks_papers(index: Path, tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "b" / "results.jsonl").read_text(encoding="utf-8"))
 
     assert (said.code, kept["answer"], kept["evidence"]) == (0, "support", ["literature pmid:1 supports"])
-    assert json.loads(said.out)["all"]["tool_path"] == 100
+    score = kept["score"]
+    assert (score["decided_by"], score["by_papers"], score["papers"]) == ("literature", True, True)
+    found = json.loads(said.out)["all"]
+    assert (found["tool_path"], found["papers_speak"], found["papers_right"], found["by_papers"]) == (
+        100,
+        100,
+        100,
+        100,
+    )
+    # With a snapshot, what a database says comes first, and papers are read all the same.
+    beside = ("--store", demo_graph().store, "--reference", demo_graph().reference, "--out", tmp_path / "c")
+    both = kgcheck("batch", "kgcheck", file, *beside, "--literature", index, "--format", "json")
+    score = json.loads((tmp_path / "c" / "results.jsonl").read_text(encoding="utf-8"))["score"]
+    assert json.loads(both.out)["all"]["papers_speak"] == 100
+    assert (score["by_papers"], score["papers"]) == ("literature" == score["decided_by"], True)
     other = kgcheck("batch", "kgcheck", file, *common)
     assert other.refuses(f"{tmp_path / 'b'} holds a batch with other options: index")
 

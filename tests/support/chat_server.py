@@ -38,6 +38,8 @@ class Say:
     calls: tuple[Call, ...] = ()
     delay_s: float = 0.0
     counted: bool = True
+    heard: threading.Event | None = None
+    """Of a streamed reply: after the first word, wait until this is set."""
 
 
 @dataclass(frozen=True)
@@ -172,12 +174,13 @@ def _first(times: int, move: Move, then: Script) -> Script:
 
 
 class ChatServer:
-    """The endpoint; `requests` are the bodies that came, `keys` the keys that came with them."""
+    """The endpoint; `requests` are the bodies that came, `keys` the keys with them, `heard` whether waits ended."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        self.heard: list[bool] = []
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -255,9 +258,11 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for chunk in _chunks(move, body):
+            for number, chunk in enumerate(_chunks(move, body)):
                 self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
                 self.wfile.flush()
+                if number == 1 and move.heard:
+                    server.heard.append(move.heard.wait(5))
             self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True
 

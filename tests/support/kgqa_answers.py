@@ -1,7 +1,7 @@
 """Answers to tests/integration/kgqa_questions.toml by the Cypher written beside each question.
 
 ``python -m tests.support.kgqa_answers STORE`` sends it to a store that holds ../shared/data/ckg_import, without
-kgcheck, and writes tests/integration/kgqa_answers.json: ids, or a number, by question.
+kgcheck, and writes tests/integration/kgqa_answers.json: ids, a number, or true or false, by question.
 """
 
 import json
@@ -44,6 +44,8 @@ def _sent(connection: ladybug.Connection, cypher: str) -> Any:
     assert isinstance(result, ladybug.QueryResult)
     with result:
         names, rows = result.get_column_names(), result.get_all()
+    if names == ["yes"]:
+        return bool(next(iter(rows[0])))
     return int(next(iter(rows[0]))) if names == ["n"] else sorted(str(next(iter(row))) for row in rows)
 
 

@@ -1,7 +1,10 @@
 """The team with a model: every way in which a scripted one behaves, and what comes of it."""
 
+import io
 import json
+import threading
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +19,7 @@ from kgcheck.agents.team import Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.chat import ChatClient
+from kgcheck.cli.main import run as run_command
 from kgcheck.errors import (
     BudgetExceeded,
     InputFormat,
@@ -360,6 +364,42 @@ def test_check_with_a_model_on_the_command_line(model: ChatServer, tmp_path: Pat
     assert "sk-very-secret" not in path.read_text() + said.out + said.err
     assert model.keys[0] == "sk-very-secret"
     assert kgcheck("replay", path, cwd=tmp_path).code == 0
+
+
+def test_a_transcript_shows_what_a_model_says_as_it_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from tests.support.audits import demo
+
+    class Listener(io.StringIO):
+        def write(self, text: str) -> int:
+            if "thinking" in text:
+                heard.set()
+            return super().write(text)
+
+    heard, stderr = threading.Event(), Listener()
+
+    def talking(asked: Asked) -> Move:
+        move = team.agents()(asked)
+        assert isinstance(move, Say)
+        return Say("thinking \x1b[31maloud", move.calls, heard=heard)
+
+    monkeypatch.setenv("KGCHECK_LLM_MODEL", play.MODEL)
+    monkeypatch.chdir(tmp_path)
+    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--brain", "llm", "--transcript"]
+    with play.chat_server(talking) as server, redirect_stderr(stderr):
+        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
+        code = run_command(["check", team.WORDS, *where])
+
+    assert code == 1
+    assert [r["stream"] for r in server.requests] == [True] * 8
+    # The server went on only after the first word had been shown.
+    assert server.heard == [True] * 8
+    said = stderr.getvalue()
+    assert said.count("thinking [31maloud") == 8
+    assert "\x1b" not in said
+    assert "aloud \n[validation] validation agent: reference_look_up" in said
+    assert "refuted" in capfd.readouterr().out
 
 
 def test_check_with_a_model_that_is_not_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

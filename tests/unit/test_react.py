@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from kgcheck.agents.outside import Outside
 from kgcheck.agents.react import MOST_ACTIONS, ReactAgent
 from kgcheck.chat import ChatClient
-from kgcheck.errors import ModelAccess, ModelContext
+from kgcheck.errors import ModelAccess, ModelContext, ModelUnavailable
 from kgcheck.kgqa.answer import Answer, Status
 from kgcheck.settings import Settings
 from kgcheck.spending import Limits
@@ -36,11 +37,15 @@ def graph(name: str = "grey fever") -> MemoryStore:
     return MemoryStore(nodes, {"Protein ASSOCIATED_WITH Disease": edges})
 
 
-def ask(script: Script, store: MemoryStore | None = None, **limits: Any) -> tuple[Answer, list[dict[str, Any]]]:
+def ask(
+    script: Script, store: MemoryStore | None = None, outside: Outside | None = None, **limits: Any
+) -> tuple[Answer, list[dict[str, Any]]]:
     with play.chat_server(script) as server:
         settings = Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_price_input=1, llm_price_output=1)
         with ChatClient(settings) as client:
-            answer = ReactAgent(store or graph(), client, Limits(**limits)).ask("Which proteins cause grey fever?")
+            answer = ReactAgent(store or graph(), client, Limits(**limits), outside).ask(
+                "Which proteins cause grey fever?"
+            )
     return answer, server.requests
 
 
@@ -72,6 +77,57 @@ def test_every_tool() -> None:
     assert len(answer.found[0].path) == 2
 
 
+class Papers(MemoryStore):
+    """A graph whose statements give one row."""
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[dict[str, Any]]:
+        return [{"p.id": "P00002"}, {"p.id": "P77777"}]
+
+
+def test_tools_of_the_team() -> None:
+    ends = {"one": FEVER, "other": {"label": "Protein", "id": "P00002"}}
+    script = play.good(
+        Say(calls=(Call("kg_relations", ends),)),
+        Say(calls=(Call("kg_cypher", {"query": "MATCH (p:Protein) DELETE p"}),)),
+        Say(calls=(Call("kg_cypher", {"query": "MATCH (p:Protein) RETURN p.id"}),)),
+        final("P77777"),
+        final("P00002"),
+    )
+    store = graph()
+    store.__class__ = Papers
+
+    answer, requests = ask(script, store)
+
+    shown = [json.loads(m["content"][7:-8]) for m in requests[-1]["messages"] if m["role"] == "tool"]
+    assert shown[0]["relations"][0]["triple"]["relation"] == "ASSOCIATED_WITH"
+    assert "DELETE is not allowed" in shown[1]["refused"]
+    # The graph has no such node, though a statement gave its id.
+    assert "no tool has shown" in shown[3]["refused"]
+    assert [f.ref.id for f in answer.found] == ["P00002"]
+    tools = {t["function"]["name"] for t in requests[0]["tools"]}
+    assert {"kg_relations", "kg_cypher"} <= tools
+    assert "literature_search" not in tools
+
+
+def test_papers_are_searched_where_there_are_any() -> None:
+    edge = {"head": {"label": "Protein", "id": "P00002"}, "relation": "ASSOCIATED_WITH", "tail": FEVER}
+    script = play.good(Say(calls=(Call("literature_search", {"triple": edge}),)), final(understood=False))
+
+    answer, requests = ask(script, outside=Outside())
+
+    assert "literature_search" in {t["function"]["name"] for t in requests[0]["tools"]}
+    assert '"not_available"' in requests[-1]["messages"][-1]["content"]
+    assert answer.status is Status.NOT_UNDERSTOOD
+
+
+def test_yes_and_no_of_a_model() -> None:
+    yes, _ = ask(play.good(FIND, GO, final("P00001", holds=True)))
+    no, _ = ask(play.good(FIND, final(holds=False)))
+
+    assert (yes.status, yes.holds, len(yes.found)) == (Status.ANSWERED, True, 1)
+    assert (no.status, no.holds) == (Status.NOTHING, False)
+
+
 @pytest.mark.parametrize(
     ("script", "status", "ids", "actions"),
     [
@@ -98,13 +154,19 @@ def test_scripts(script: Script, status: Status, ids: list[str], actions: int) -
 def test_limits_stop_a_question() -> None:
     slow, _ = ask(play.slow(play.good(FIND), 2.0), seconds=0.3)
     long, _ = ask(play.endless(Call("find", {"name": "grey fever"})), tokens=1000)
+    dear, _ = ask(play.endless(Call("find", {"name": "grey fever"})), money=0.001)
+    few, _ = ask(play.endless(Call("find", {"name": "grey fever"})), turns=3)
 
-    assert (slow.status, long.status) == (Status.STOPPED, Status.STOPPED)
+    assert {a.status for a in (slow, long, dear, few)} == {Status.STOPPED}
+    assert dear.actions < MOST_ACTIONS
+    assert few.actions == 3
     assert "seconds" in slow.because
     assert long.actions < MOST_ACTIONS
 
 
 def test_errors_of_the_endpoint_are_told() -> None:
+    with pytest.raises(ModelUnavailable):
+        ask(play.rate_limited(play.good(FIND), 99))
     with pytest.raises(ModelAccess):
         ask(play.unauthorized)
     with pytest.raises(ModelContext):
