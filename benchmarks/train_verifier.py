@@ -50,24 +50,9 @@ DENIAL_WORTH = 0.3
 """What a denial made by rule counts for, beside a claim that people wrote."""
 
 
-class Setting(NamedTuple):
-    """How a stance model is fitted: regularisation, and how many times an example of each class counts."""
-
-    strength: float
-    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-
-
-SETTINGS: dict[Head, tuple[Setting, ...]] = {
-    "statement": (Setting(0.01),),
-    "question": tuple(
-        Setting(c, (1.0, no, maybe))
-        for c in (0.003, 0.006, 0.012)
-        for no in (1.0, 1.2)
-        for maybe in (1.0, 1.5, 2.0, 2.5)
-    ),
-}
-"""Of several the best is chosen by cross-validation within the examples that are learnt from: its scores are fair. That
-for statements, and the worths above, were chosen on the folds that measure: its scores are that much too kind."""
+STANCE_C: dict[Head, float] = {"statement": 0.01, "question": 0.01}
+"""Regularisation. It and the worths were chosen by the same cross-validation: the scores are that much too kind, see the
+model card."""
 
 
 class Example(NamedTuple):
@@ -230,30 +215,11 @@ def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeight
     names = selector_names(vectors=vectors)
     selector = _linear(np.concatenate(rows), np.array(gold, dtype=int), names, SELECTOR_C)
     features = _features(examples, selector, vectors=vectors)
-    chosen = _setting(examples, features, head)
-    return HeadWeights(selector=selector, stance=_stance(examples, features, chosen, kept_names(vectors=vectors)))
-
-
-def _setting(examples: Sequence[Example], features: Numbers, head: Head) -> Setting:
-    """The setting with the best accuracy and macro F1 in four folds of the examples that are learnt from."""
-    if len(SETTINGS[head]) == 1:
-        return SETTINGS[head][0]
     labels = np.array([e.label for e in examples])
-    names = [str(n) for n in range(features.shape[1])]
-    worth: dict[Setting, float] = {}
-    for setting in SETTINGS[head]:
-        said = np.zeros(len(examples), dtype=int)
-        for train, test in _folds(examples, 0, 1.0, folds=4):
-            model = _stance([examples[i] for i in train], features[train], setting, names)
-            said[test] = model.scores(features[test]).argmax(axis=1)
-        asked = [i for i, e in enumerate(examples) if e.asked]
-        worth[setting] = _accuracy(labels[asked], said[asked]) + _macro_f1(labels[asked], said[asked])
-    return max(worth, key=lambda s: worth[s])
-
-
-def _stance(examples: Sequence[Example], features: Numbers, setting: Setting, names: Sequence[str]) -> Linear:
-    worth = np.array([e.worth * setting.weights[e.label] for e in examples])
-    return _linear(features, np.array([e.label for e in examples]), names, setting.strength, worth)
+    worth = np.array([e.worth for e in examples])
+    return HeadWeights(
+        selector=selector, stance=_linear(features, labels, kept_names(vectors=vectors), STANCE_C[head], worth)
+    )
 
 
 def _accuracy(true: Labels, said: Labels) -> float:
@@ -338,13 +304,11 @@ def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: fl
     )
 
 
-def _folds(
-    examples: Sequence[Example], repeat: int, share: float, folds: int = FOLDS
-) -> Iterator[tuple[list[int], list[int]]]:
+def _folds(examples: Sequence[Example], repeat: int, share: float) -> Iterator[tuple[list[int], list[int]]]:
     random = np.random.default_rng(SEED + repeat)
     groups = sorted({e.group for e in examples})
-    fold = dict(zip(groups, random.permutation(np.arange(len(groups)) % folds).tolist(), strict=True))
-    for k in range(folds):
+    fold = dict(zip(groups, random.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
+    for k in range(FOLDS):
         train = [i for i, e in enumerate(examples) if fold[e.group] != k]
         kept_groups = {examples[i].group for i in train}
         wanted = set(random.permutation(sorted(kept_groups))[: max(int(share * len(kept_groups)), 1)].tolist())
