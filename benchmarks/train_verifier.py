@@ -51,8 +51,8 @@ DENIAL_WORTH = 0.3
 
 
 STANCE_C: dict[Head, float] = {"statement": 0.01, "question": 0.01}
-"""Regularisation. It and the worths were chosen by the same cross-validation: the scores are that much too kind, see the
-model card."""
+"""Regularisation. It and the worths were chosen by the same cross-validation: the scores are that much too kind, see
+the model card."""
 
 
 class Example(NamedTuple):

@@ -139,11 +139,16 @@ class TripleReader:
             The verdict, and the papers that were read, by id. Only sentences that name both ends and say such a thing
             are: another, on another group or another gene, must not speak for the edge.
         """
+        judged, read, _ = self._read(triple)
+        return judged, read
+
+    def _read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document], int]:
+        """What `read` gives, and how many papers were looked at for sentences to read."""
         asked = self.asked(triple)
         hits, told = self._search(asked), asked.told_in
         papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
-        return verify(asked.claim, [_telling(d, told) for d in read.values()], self._verifier), read
+        return verify(asked.claim, [_telling(d, told) for d in read.values()], self._verifier), read, len(hits)
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
@@ -200,13 +205,13 @@ class TripleReader:
             ends have no name.
         """
         try:
-            judged, read = self.read(triple)
+            judged, read, looked = self._read(triple)
         except UnknownName:
             return ()
         spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= SURE_ENOUGH]
         if spoken:
             return tuple(self._evidence(o, read[o.document]) for o in spoken)
-        return (self._silence(judged, len(read)),)
+        return (self._silence(judged, len(read), looked),)
 
     def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
         return Evidence(
@@ -223,7 +228,8 @@ class TripleReader:
             score=round(opinion.probability, 3),
         )
 
-    def _silence(self, judged: ClaimVerdict, read: int) -> Evidence:
+    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
+        held = _papers(self._index.manifest.documents)
         return Evidence(
             source=SOURCE,
             release=self._release,
@@ -233,9 +239,8 @@ class TripleReader:
             world=World.OPEN,
             tier=Tier.TEXT,
             about=SEARCH,
-            value=f"{_papers(read)} of {self._index.manifest.documents:,} speak of both, none says so clearly"
-            if read
-            else f"none of {_papers(self._index.manifest.documents)} speaks of both",
+            value=f"{looked:,} of {held} looked at: "
+            + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -106,7 +107,7 @@ def told(found: Verdict) -> tuple[object, ...]:
 
 
 @given(papers=st.lists(texts, max_size=5), referenced=st.booleans())
-@examples(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, bool]], referenced: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         audited, checked = both_ways(index_of(Path(folder) / "index", papers), demo().reference if referenced else None)
@@ -139,8 +140,7 @@ def test_silent_papers_change_no_verdict_and_say_how_many_were_looked_at(
         )
         (silent,) = [e for e in found.evidence if e.source == "literature"]
         assert (silent.stance, silent.about) == (Stance.SILENT, "search")
-        count = len({text for text, _ in papers})
-        assert f"{len(papers)} paper" in str(silent.value), count
+        assert re.match(rf"\d of {len(papers)} papers? looked at: ", str(silent.value))
 
 
 # Killed audits

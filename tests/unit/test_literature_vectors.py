@@ -192,7 +192,7 @@ def _killed(work: Callable[[Path, str], None], folder: Path, when: str) -> int |
     return child.exitcode
 
 
-@pytest.mark.parametrize("when", ["half", "whole"])
+@pytest.mark.parametrize("when", ["half", pytest.param("whole", marks=pytest.mark.slow)])
 def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, when: str) -> None:
     folder = tmp_path / "index"
     change(folder, range(400), range(0))
