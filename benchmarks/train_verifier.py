@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.denials import denied, reversed_way
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Numbers, Seen, claim_features, look
@@ -35,30 +36,38 @@ from kgcheck.literature.trained import (
 )
 from kgcheck.resources import resource_dir
 
+Labels = np.ndarray[Any, Any]
+
 SEED = 20261121
 FOLDS = 5
 REPEATS = 3
 CLASSES = ("supports", "contradicts", "silent")
 SELECTOR_C = 0.1
-STANCE_C: dict[Head, float] = {"statement": 0.02, "question": 0.01}
-"""Regularisation, chosen by the same cross-validation: the scores are that much too kind, see the model card."""
-
-
 NEAR_WORTH = 0.1
 """What an abstract that nobody cited counts for, beside one that people judged."""
+
+DENIAL_WORTH = 0.3
+"""What a denial made by rule counts for, beside a claim that people wrote."""
+
+
+STANCE_C: dict[Head, float] = {"statement": 0.01, "question": 0.01}
+"""Regularisation. It and the worths were chosen by the same cross-validation: the scores are that much too kind, see
+the model card."""
 
 
 class Example(NamedTuple):
     """A claim and an abstract with the stance that people gave, and the places of the evidence where they named it.
 
-    ``near`` is an abstract that a search finds and nobody cited: it is learnt from as silent, and never asked about.
+    What is not ``asked`` is learnt from, at its worth, and never measured: abstracts that a search finds and nobody
+    cited, as silent, and denials made by rule.
     """
 
     group: str
     seen: Seen
     gold: frozenset[int]
     label: int
-    near: bool = False
+    worth: float = 1.0
+    asked: bool = True
 
 
 class Score(NamedTuple):
@@ -69,6 +78,7 @@ class Score(NamedTuple):
     accuracy: float
     spread: float
     macro_f1: float
+    abstention: float
     calibration: float
     quotes: float
     confusion: list[list[int]]
@@ -111,7 +121,8 @@ class _Raw(NamedTuple):
     document: Document
     gold: frozenset[int]
     label: int
-    near: bool = False
+    worth: float = 1.0
+    asked: bool = True
 
 
 def _scifact(data: Path) -> list[_Raw]:
@@ -132,7 +143,21 @@ def _scifact(data: Path) -> list[_Raw]:
                 before = found.get((row["id"], name))
                 places |= before.gold if before else frozenset()
                 found[row["id"], name] = _Raw(row["id"], row["claim"], document, places, label)
-    return [*found.values(), *_near(list(found.values()), list(held.values()))]
+    cited = list(found.values())
+    return [*cited, *_near(cited, list(held.values())), *_denials(cited)]
+
+
+def _denials(raw: list[_Raw]) -> list[_Raw]:
+    """Claims with the verb denied, or the direction turned, and with the stance that the abstract then has."""
+    flipped = {0: 1, 1: 0, 2: 2}
+    found = []
+    for r in raw:
+        if other := denied(r.claim):
+            found.append(r._replace(claim=other, gold=frozenset(), label=flipped[r.label]))
+        # What contradicts "more" may be no change at all, which does not support "less".
+        if r.label != 1 and (other := reversed_way(r.claim)):
+            found.append(r._replace(claim=other, gold=frozenset(), label=flipped[r.label]))
+    return [r._replace(worth=DENIAL_WORTH, asked=False) for r in found]
 
 
 def _near(raw: list[_Raw], documents: list[Document]) -> list[_Raw]:
@@ -146,7 +171,7 @@ def _near(raw: list[_Raw], documents: list[Document]) -> list[_Raw]:
     for group, claim in claims.items():
         order = np.argsort(-words.scores(claim))[:20]
         best = next(documents[int(i)] for i in order if documents[int(i)].id not in cited[group])
-        found.append(_Raw(group, claim, best, frozenset(), 2, near=True))
+        found.append(_Raw(group, claim, best, frozenset(), 2, NEAR_WORTH, asked=False))
     return found
 
 
@@ -177,7 +202,7 @@ def _similar(raw: Sequence[_Raw], embedder: SentenceModel) -> list[Sequence[floa
 def _example(raw: _Raw, similar: Sequence[float] | None) -> Example:
     seen = look(raw.claim, raw.document.passages, similar)
     places = frozenset(seen.places.index(i) for i in raw.gold if i in seen.places)
-    return Example(raw.group, seen, places, raw.label, raw.near)
+    return Example(raw.group, seen, places, raw.label, raw.worth, raw.asked)
 
 
 def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeights:
@@ -191,10 +216,25 @@ def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeight
     selector = _linear(np.concatenate(rows), np.array(gold, dtype=int), names, SELECTOR_C)
     features = _features(examples, selector, vectors=vectors)
     labels = np.array([e.label for e in examples])
-    worth = np.array([NEAR_WORTH if e.near else 1.0 for e in examples])
+    worth = np.array([e.worth for e in examples])
     return HeadWeights(
         selector=selector, stance=_linear(features, labels, kept_names(vectors=vectors), STANCE_C[head], worth)
     )
+
+
+def _accuracy(true: Labels, said: Labels) -> float:
+    return float((said == true).mean())
+
+
+def _macro_f1(true: Labels, said: Labels) -> float:
+    table = _table(true, said)
+    return float(np.mean([2 * table[k, k] / max(table[k].sum() + table[:, k].sum(), 1) for k in range(3)]))
+
+
+def _table(true: Labels, said: Labels) -> Labels:
+    table = np.zeros((3, 3), dtype=int)
+    np.add.at(table, (true, said), 1)
+    return table
 
 
 def _features(examples: Sequence[Example], selector: Linear, *, vectors: bool) -> Numbers:
@@ -229,10 +269,10 @@ def _linear(
 
 def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: float = 1.0) -> Score:
     """Cross-validation by claim: no claim is both learnt from and asked about."""
-    near = [i for i, e in enumerate(examples) if e.near]
+    unasked = [i for i, e in enumerate(examples) if not e.asked]
     labels = np.array([e.label for e in examples])
-    judged = np.setdiff1d(np.arange(len(examples)), near)
-    accuracies, f1s, errors, right, quoted = [], [], [], 0, 0
+    judged = np.setdiff1d(np.arange(len(examples)), unasked)
+    accuracies, f1s, errors, silent, right, quoted = [], [], [], [], 0, 0
     confusion = np.zeros((3, 3), dtype=int)
     for repeat in range(REPEATS):
         chances = np.zeros((len(examples), 3))
@@ -246,11 +286,10 @@ def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: fl
                     quoted += 1
                     right += bool({e.seen.places.index(p) for p in best_passages(e.seen, odds)} & e.gold)
         said, true = chances.argmax(axis=1)[judged], labels[judged]
-        table = np.zeros((3, 3), dtype=int)
-        np.add.at(table, (true, said), 1)
-        confusion += table
-        accuracies.append(float((said == true).mean()))
-        f1s.append(float(np.mean([2 * table[k, k] / max(table[k].sum() + table[:, k].sum(), 1) for k in range(3)])))
+        confusion += _table(true, said)
+        accuracies.append(_accuracy(true, said))
+        f1s.append(_macro_f1(true, said))
+        silent.append(float((said == 2).mean()))
         errors.append(_calibration(chances[judged], said == true))
     return Score(
         examples=len(judged),
@@ -258,6 +297,7 @@ def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: fl
         accuracy=round(float(np.mean(accuracies)), 4),
         spread=round(float(np.std(accuracies)), 4),
         macro_f1=round(float(np.mean(f1s)), 4),
+        abstention=round(float(np.mean(silent)), 4),
         calibration=round(float(np.mean(errors)), 4),
         quotes=round(right / max(quoted, 1), 4),
         confusion=(confusion / REPEATS).round().astype(int).tolist(),
@@ -274,7 +314,7 @@ def _folds(examples: Sequence[Example], repeat: int, share: float) -> Iterator[t
         wanted = set(random.permutation(sorted(kept_groups))[: max(int(share * len(kept_groups)), 1)].tolist())
         yield (
             [i for i in train if examples[i].group in wanted],
-            [i for i, e in enumerate(examples) if fold[e.group] == k and not e.near],
+            [i for i, e in enumerate(examples) if fold[e.group] == k and e.asked],
         )
 
 

@@ -33,6 +33,7 @@ The tree::
     │   ├── ModelAnswer                3  it did not answer in the form that was asked for
     │   └── ModelUnavailable           3  down, too slow or too busy
     ├── BudgetExceeded                 3  a check ran out of turns, tokens, seconds or money
+    │   └── BudgetSpent                3  a whole batch did: what is not done stays open
     └── MissingExtra                   2  an optional package is not installed
 
 A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
@@ -217,6 +218,10 @@ class BudgetExceeded(KgcheckError):
     """A check ran out of turns, tokens, seconds or money before it could conclude."""
 
     exit_code = EXIT_INCOMPLETE
+
+
+class BudgetSpent(BudgetExceeded):
+    """A batch used up what all of its items together may take; those that are left stay open."""
 
 
 class MissingExtra(KgcheckError):

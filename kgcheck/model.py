@@ -209,7 +209,7 @@ class Evidence(Value):
     value: str | None = Field(default=None, description="what the source says")
     quote: str | None = Field(default=None, description="an exact substring of the passage it rests on")
     score: float | None = None
-    about: str = Field(default="fact", description="fact, head or tail: which part it speaks of")
+    about: str = Field(default="fact", description="fact, head or tail: which part it speaks of; search: of none")
     replacements: tuple[str, ...] = Field(default=(), description="ids that the source puts in place of this one")
     candidates: tuple[str, ...] = Field(default=(), description="ids that a curator may choose from")
 

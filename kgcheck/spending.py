@@ -4,7 +4,7 @@ import time
 
 from pydantic import Field
 
-from kgcheck.errors import BudgetExceeded, ConfigurationError
+from kgcheck.errors import BudgetExceeded, BudgetSpent, ConfigurationError
 from kgcheck.model import Value
 from kgcheck.settings import Settings
 
@@ -66,18 +66,21 @@ class Meter:
     Args:
         limits: How much it may take.
         prices: Of the model, where known.
+        within: What is taken here is taken there, too, and no more than is left there.
 
     Raises:
         ConfigurationError: Money is limited, and the prices are not known.
     """
 
-    def __init__(self, limits: Limits, prices: Prices | None = None) -> None:
+    _stops: type[BudgetExceeded] = BudgetExceeded
+
+    def __init__(self, limits: Limits, prices: Prices | None = None, within: "Meter | None" = None) -> None:
         if limits.money is not None and prices is None:
             raise ConfigurationError(
                 "money is limited, and no prices are set",
                 "set KGCHECK_LLM_PRICE_INPUT and KGCHECK_LLM_PRICE_OUTPUT, for a million tokens each",
             )
-        self._limits, self._prices = limits, prices
+        self._limits, self._prices, self._within = limits, prices, within
         self._turns = self._input = self._output = 0
         self._estimated = False
         self._started = time.monotonic()
@@ -98,7 +101,9 @@ class Meter:
     @property
     def deadline(self) -> float | None:
         """When the seconds run out, by the monotonic clock."""
-        return None if self._limits.seconds is None else self._started + self._limits.seconds
+        own = None if self._limits.seconds is None else self._started + self._limits.seconds
+        ends = [t for t in (own, self._within.deadline if self._within else None) if t is not None]
+        return min(ends, default=None)
 
     def take_turn(self) -> None:
         """Take one turn, if any limit leaves one.
@@ -108,7 +113,9 @@ class Meter:
         """
         self.check()
         if self._limits.turns is not None and self._turns >= self._limits.turns:
-            raise BudgetExceeded(*_stopped(f"{self._turns} turns"))
+            raise self._stops(*_stopped(f"{self._turns} turns"))
+        if self._within:
+            self._within.take_turn()
         self._turns += 1
 
     def add(self, usage: Usage) -> None:
@@ -116,6 +123,8 @@ class Meter:
         self._input += usage.input_tokens
         self._output += usage.output_tokens
         self._estimated |= usage.estimated
+        if self._within:
+            self._within.add(usage)
 
     def check(self) -> None:
         """Stop when tokens, seconds or money are used up.
@@ -123,13 +132,21 @@ class Meter:
         Raises:
             BudgetExceeded: They are.
         """
+        if self._within:
+            self._within.check()
         spent, limits = self.spent, self._limits
         if limits.tokens is not None and spent.input_tokens + spent.output_tokens >= limits.tokens:
-            raise BudgetExceeded(*_stopped(f"{spent.input_tokens + spent.output_tokens} tokens"))
+            raise self._stops(*_stopped(f"{spent.input_tokens + spent.output_tokens} tokens"))
         if limits.money is not None and spent.money is not None and spent.money >= limits.money:
-            raise BudgetExceeded(*_stopped(f"{spent.money:.4f} in money"))
+            raise self._stops(*_stopped(f"{spent.money:.4f} in money"))
         if limits.seconds is not None and spent.seconds >= limits.seconds:
-            raise BudgetExceeded(*_stopped(f"{spent.seconds:.1f} seconds"))
+            raise self._stops(*_stopped(f"{spent.seconds:.1f} seconds"))
+
+
+class RunMeter(Meter):
+    """Counts what all items of a batch take together. May be shared by threads: each call may pass the limit once."""
+
+    _stops = BudgetSpent
 
 
 def _stopped(what: str) -> tuple[str, str]:

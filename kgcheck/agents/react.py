@@ -1,7 +1,7 @@
 """A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -144,7 +144,7 @@ class ReactAgent:
 class _NoSource:
     """Questions are answered from the graph: no source gives evidence."""
 
-    def observe(self, task: CheckTask) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> tuple[tuple[Evidence, ...], tuple[Gap, ...]]:
         """See ReferenceSource."""
         return (), ()
 

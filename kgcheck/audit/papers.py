@@ -1,5 +1,6 @@
 """Papers in an audit: what they say of edges, those first that the references did not confirm, up to a number."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import duckdb
@@ -23,7 +24,7 @@ class Told(NamedTuple):
 
 
 class Papers:
-    """Asks the papers of an index about the edges of a run.
+    """Asks the papers of an index about the edges of a run. Silence is evidence too, and changes no verdict.
 
     Args:
         reader: The papers.
@@ -34,26 +35,30 @@ class Papers:
         self.reader = reader
         self._left = limit
         self.told: list[Told] = []
+        self.asked = 0
+
+    def skip(self, unit: Unit, tasks: int) -> None:
+        """Count edges that a run which was cut off has asked about: a resumed run asks no more than an undisturbed one.
+
+        Args:
+            unit: What the tasks are of.
+            tasks: How many of them are done.
+        """
+        if self._said(unit):
+            self._left -= min(max(self._left, 0), tasks)
 
     def add(self, db: duckdb.DuckDBPyConnection, unit: Unit) -> bool:
-        """Add what papers say of the judged tasks to the table ``evidence``.
-
-        Silence is not added: an index claims to hold nothing of what it does not.
+        """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent.
 
         Args:
             db: A working database after `judge_tasks`.
             unit: What the tasks are of.
 
         Returns:
-            Whether any paper spoke, so that the tasks must be judged again.
+            Whether anything was added, so that the tasks must be judged again.
         """
         pattern = unit.pattern
-        if pattern is None or self._left <= 0:
-            return False
-        probe = Triple(
-            head=Ref(label=pattern.head, id="x"), relation=pattern.type, tail=Ref(label=pattern.tail, id="x")
-        )
-        if form_of(probe, self.reader.schema) is None:
+        if pattern is None or self._left <= 0 or not self._said(unit):
             return False
         rows = db.execute(
             """
@@ -63,24 +68,33 @@ class Papers:
             {"left": self._left},
         ).fetchall()
         self._left -= len(rows)
-        spoke = False
+        self.asked += len(rows)
+        added = False
         for task, head, tail, before in rows:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
-            spoken = _counted(db, [e for e in self.reader.evidence(triple) if e.stance is not Stance.SILENT])
-            for evidence in spoken:
+            found = _counted(db, self.reader.evidence(triple))
+            for evidence in found:
                 _insert(db, task, evidence)
-            if spoken:
+                added = True
+            if spoken := tuple(e for e in found if e.stance is not Stance.SILENT):
                 self.told.append(Told(triple, before, spoken))
-                spoke = True
-        return spoke
+        return added
+
+    def _said(self, unit: Unit) -> bool:
+        """Whether edges of this kind are said in words."""
+        if unit.pattern is None:
+            return False
+        head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")
+        return form_of(Triple(head=head, relation=unit.pattern.type, tail=tail), self.reader.schema) is not None
 
 
-def _counted(db: duckdb.DuckDBPyConnection, told: list[Evidence]) -> tuple[Evidence, ...]:
+def _counted(db: duckdb.DuckDBPyConnection, told: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """What papers say, those that the snapshot lists as retracted silent."""
-    gone = retracted_among(db, map(paper_of, told))
-    return tuple(not_counted(e) if paper_of(e) in gone else e for e in told)
+    held = tuple(told)
+    gone = retracted_among(db, map(paper_of, held))
+    return tuple(not_counted(e) if paper_of(e) in gone else e for e in held)
 
 
 def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> None:
@@ -89,7 +103,7 @@ def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> Non
         """
         INSERT INTO evidence BY NAME
         SELECT $task AS task, $source AS source, NULL AS release_id, $record AS record, $stance AS stance,
-               $world AS world, $tier AS tier, $reason AS reason, $value AS value, $score AS score, 'fact' AS about
+               $world AS world, $tier AS tier, $reason AS reason, $value AS value, $score AS score, $about AS about
         """,
         {
             "task": task,
@@ -101,5 +115,6 @@ def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> Non
             "reason": evidence.reason.value if evidence.reason else None,
             "value": evidence.model_dump_json(),
             "score": evidence.score,
+            "about": evidence.about,
         },
     ).fetchall()

@@ -95,6 +95,8 @@ class Worker:
             LedgerError: The graph is not what it was when a finished piece of the unit was done.
         """
         if unit.piece(0, last=True) in done:
+            if self._papers and unit.type is not CheckType.STRUCTURE:
+                self._papers.skip(unit, self._tasks.count(unit))
             return
         if unit.type is CheckType.STRUCTURE:
             self._work_structure(unit, done)
@@ -108,6 +110,8 @@ class Worker:
         for number in range(pieces):
             piece = unit.piece(number, last=number == pieces - 1)
             if self._is_done(piece, selected.digest, done):
+                if self._papers:
+                    self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
             # Those that are plainly supported are counted with the first piece.
             counted = self._count_plain(unit, selected) if not number else []

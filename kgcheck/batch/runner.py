@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from kgcheck.errors import InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
 from kgcheck.progress import NoProgress, Progress
 
 T = TypeVar("T")
@@ -42,7 +42,8 @@ def run_batch(
     """Do every item that has no result yet.
 
     An error of the tree ends its item alone: the result is ``{"id": ..., "error": ...}``, and the item is done again
-    when the batch is run again. Any other error ends the batch; what is done stays done.
+    when the batch is run again. Where the budget of the whole batch is spent, no further item is begun, and those that
+    it stopped stay open. Any other error ends the batch; what is done stays done.
 
     Args:
         items: Id and item; an id names the item in every run.
@@ -59,7 +60,9 @@ def run_batch(
     Raises:
         UsageError: Two items have one id, or another process writes to the file.
         InputError: The file cannot be written or is no result file.
+        BudgetSpent: Some items are open; all others are done and written.
     """
+    spent: list[BudgetSpent] = []
     with _appending(out) as file:
         kept = {i for i, result in _read(file, out).items() if "error" not in result}
         before = failed = done = 0
@@ -75,18 +78,22 @@ def run_batch(
                         before += 1
                         step.advance()
                         continue
+                    if spent:
+                        break
                     running[pool.submit(_guarded, work, item)] = name
                     while len(running) >= workers * _WINDOW:
-                        n, bad = _collect(running, file, out)
+                        n, bad = _collect(running, file, out, spent)
                         done, failed = done + n, failed + bad
                         step.advance(n)
                 while running:
-                    n, bad = _collect(running, file, out)
+                    n, bad = _collect(running, file, out, spent)
                     done, failed = done + n, failed + bad
                     step.advance(n)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+    if spent:
+        raise spent[0]
     return Batch(done, before, failed)
 
 
@@ -143,24 +150,33 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
 def _guarded(work: Callable[[T], Result], item: T) -> Result:
     try:
         return work(item)
+    except BudgetSpent:
+        raise
     except KgcheckError as error:
         return {"error": error.message}
 
 
-def _collect(running: dict[Future[Result], str], file: IO[bytes], out: Path) -> tuple[int, int]:
+def _collect(
+    running: dict[Future[Result], str], file: IO[bytes], out: Path, spent: list[BudgetSpent]
+) -> tuple[int, int]:
     """Write what is done: how many items, and how many of them with an error."""
     finished, _ = wait(running, return_when=FIRST_COMPLETED)
-    failed = 0
+    done = failed = 0
     for future in finished:
         name = running.pop(future)
-        result = future.result()
+        try:
+            result = future.result()
+        except BudgetSpent as error:
+            spent.append(error)
+            continue
+        done += 1
         failed += "error" in result
         try:
             file.write(json.dumps({"id": name, **result}, ensure_ascii=False).encode() + b"\n")
             file.flush()
         except OSError as error:
             raise InputError(f"cannot write the results {out}: {error.strerror}", "free disk space") from error
-    return len(finished), failed
+    return done, failed
 
 
 def _once(items: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:

@@ -27,6 +27,7 @@ RANKED = 50
 """Documents whose order is kept for the measures of retrieval."""
 
 _NUMBER = re.compile(r"\d+")
+_SPACES = re.compile(r"\s")
 
 
 class ClaimFields(Value):
@@ -53,9 +54,19 @@ class ClaimRecipe(Value):
     fields: ClaimFields
     labels: dict[str, Stance]
 
+    @property
+    def mixed(self) -> bool:
+        """Whether one field names the papers of the evidence, and may hold words of it."""
+        return bool(self.fields.evidence) and self.fields.evidence == self.fields.documents
+
+    def stance(self, label: str) -> Stance | None:
+        """What a label means, however it is capitalised; None for one that is unknown."""
+        known = {name.casefold(): stance for name, stance in self.labels.items()}
+        return known.get(label.casefold())
+
 
 class Gold(Value):
-    """Evidence that people chose: sentences of a document, or words."""
+    """Evidence that people chose: sentences of a document, a whole document, or words."""
 
     document: str = ""
     sentences: tuple[int, ...] = ()
@@ -126,7 +137,7 @@ def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
         text = path.read_text(encoding="utf-8-sig")
         if recipe.format == "csv":
             yield from csv.DictReader(text.splitlines(keepends=True))
-        elif recipe.format == "jsonl":
+        elif recipe.format == "jsonl" and not path.name.lower().endswith(".json"):
             for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
                     record = json.loads(line)
@@ -173,10 +184,9 @@ def _label(raw: dict[str, Any], recipe: ClaimRecipe, place: str) -> Stance | Non
     if not recipe.fields.label or recipe.fields.label not in raw:
         return None
     told = str(raw[recipe.fields.label] or "").strip()
-    if told in recipe.labels:
-        return recipe.labels[told]
-    if not told:
-        return None
+    found = recipe.stance(told)
+    if found or not told:
+        return found
     raise InputFormat(f"{place}: {told[:40]!r} is no label", f"known: {', '.join(filter(None, recipe.labels))}")
 
 
@@ -184,7 +194,7 @@ def _ids(value: Any, recipe: ClaimRecipe) -> list[str]:
     if value is None or value == "":
         return []
     if isinstance(value, list | tuple | dict):
-        names = [str(v) for v in value]
+        names = [str(v) for v in value if not recipe.mixed or _is_id(v)]
     else:
         names = _NUMBER.findall(str(value)) if str(value).startswith("[") else [str(value)]
     return [n if n.startswith(recipe.prefix) else recipe.prefix + n for n in names]
@@ -192,16 +202,24 @@ def _ids(value: Any, recipe: ClaimRecipe) -> list[str]:
 
 def _gold(raw: dict[str, Any], recipe: ClaimRecipe) -> Iterator[Gold]:
     fields = recipe.fields
-    if words := [clean(t) for t in _texts(raw.get(fields.evidence))]:
+    told = raw.get(fields.evidence)
+    if words := [clean(t) for t in _texts(told) if not recipe.mixed or not _is_id(t)]:
         yield from (Gold(words=w) for w in words)
+    if recipe.mixed:
+        yield from (Gold(document=name) for name in _ids(told, recipe))
     if document := _ids(raw.get(fields.evidence_document), recipe):
         numbers = tuple(int(n) for n in _NUMBER.findall(str(raw.get(fields.evidence_sentences))))
         yield Gold(document=document[0], sentences=numbers)
 
 
+def _is_id(value: Any) -> bool:
+    """Whether an entry of a list of evidence names a paper: it has no space."""
+    return not isinstance(value, list | dict) and not _SPACES.search(str(value).strip())
+
+
 def _texts(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [str(v) for v in value if str(v).strip()]
+        return [str(v) for v in value if not isinstance(v, list | dict) and str(v).strip()]
     return [str(value)] if isinstance(value, str) and value.strip() else []
 
 

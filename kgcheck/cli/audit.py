@@ -113,7 +113,9 @@ def command(**asked: Any) -> None:
         for source, failure in (live.failures if live else {}).items():
             errors().print(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on", soft_wrap=True)
         if papers:
-            errors().print(f"papers speak of {len(papers.told):,} edges", soft_wrap=True)
+            errors().print(
+                f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}", soft_wrap=True
+            )
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 

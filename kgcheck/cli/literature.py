@@ -1,9 +1,9 @@
 """What the commands about papers share: verifiers, and names from the graph and the snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.triples import TripleReader
     from kgcheck.literature.verify import Verifier
     from kgcheck.settings import Settings
+    from kgcheck.spending import Meter
 
 VERIFIERS = ("trained", "llm")
 
@@ -84,13 +85,21 @@ def open_papers(
 
 
 @contextmanager
-def open_verifier(name: str, embedder: "Embedder | None", settings: "Settings") -> "Iterator[Verifier]":
+def open_verifier(
+    name: str,
+    embedder: "Embedder | None",
+    settings: "Settings",
+    asked: Mapping[str, Any] | None = None,
+    total: "Meter | None" = None,
+) -> "Iterator[Verifier]":
     """A verifier by name.
 
     Args:
         name: One of VERIFIERS.
         embedder: The model of the index, if it is searched by meaning.
         settings: Endpoint and key.
+        asked: Options of the command: tokens and money, for each claim.
+        total: Counts what all claims take.
 
     Yields:
         The verifier.
@@ -102,9 +111,40 @@ def open_verifier(name: str, embedder: "Embedder | None", settings: "Settings") 
     else:
         from kgcheck.chat import ChatClient
         from kgcheck.literature.asked import LlmVerifier
+        from kgcheck.spending import Limits
 
+        asked = asked or {}
+        limits = Limits(tokens=asked.get("tokens"), money=asked.get("money"))
         with ChatClient(settings) as client:
-            yield LlmVerifier(client)
+            yield LlmVerifier(client, limits, total)
+
+
+def total_meter(settings: "Settings", asked: Mapping[str, Any]) -> "Meter":
+    """What counts the tokens and the money of a whole command.
+
+    Args:
+        settings: Prices.
+        asked: Options of the command: total tokens and total money.
+
+    Returns:
+        The meter.
+    """
+    from kgcheck.spending import Limits, RunMeter, prices_of
+
+    limits = Limits(tokens=asked.get("total_tokens"), money=asked.get("total_money"))
+    return RunMeter(limits, prices_of(settings))
+
+
+def tell_spent(meter: "Meter") -> None:
+    """Say on stderr what a model took, if it took anything."""
+    from kgcheck.cli.console import errors
+
+    spent = meter.spent
+    if spent.turns:
+        tokens = spent.input_tokens + spent.output_tokens
+        about = "about " if spent.estimated else ""
+        cost = "" if spent.money is None else f", {spent.money:.4f} in money"
+        errors().print(f"{about}{tokens:,} tokens in {spent.turns:,} calls{cost}", soft_wrap=True)
 
 
 @contextmanager

@@ -48,25 +48,50 @@ def ledger_option() -> Decorator:
 
 def brain_options() -> Decorator:
     """``--brain``, ``--tokens`` and ``--money``."""
+    brain = click.option(
+        "--brain",
+        type=click.Choice(("rules", "llm")),
+        default="rules",
+        show_default=True,
+        help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
+    )
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in (
-            click.option(
-                "--money",
-                type=click.FloatRange(min=0, min_open=True),
-                help="Most money that a model may cost, for each item; needs prices.",
-            ),
-            click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that a model may take an item."),
-            click.option(
-                "--brain",
-                type=click.Choice(("rules", "llm")),
-                default="rules",
-                show_default=True,
-                help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
-            ),
-        ):
-            function = option(function)
-        return function
+        return brain(spending_options()(function))
+
+    return add
+
+
+def spending_options() -> Decorator:
+    """``--tokens`` and ``--money``, for each item."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.option(
+            "--money",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Most money that a model may cost, for each item; needs prices.",
+        )(function)
+        return click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that a model may take an item.")(
+            function
+        )
+
+    return add
+
+
+def total_options() -> Decorator:
+    """``--total-tokens`` and ``--total-money``, for all items of a run together."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.option(
+            "--total-money",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Most money that a model may cost, for all items of this run; those that are left stay open.",
+        )(function)
+        return click.option(
+            "--total-tokens",
+            type=click.IntRange(min=1),
+            help="Most tokens that a model may take for all items of this run; those that are left stay open.",
+        )(function)
 
     return add
 

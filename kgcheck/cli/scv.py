@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgcheck.cli.literature import verifier_option
-from kgcheck.cli.options import index_option
+from kgcheck.cli.options import index_option, spending_options, total_options
 
 if TYPE_CHECKING:
     from kgcheck.batch.metrics import Metrics
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @index_option()
 @verifier_option()
+@spending_options()
+@total_options()
 @click.option(
     "--scope",
     type=click.Choice(("corpus", "documents", "passages")),
@@ -38,22 +40,25 @@ if TYPE_CHECKING:
 def command(file: Path, index: Path | None, out: Path, format_: str, **asked: Any) -> None:
     """Verify the claims of FILE, and measure the answers where the claims have labels.
 
-    Exit codes: 0 done, 2 usage or configuration, 3 some claims ended with an error.
+    Exit codes: 0 done, 2 usage or configuration, 3 some claims ended with an error, or are open because the budget is
+    spent: the same command goes on with them.
     """
     from contextlib import ExitStack
 
     from kgcheck.batch.metrics import measure
-    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.batch.runner import Batch, keep_options, read_results, run_batch
     from kgcheck.batch.scv import ClaimWork, read_items
     from kgcheck.batch.scv_report import write_report
     from kgcheck.cli.console import RichProgress, errors, results
     from kgcheck.cli.environment import read_settings
-    from kgcheck.cli.literature import open_verifier
-    from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
+    from kgcheck.errors import EXIT_INCOMPLETE, BudgetSpent
     from kgcheck.literature.opening import open_index
 
     items = read_items(file, asked["recipe"])[: asked["limit"]]
     settings = read_settings()
+    spent = total_meter(settings, asked)
+    stopped: BudgetSpent | None = None
     with ExitStack() as stack:
         opened: LiteratureIndex | None = None
         if index:
@@ -61,7 +66,9 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
             stack.enter_context(opened)
             if note:
                 errors().print(note, soft_wrap=True)
-        verifier = stack.enter_context(open_verifier(asked["verifier"], opened.embedder if opened else None, settings))
+        verifier = stack.enter_context(
+            open_verifier(asked["verifier"], opened.embedder if opened else None, settings, asked, spent)
+        )
         options = {
             "task": "scv",
             "file": str(file.resolve()),
@@ -72,15 +79,19 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
             "index": opened.manifest.folder if opened else None,
         }
         keep_options(out, options)
-        done = run_batch(
-            ((item.id, item) for item in items),
-            ClaimWork(opened, verifier, asked["scope"], asked["top"]),
-            out / "results.jsonl",
-            workers=asked["workers"],
-            progress=RichProgress(),
-            description="verifying claims",
-            total=len(items),
-        )
+        done = Batch(0, 0, 0)
+        try:
+            done = run_batch(
+                ((item.id, item) for item in items),
+                ClaimWork(opened, verifier, asked["scope"], asked["top"]),
+                out / "results.jsonl",
+                workers=asked["workers"],
+                progress=RichProgress(),
+                description="verifying claims",
+                total=len(items),
+            )
+        except BudgetSpent as error:
+            stopped = error
         held = read_results(out / "results.jsonl")
 
         def spans(name: str) -> Any:
@@ -92,11 +103,14 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
         click.echo(metrics.model_dump_json(indent=2))
     else:
         results().print(_table(metrics))
-    errors().print(
-        f"{done.done} done now, {done.before} before, {done.failed} with an error; report: {out / 'report.md'}",
-        soft_wrap=True,
-    )
-    click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors else 0)
+    tell_spent(spent)
+    if stopped:
+        left = sum(item.id not in held for item in items)
+        said = f"{stopped.message}; {left} of {len(items)} claims are open: run the same command again to go on"
+    else:
+        said = f"{done.done} done now, {done.before} before, {done.failed} with an error"
+    errors().print(f"{said}; report: {out / 'report.md'}", soft_wrap=True)
+    click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors or stopped else 0)
 
 
 def _table(metrics: "Metrics") -> Any:

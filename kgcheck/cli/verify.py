@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgcheck.cli.literature import verifier_option
-from kgcheck.cli.options import index_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import index_option, profile_option, reference_option, spending_options, store_option
 
 if TYPE_CHECKING:
     from kgcheck.literature.search import LiteratureIndex
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.option("--triple", help='An edge instead of a claim, by ids or names: "P04637 ACTS_ON Q00987".')
 @index_option(required=True)
 @verifier_option()
+@spending_options()
 @click.option("--document", "documents", multiple=True, help="Read only this document, by id; may be repeated.")
 @click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read.")
 @store_option()
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 def command(claim: str | None, triple: str | None, **asked: Any) -> None:
     """Tell what papers say of CLAIM, or of an edge of the graph, with exact quotes.
 
-    Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration.
+    Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
+    stopped by --tokens or --money, or did not answer.
     """
     from kgcheck.cli.console import errors, results
     from kgcheck.cli.environment import read_settings
-    from kgcheck.cli.literature import open_verifier
+    from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
     from kgcheck.literature.opening import open_index
     from kgcheck.model import Stance
@@ -42,10 +44,14 @@ def command(claim: str | None, triple: str | None, **asked: Any) -> None:
     index, note = open_index(asked["index"])
     if note:
         errors().print(note, soft_wrap=True)
-    with index, open_verifier(asked["verifier"], index.embedder, settings) as verifier:
-        judged = (
-            _of_triple(triple, index, verifier, asked) if triple else _of_claim(claim or "", index, verifier, asked)
-        )
+    spent = total_meter(settings, {})
+    with index, open_verifier(asked["verifier"], index.embedder, settings, asked, spent) as verifier:
+        try:
+            judged = (
+                _of_triple(triple, index, verifier, asked) if triple else _of_claim(claim or "", index, verifier, asked)
+            )
+        finally:
+            tell_spent(spent)
     if asked["format_"] == "json":
         click.echo(json.dumps(judged.model_dump(mode="json"), indent=2, ensure_ascii=False))
     else:

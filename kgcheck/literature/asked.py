@@ -15,6 +15,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, quote_at
 from kgcheck.model import Stance
+from kgcheck.spending import Limits, Meter
 
 TOGETHER = 8
 """Papers in one request."""
@@ -61,12 +62,16 @@ class LlmVerifier:
 
     Args:
         client: The model.
+        limits: How much a claim may take.
+        total: Counts what all claims together take.
     """
 
     name = "llm"
 
-    def __init__(self, client: ChatClient) -> None:
+    def __init__(self, client: ChatClient, limits: Limits | None = None, total: Meter | None = None) -> None:
         self._client = client
+        self._limits = limits or Limits()
+        self._total = total
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         """See Verifier.
@@ -76,11 +81,13 @@ class LlmVerifier:
 
         Raises:
             ModelError: The endpoint refused or failed, or gave no usable answer.
+            BudgetExceeded: What the claim, or all of them, may take is used up.
         """
+        meter = Meter(self._limits, self._client.prices, self._total)
         found: list[Opinion] = []
         for at in range(0, len(documents), TOGETHER):
             part = documents[at : at + TOGETHER]
-            said, _ = self._client.answer(_messages(claim, part), PapersSaid)
+            said, _ = self._client.answer(_messages(claim, part), PapersSaid, meter=meter)
             by_paper = {s.paper: s for s in reversed(said.opinions)}
             found += [_opinion(document, by_paper.get(n)) for n, document in enumerate(part, 1)]
         return found

@@ -56,13 +56,22 @@ class Corpus:
         folder: Of the index.
         create: Make it when it is missing.
         progress: Where to show progress.
+        exact_below: Below so many documents every vector is compared; above, inverted lists are searched.
 
     Raises:
         IndexFault: It is missing, or another process changes it.
     """
 
-    def __init__(self, folder: Path, *, create: bool = False, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        create: bool = False,
+        progress: Progress | None = None,
+        exact_below: int = dense.EXACT_BELOW,
+    ) -> None:
         self.folder = folder
+        self._exact_below = exact_below
         self._progress = progress or NoProgress()
         self._lock: FileLock | None = None
         try:
@@ -225,8 +234,8 @@ class Corpus:
             if before and before.dense and before.dense.digest == embedder.digest:
                 old = self.folder / before.folder
                 held = dense.Dense.load(old / "vectors.faiss", before.dense.structure, writable=True)
-                index = held.changed(numbers, vectors, np.load(old / "numbers.npy"))
-            index = index or dense.Dense.of(numbers, vectors)
+                index = held.changed(numbers, vectors, np.load(old / "numbers.npy"), exact_below=self._exact_below)
+            index = index or dense.Dense.of(numbers, vectors, exact_below=self._exact_below)
             index.save(part / "vectors.faiss")
         return DenseManifest(
             model=embedder.name, digest=embedder.digest, dimension=embedder.dimension, structure=index.structure

@@ -1,10 +1,15 @@
-"""Nearest vectors (FAISS): exact below 50,000 documents, inverted lists above, with the recall measured."""
+"""Nearest vectors (FAISS): exact below 50,000 documents, inverted lists above, with the recall measured.
+
+Documents come and go in place. The lists are made anew when those that came and went since they were trained are more
+than a fifth of those they were trained for, or when the recall, measured after each change, falls below what is wanted.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from kgcheck.errors import IndexFault, MissingExtra
 from kgcheck.literature.embed import EXTRA, Vectors
@@ -19,7 +24,7 @@ _TRAINING = 50
 
 _SAMPLE = 200
 _CHANGED_ENOUGH = 0.2
-"""The share of vectors that may come or go before the lists are trained anew."""
+"""The share of vectors that may come or go, in all changes together, before the lists are trained anew."""
 
 Numbers = NDArray[np.int64]
 Half = NDArray[np.float16]
@@ -33,6 +38,8 @@ class Structure(Value):
     probes: int = 0
     recall: float = 1.0
     documents: int = 0
+    trained: int = Field(default=0, description="documents that there were when it was made")
+    moved: int = Field(default=0, description="documents that came and went since")
 
 
 class Dense:
@@ -70,7 +77,7 @@ class Dense:
             flat.train(np.zeros((1, dimension), dtype=np.float32))
             engine = faiss.IndexIDMap2(flat)
             _add(engine, numbers, vectors)
-            return cls(engine, Structure(kind="exact", documents=count))
+            return cls(engine, Structure(kind="exact", documents=count, trained=count))
         lists = max(int(4 * count**0.5), 1)
         quantizer = faiss.IndexFlatIP(dimension)
         engine = faiss.IndexIVFScalarQuantizer(quantizer, dimension, lists, kind, faiss.METRIC_INNER_PRODUCT)
@@ -79,7 +86,7 @@ class Dense:
         sample = np.sort(random.choice(count, size=min(count, _TRAINING * lists), replace=False))
         engine.train(vectors[sample].astype(np.float32))
         _add(engine, numbers, vectors)
-        made = cls(engine, Structure(kind="ivf", lists=lists, documents=count))
+        made = cls(engine, Structure(kind="ivf", lists=lists, documents=count, trained=count))
         return made._measured(numbers, vectors)
 
     def _measured(self, numbers: Numbers, vectors: Half) -> "Dense":
@@ -101,27 +108,38 @@ class Dense:
         )
         return Dense(self._engine, structure)
 
-    def changed(self, numbers: Numbers, vectors: Half, before: Numbers) -> "Dense | None":
+    def changed(
+        self, numbers: Numbers, vectors: Half, before: Numbers, *, exact_below: int = EXACT_BELOW
+    ) -> "Dense | None":
         """This index with the documents that came and without those that went.
 
         Args:
             numbers: Of the documents that there are now.
             vectors: Theirs.
-            before: Numbers that it was made of.
+            before: Numbers that it holds.
+            exact_below: See `of`.
 
         Returns:
-            The index; None where so much has changed that it must be made anew.
+            The index; None where it must be made anew: too much has changed since its lists were trained, they no
+            longer find enough, or the number of documents has crossed the threshold.
         """
+        held = self.structure
         gone, new = np.setdiff1d(before, numbers), ~np.isin(numbers, before)
-        if len(gone) + int(new.sum()) > _CHANGED_ENOUGH * max(len(before), 1):
+        moved = held.moved + len(gone) + int(new.sum())
+        if moved > _CHANGED_ENOUGH * max(held.trained or len(before), 1):
             return None
-        if (self.structure.kind == "exact") != (len(numbers) < EXACT_BELOW):
+        if (held.kind == "exact") != (len(numbers) < exact_below):
             return None
         if len(gone):
             self._engine.remove_ids(gone)
         if new.any():
             _add(self._engine, numbers[new], vectors[new])
-        return Dense(self._engine, self.structure.model_copy(update={"documents": len(numbers)}))
+        counts = {"documents": len(numbers), "trained": held.trained or len(before), "moved": moved}
+        made = Dense(self._engine, held.model_copy(update=counts))
+        if held.kind == "exact":
+            return made
+        made = made._measured(numbers, vectors)
+        return made if made.structure.recall >= RECALL_WANTED else None
 
     def nearest(self, vector: Vectors, count: int) -> Numbers:
         """Numbers of the documents nearest to a vector, nearest first."""

@@ -4,7 +4,6 @@ Each passage is weighed by how well it fits the claim; then the cues of the pass
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.resources import resource_dir
+from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, cue_pattern, lexicon, stemmer
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 SELECTOR = ("cosine", "coverage", "pairs", "numbers", "place", "last", "length", "title", *CUES)
@@ -27,6 +26,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SHARPNESS = 1.0
 _TAIL = 3
 _CAP = 3
+_MOST = 0.5
+"""A passage with so many of the words of a claim speaks of it."""
 
 Numbers = NDArray[np.float64]
 
@@ -39,6 +40,7 @@ class Words(NamedTuple):
     numbers: frozenset[str]
     cues: Numbers
     length: int
+    clauses: Clauses
 
 
 class Seen(NamedTuple):
@@ -52,6 +54,7 @@ class Seen(NamedTuple):
     places: tuple[int, ...]
     total: int
     similar: Numbers
+    polarity: Numbers
 
 
 def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = None) -> Seen:
@@ -73,18 +76,22 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
         best = sorted(places[:-_TAIL], key=lambda i: (-len(asked.content & counted[i].content), i))
         places = sorted(best[: MAX_PASSAGES - _TAIL]) + tail
     cosines = np.zeros(len(places)) if similar is None else np.array([float(similar[i]) for i in places])
-    return Seen(asked, tuple(counted[i] for i in places), tuple(places), len(passages), cosines)
+    polarity = np.array([compare(asked.clauses, asked.content, counted[i].clauses) for i in places])
+    polarity = polarity.reshape(len(places), len(POLARITY))
+    return Seen(asked, tuple(counted[i] for i in places), tuple(places), len(passages), cosines, polarity)
 
 
 def words_of(text: str) -> Words:
     """Stems, pairs of stems, numbers and cues of a text."""
     words = _WORD.findall(text.lower())
-    stems = _stemmer().stemWords(words)
+    stems = stemmer().stemWords(words)
     cues, empty = _lexicon()
     content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty and len(w) > 1)
     counts = np.array([sum(1 for w in words if pattern.match(w)) for pattern in cues], dtype=float)
     pairs = frozenset(pairwise(stems))
-    return Words(content, pairs, frozenset(_NUMBER.findall(text)), np.minimum(counts, _CAP), len(words))
+    return Words(
+        content, pairs, frozenset(_NUMBER.findall(text)), np.minimum(counts, _CAP), len(words), clauses_of(text)
+    )
 
 
 def passage_features(seen: Seen) -> Numbers:
@@ -160,6 +167,10 @@ def feature_names() -> list[str]:
             "way_said_top",
         ),
         *("more_less", "less_more", "more_more", "less_less"),
+        *(f"polar_top_{n}" for n in POLARITY[1:]),
+        *(f"polar_pooled_{n}" for n in POLARITY[1:]),
+        *(f"polar_near_{n}" for n in POLARITY),
+        *("polar_for", "polar_against", "polar_sum"),
     ]
     return [
         *(f"whole_{n}" for n in side),
@@ -219,6 +230,24 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
         down * float(pooled[1]),
         up * float(pooled[1]),
         down * float(pooled[2]),
+        *_polarity(seen.polarity[rows], weights, top),
+    ]
+
+
+def _polarity(said: Numbers, weights: Numbers, top: int) -> list[float]:
+    """How the best passage, all of them by their fit, and the one with most of the claim's words stand to it."""
+    matched = said[:, :1]
+    worth = said[:, 1:] * matched
+    nearest = int(np.argmax(matched[:, 0]))
+    sharp = np.where(matched[:, 0] >= _MOST, matched[:, 0] * said[:, -1], 0.0)
+    return [
+        *worth[top],
+        *(weights @ worth),
+        float(matched[nearest, 0]),
+        *worth[nearest],
+        float(sharp.max(initial=0.0)),
+        float(sharp.min(initial=0.0)),
+        float(np.clip(sharp.sum(), -2, 2)),
     ]
 
 
@@ -233,18 +262,5 @@ def _share(wanted: frozenset[Any], held: frozenset[Any]) -> float:
 
 @cache
 def _lexicon() -> tuple[tuple[re.Pattern[str], ...], frozenset[str]]:
-    raw = tomllib.loads((resource_dir("corpus") / "verifier" / "cues.toml").read_text(encoding="utf-8"))
-
-    def pattern(words: list[str]) -> re.Pattern[str]:
-        whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
-        begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
-        return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
-
-    return tuple(pattern(raw[name]) for name in CUES), frozenset(raw["empty"])
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
+    raw = lexicon()
+    return tuple(cue_pattern(raw[name]) for name in CUES), frozenset(raw["empty"])

@@ -17,11 +17,14 @@ from kgcheck.literature.names import Names, naming
 from kgcheck.literature.passages import SOURCE, Passage, Passages
 from kgcheck.literature.recipe import load_corpus_recipes
 from kgcheck.literature.search import Hit, LiteratureIndex
-from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, quote_at, verify
+from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World
 
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
+
+SEARCH = "search"
+"""What a piece of evidence is about that says: papers were looked for, and none speaks."""
 
 _FOUND = 20
 _READ = 8
@@ -133,16 +136,19 @@ class TripleReader:
             triple: The edge.
 
         Returns:
-            The verdict, and the papers that were read, by id. Only papers with a sentence
-            that names both ends and says such a thing are.
+            The verdict, and the papers that were read, by id. Only sentences that name both ends and say such a thing
+            are: another, on another group or another gene, must not speak for the edge.
         """
+        judged, read, _ = self._read(triple)
+        return judged, read
+
+    def _read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document], int]:
+        """What `read` gives, and how many papers were looked at for sentences to read."""
         asked = self.asked(triple)
         hits, told = self._search(asked), asked.told_in
         papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
-        judged = verify(asked.claim, read.values(), self._verifier)
-        opinions = tuple(_requoted(o, read[o.document], asked) for o in judged.opinions)
-        return judged.model_copy(update={"opinions": opinions}), read
+        return verify(asked.claim, [_telling(d, told) for d in read.values()], self._verifier), read, len(hits)
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
@@ -194,17 +200,18 @@ class TripleReader:
             triple: The edge.
 
         Returns:
-            One piece a paper that speaks; one that is silent where none does. Nothing for an edge that papers do not
-            say in words, or whose ends have no name.
+            One piece a paper that speaks; one that is silent where none does, and tells how many papers were looked at:
+            it is about the search and decides nothing. Nothing for an edge that papers do not say in words, or whose
+            ends have no name.
         """
         try:
-            judged, read = self.read(triple)
+            judged, read, looked = self._read(triple)
         except UnknownName:
             return ()
         spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= SURE_ENOUGH]
         if spoken:
             return tuple(self._evidence(o, read[o.document]) for o in spoken)
-        return (self._silence(judged, len(read)),)
+        return (self._silence(judged, len(read), looked),)
 
     def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
         return Evidence(
@@ -221,7 +228,8 @@ class TripleReader:
             score=round(opinion.probability, 3),
         )
 
-    def _silence(self, judged: ClaimVerdict, read: int) -> Evidence:
+    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
+        held = _papers(self._index.manifest.documents)
         return Evidence(
             source=SOURCE,
             release=self._release,
@@ -230,7 +238,9 @@ class TripleReader:
             stance=Stance.SILENT,
             world=World.OPEN,
             tier=Tier.TEXT,
-            value=f"{read} papers speak of both, none says so clearly" if read else "no paper speaks of both",
+            about=SEARCH,
+            value=f"{looked:,} of {held} looked at: "
+            + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
 
     @property
@@ -251,13 +261,11 @@ def address(document: Document) -> str:
     return ""
 
 
-def _requoted(opinion: Opinion, document: Document, asked: Asked) -> Opinion:
-    """The opinion with the sentence quoted that names both ends, before any other that the verifier chose."""
-    if opinion.stance is Stance.SILENT:
-        return opinion
-    told = asked.told_in
-    both = [
-        quote_at(document, span) for span, text in zip(document.spans, document.passages, strict=True) if told(text)
-    ]
-    chosen = [q for q in both if q in opinion.quotes] or both[:1]
-    return opinion.model_copy(update={"quotes": tuple(dict.fromkeys([*chosen, *opinion.quotes]))})
+def _papers(count: int) -> str:
+    return f"{count:,} paper{'' if count == 1 else 's'}"
+
+
+def _telling(document: Document, told: Callable[[str], bool]) -> Document:
+    """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
+    spans = tuple(s for s in document.spans if told(document.abstract[s[0] : s[1]]))
+    return document.model_copy().with_spans(spans)

@@ -185,7 +185,8 @@ class SnapshotSource(Closing):
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
-        return retracted_among(self._db, papers)
+        with self.turn:
+            return retracted_among(self._db, papers)
 
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:

@@ -346,10 +346,15 @@ def test_an_audit_asks_papers_where_it_is_told_to(graph: Path, tmp_path: Path) -
     found = [json.loads(line) for line in said.out.splitlines()]
     papers_said = [e for f in found for e in f["evidence"] if e["source"] == "literature"]
 
-    assert "papers speak of 2 edges" in said.err
-    assert len(papers_said) == 2
+    assert "papers were asked about 22 edges and speak of 2" in said.err
+    spoken = [e for e in papers_said if e["stance"] != "silent"]
+    assert len(spoken) == 2
     notes = NOTES.read_text(encoding="utf-8")
-    assert all(e["quote"] in notes for e in papers_said)
+    assert all(e["quote"] in notes for e in spoken)
+    # Where none speaks, it is told how many were looked at.
+    silent = [e for e in papers_said if e["stance"] == "silent"]
+    assert all(re.fullmatch(r"\d+ of 41 papers looked at: none speaks of both", e["value"]) for e in silent)
+    assert len(silent) == 20
     plain = kgcheck("audit", *options, *store_options(graph))
     assert '"source": "literature"' not in plain.out
 
@@ -509,7 +514,7 @@ def test_every_recipe_reads_its_form(tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", {"claim": "a &lt; b", "passages": ["one", "two"]}, {"claim": "no label"})
     first, second = read_items(file)
     assert (first.claim, first.passages, first.label, second.id) == ("a < b", ("one", "two"), None, "2")
-    assert {r.name for r in load_claim_recipes()} == {"biokgbench", "healthver", "jsonl", "pubmedqa", "scifact"}
+    assert {r.name for r in load_claim_recipes()} == {"biokgbench", "healthver", "json", "jsonl", "pubmedqa", "scifact"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,219 @@
+"""Whether a sentence says of the same things the same or the opposite: denials, removals and directions compared.
+
+A sentence is cut into clauses. Of those that hold terms of the claim, the denials are counted whose reach covers a
+term, and the words of more and less; what is left when both sides are compared is agreement or opposition.
+"""
+
+import re
+import tomllib
+from collections.abc import Set
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgcheck.resources import resource_dir
+
+POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
+"""What is compared of one passage: each but the first between -1 and 1."""
+
+_TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*|[,;:()\u2014]")
+_BREAKS = frozenset(",;:()\u2014")
+_KINDS = ("gone", "deny", "deny_all", "more", "less")
+_GONE_AFTER, _GONE_BEFORE = 5, 3
+_LIST_WORDS = 5
+"""A piece between commas with so few words and no verb goes on with what was before it: a list."""
+
+Numbers = NDArray[np.float64]
+
+
+class Token(NamedTuple):
+    """A word: its stem, and which kind of cue it is, if any."""
+
+    word: str
+    stem: str
+    kind: str
+
+
+class Reading(NamedTuple):
+    """How a text speaks of some terms."""
+
+    matched: int
+    denied: bool
+    removed: bool
+    way: int
+
+
+Clauses = tuple[tuple[Token, ...], ...]
+
+
+def clauses_of(text: str) -> Clauses:
+    """The clauses of a text.
+
+    Args:
+        text: A sentence, or a few.
+
+    Returns:
+        Their words, in order.
+    """
+    rules = _rules()
+    pieces: list[list[str]] = [[]]
+    for word in _TOKEN.findall(text.lower()):
+        if word in _BREAKS:
+            pieces.append([])
+        elif word in rules.turns:
+            pieces.append([word])
+        else:
+            pieces[-1] += _parts(word)
+    found: list[list[str]] = []
+    inserted = False
+    for piece in filter(None, pieces):
+        listed = len(piece) <= _LIST_WORDS and not any(w in rules.verbs for w in piece)
+        if piece[0] in rules.turns:
+            inserted = len(piece) <= _LIST_WORDS and bool(found)
+            found.append(piece)
+        elif found and listed and not inserted:
+            found[-1] += piece
+        elif inserted and len(found) > 1:
+            # What was put between commas ends; the sentence goes on.
+            found[-2] += piece
+            inserted = False
+        else:
+            found.append(piece)
+    return tuple(tuple(_token(w, piece, i) for i, w in enumerate(piece)) for piece in found)
+
+
+def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
+    """How a passage stands to a claim.
+
+    Args:
+        claim: The clauses of the claim.
+        terms: Stems of its words of content.
+        passage: The clauses of the passage.
+
+    Returns:
+        Numbers, by the names in POLARITY.
+    """
+    asked, told = read(claim, terms), read(passage, terms)
+    if not told.matched:
+        return np.zeros(len(POLARITY))
+    denied, removed = asked.denied != told.denied, asked.removed != told.removed
+    way = asked.way * told.way or (told.way if removed else 0)
+    way = -way if removed else way
+    against = (removed and not way) or way < 0
+    # Denied and of the other direction at once, or both denied with other directions: it may be either.
+    sign = (0 if against else -1) if denied else (-1 if against else 1)
+    if asked.denied and told.denied and against:
+        sign = 0
+    return np.array(
+        [
+            told.matched / max(len(terms), 1),
+            float(denied),
+            float(asked.denied and told.denied),
+            float(removed),
+            float(way > 0),
+            float(way < 0),
+            float(sign),
+        ]
+    )
+
+
+def read(clauses: Clauses, terms: Set[str]) -> Reading:
+    """How a text speaks of terms: the clauses that hold them, the best first, each for the terms that it adds.
+
+    Args:
+        clauses: Of the text.
+        terms: Stems.
+
+    Returns:
+        The reading.
+    """
+    left, denials, gone, way = set(terms), 0, 0, 0
+    held = [{t.stem for t in clause} & terms for clause in clauses]
+    order = sorted(range(len(clauses)), key=lambda i: (-len(held[i]), i))
+    for i in order:
+        new = held[i] & left
+        if not new:
+            continue
+        left -= new
+        clause = clauses[i]
+        denials += sum(_denies(clause, at, new) for at, t in enumerate(clause) if t.kind in ("deny", "deny_all"))
+        gone += sum(_removes(clause, at, new) for at, t in enumerate(clause) if t.kind == "gone")
+        way += sum((t.kind == "more") - (t.kind == "less") for t in clause)
+    return Reading(len(set(terms) - left), bool(denials % 2), bool(gone % 2), int(np.sign(way)))
+
+
+def _denies(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
+    """Whether a denial reaches a term: what follows it, or where no term does, what is before it."""
+    after = any(t.stem in terms for t in clause[at + 1 :])
+    before = any(t.stem in terms for t in clause[:at])
+    if clause[at].kind == "deny_all":
+        return before or after
+    return after or (before and clause[at].word not in ("no", "without"))
+
+
+def _removes(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
+    """Whether a word of removal is about a term: "loss of it", "without it", "its loss"."""
+    following = clause[at + 1 : at + 1 + _GONE_AFTER]
+    if clause[at].word in ("without", "lacking", "lacks", "lack") or (following and following[0].word == "of"):
+        return any(t.stem in terms for t in following)
+    return any(t.stem in terms for t in clause[max(0, at - _GONE_BEFORE) : at])
+
+
+class _Rules(NamedTuple):
+    kinds: tuple[tuple[str, re.Pattern[str]], ...]
+    turns: frozenset[str]
+    verbs: frozenset[str]
+
+
+def cue_pattern(words: list[str]) -> re.Pattern[str]:
+    """What finds words of a list: each the beginning of a word, or a whole word if it ends with a stop."""
+    whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
+    begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
+    return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
+
+
+@cache
+def lexicon() -> dict[str, list[str]]:
+    """The cue words."""
+    text = (resource_dir("corpus") / "verifier" / "cues.toml").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = tomllib.loads(text)
+    return found
+
+
+@cache
+def stemmer() -> Any:
+    """What makes stems of English words."""
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+@cache
+def _rules() -> _Rules:
+    raw = lexicon()
+    return _Rules(
+        tuple((kind, cue_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
+    )
+
+
+def _parts(word: str) -> list[str]:
+    """A word, or the parts of one that ends with a cue: tlr4-deficient."""
+    if "-" not in word:
+        return [word]
+    head, tail = word.rsplit("-", 1)
+    return [head, tail] if _kind(tail) in ("gone", "deny_all") else [word]
+
+
+@cache
+def _kind(word: str) -> str:
+    return next((kind for kind, pattern in _rules().kinds if pattern.match(word)), "")
+
+
+def _token(word: str, piece: list[str], at: int) -> Token:
+    kind = _kind(word)
+    following = piece[at + 1] if at + 1 < len(piece) else ""
+    if kind == "deny" and following in ("only", "just", "merely", "longer"):
+        kind = ""
+    return Token(word, stemmer().stemWord(word), kind)

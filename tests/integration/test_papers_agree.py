@@ -1,0 +1,269 @@
+"""Papers in audits and in checks: both ways agree, silence decides nothing, and a killed audit asks nothing twice."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from kgcheck.agents.literature import WithLiterature
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.checks.verdicts import verdict
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.documents import Document
+from kgcheck.literature.names import StoreNames
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.triples import TripleReader
+from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Stance, Verdict
+from kgcheck.settings import Settings
+from kgcheck.sources.observe import SnapshotSource
+from tests.support import ROOT
+from tests.support.audits import Audited, comparable, demo, kgcheck, of_run
+from tests.support.literature import build_index
+
+NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
+IDS = ("P00441", "P15056", "O00206")
+TWO = IDS[:2]
+
+SAYS = ("SOD1 is associated with {d}. Mutations of SOD1 cause {d}.", "We found that SOD1 is associated with {d}.")
+DENIES = ("SOD1 is not associated with {d}. There was no association of SOD1 with {d}.",)
+SILENT = ("SOD1 was measured in mice.", "Patients with {d} slept well.", "Bones grow at night.")
+DISEASES = ("amyotrophic lateral sclerosis", "neurodegenerative disease", "cancer")
+
+texts = st.builds(
+    lambda text, disease, retracted: (text.format(d=disease), retracted),
+    st.sampled_from(SAYS + DENIES + SILENT),
+    st.sampled_from(DISEASES),
+    st.booleans(),
+)
+quiet = st.builds(
+    lambda text, disease: (text.format(d=disease), False), st.sampled_from(SILENT), st.sampled_from(DISEASES)
+)
+
+
+def index_of(folder: Path, told: Sequence[tuple[str, bool]]) -> Path:
+    documents = [
+        Document(ids=(f"pmid:{n}",), title=f"Paper {n}", abstract=f"{text} This is paper {n}.", retracted=gone)
+        for n, (text, gone) in enumerate(told, 1)
+    ]
+    return build_index(folder, documents)
+
+
+@cache
+def tasks() -> tuple[CheckTask, ...]:
+    """Edges of two proteins in the demo with diseases."""
+    with EmbeddedStore(demo().store, load_schema()) as store, Ledger(demo().store.parent / "tasks.sqlite") as ledger:
+        options = AuditOptions(types=(CheckType.TRIPLE,), ids=TWO, relations=("ASSOCIATED_WITH",), keep_all=True)
+        run = Audit(store, None, ledger, Settings()).start(options)
+        return tuple(f.task for f in ledger.findings(run) if f.task.object and f.task.object.label == "Disease")
+
+
+def both_ways(folder: Path, reference: Path | None) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
+    """Verdicts of the same tasks: by an audit with papers, and by what a check asks."""
+    schema, settings = load_schema(), Settings()
+    with (
+        EmbeddedStore(demo().store, schema) as store,
+        LiteratureIndex(folder) as index,
+        Ledger(folder / "ledger.sqlite") as ledger,
+        SnapshotSource(reference, schema, settings) as source,
+    ):
+        reader = TripleReader(index, TrainedVerifier(), StoreNames(store), schema)
+        options = AuditOptions(types=(CheckType.TRIPLE,), ids=TWO, relations=("ASSOCIATED_WITH",), keep_all=True)
+        run = Audit(store, reference, ledger, settings, papers=Papers(reader)).start(options)
+        audited = {str(f.task): f.verdict for f in ledger.findings(run)}
+        asking = WithLiterature(source, reader)
+        checked = {str(task): verdict(task.type, *asking.observe(task)) for task in tasks()}
+    return {name: audited[name] for name in checked}, checked
+
+
+def told(found: Verdict) -> tuple[object, ...]:
+    """All of a verdict that must be the same, whoever asked."""
+
+    def row(e: Evidence) -> str:
+        return repr(
+            (e.source, e.release, e.record, e.stance, e.world, e.tier, e.about, e.value, e.quote, e.score, e.url)
+        )
+
+    return found.outcome, found.reason, found.confidence, found.missing, sorted(map(row, found.evidence))
+
+
+@given(papers=st.lists(texts, max_size=5), referenced=st.booleans())
+@examples(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, bool]], referenced: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        audited, checked = both_ways(index_of(Path(folder) / "index", papers), demo().reference if referenced else None)
+
+    assert len(checked) >= 3
+    assert {name: told(v) for name, v in audited.items()} == {name: told(v) for name, v in checked.items()}
+    for found in checked.values():
+        said = [e for e in found.evidence if e.source == "literature"]
+        assert said, "papers were looked at"
+        for e in said:
+            assert e.quote is None or any(e.quote in text for text, _ in papers)
+
+
+@given(papers=st.lists(quiet, max_size=4), referenced=st.booleans())
+@examples(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_silent_papers_change_no_verdict_and_say_how_many_were_looked_at(
+    papers: list[tuple[str, bool]], referenced: bool
+) -> None:
+    reference, schema = demo().reference if referenced else None, load_schema()
+    with tempfile.TemporaryDirectory() as folder:
+        audited, _ = both_ways(index_of(Path(folder) / "index", papers), reference)
+    with SnapshotSource(reference, schema, Settings()) as source:
+        alone = {str(task): verdict(task.type, *source.observe(task)) for task in tasks()}
+
+    for name, found in audited.items():
+        assert (found.outcome, found.reason, found.confidence) == (
+            alone[name].outcome,
+            alone[name].reason,
+            alone[name].confidence,
+        )
+        (silent,) = [e for e in found.evidence if e.source == "literature"]
+        assert (silent.stance, silent.about) == (Stance.SILENT, "search")
+        assert re.match(rf"\d of {len(papers)} papers? looked at: ", str(silent.value))
+
+
+# Killed audits
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import Audit
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.schema import load_schema
+from kgcheck.literature.names import StoreNames
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.triples import TripleReader
+from kgcheck.model import CheckType
+from kgcheck.settings import Settings
+
+store, reference, index, path = map(Path, sys.argv[2:6])
+left, limit = [int(sys.argv[6])], int(sys.argv[7])
+
+def count(*_):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph, LiteratureIndex(index) as papers:
+    event.listen(Engine, "after_cursor_execute", count)
+    reader = TripleReader(papers, TrainedVerifier(), StoreNames(graph), load_schema())
+    audit = Audit(graph, reference, ledger, Settings(), papers=Papers(reader, limit))
+    options = AuditOptions(types=(CheckType.TRIPLE,), ids=IDS, piece_tasks=5, keep_all=True, literature=str(index))
+    if ledger.runs():
+        audit.resume(ledger.runs()[0])
+    else:
+        audit.start(options)
+"""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("notes") / "index"
+    with Corpus(folder, create=True) as corpus:
+        corpus.add([NOTES])
+        corpus.build(None)
+    return folder
+
+
+def child(index: Path, ledger: Path, statements: int, limit: int) -> int:
+    """Audit the demo with papers, or go on with it, in a process killed after so many SQL statements on its ledger."""
+    where = (ROOT, demo().store, demo().reference, index, ledger, statements, limit)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD).replace("IDS", repr(IDS)), *map(str, where)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
+
+
+def undisturbed(index: Path, ledger: Path, limit: int) -> Audited:
+    assert child(index, ledger, 0, limit) == 0
+    with Ledger(ledger) as kept:
+        return of_run(kept, kept.runs()[0])
+
+
+def spoken(audit: Audited) -> list[Evidence]:
+    return [e for f in audit.findings for e in f.verdict.evidence if e.source == "literature"]
+
+
+def test_a_killed_audit_with_papers_ends_as_if_nothing_had_happened(index: Path, tmp_path: Path) -> None:
+    # So few edges may be asked about that a resumed run which counted anew would ask about others, too.
+    limit = 40
+    whole, ledger, kills = undisturbed(index, tmp_path / "whole.sqlite", limit), tmp_path / "killed.sqlite", 0
+    while child(index, ledger, 40 + 30 * kills, limit) != 0:
+        kills += 1
+    assert kills >= 2
+    with Ledger(ledger) as kept:
+        (run,) = kept.runs()
+        found = of_run(kept, run)
+
+    assert comparable(found) == comparable(whole)
+    assert max(Counter(f.fingerprint for f in found.findings).values()) == 1
+    assert len({f.fingerprint for f in found.findings for e in f.verdict.evidence if e.source == "literature"}) <= limit
+    notes = NOTES.read_text(encoding="utf-8")
+    said = [e for e in spoken(found) if e.stance is not Stance.SILENT]
+    assert said
+    assert all(e.quote and e.quote in notes for e in said)
+
+
+def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_path: Path) -> None:
+    graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
+    shutil.copy(demo().store, graph)
+    shutil.copy(demo().reference, reference)
+    ledger = tmp_path / "l.sqlite"
+    assert child(index, ledger, 60, 2_000) == -signal.SIGKILL
+    with Ledger(ledger) as kept:
+        (run,) = kept.runs()
+        assert not run.finished
+        before = {f.fingerprint for f in kept.findings(run)}
+    assert before
+
+    said = kgcheck("audit", "--resume", "--ledger", ledger, "--format", "jsonl")
+    assert "speak of" in said.err
+    whole = undisturbed(index, tmp_path / "whole.sqlite", 2_000)
+    with Ledger(ledger) as kept:
+        found = of_run(kept, kept.runs()[0])
+    assert comparable(found) == comparable(whole)
+    assert before < {f.fingerprint for f in found.findings}
+    assert said.out.count('"fingerprint"') == len(found.findings)
+
+
+def test_edges_without_words_are_not_asked(index: Path) -> None:
+    with EmbeddedStore(demo().store, load_schema()) as store, LiteratureIndex(index) as opened:
+        reader = TripleReader(opened, TrainedVerifier(), StoreNames(store), load_schema())
+        task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P00441"))
+        with SnapshotSource(None, load_schema(), Settings()) as source:
+            evidence, _ = WithLiterature(source, reader).observe(task)
+
+    assert [e for e in evidence if e.source == "literature"] == []
