@@ -279,15 +279,20 @@ def _link(head: str, tail: str, *, turned: bool) -> str:
 
 
 def _link_to_descendant(ontology: str) -> str:
+    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
            l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN (
-        FROM ref.ancestor WHERE ontology = {literal(ontology)}
-        AND id IN (SELECT DISTINCT tail_now FROM ref.link WHERE source = $source AND relation = $relation)
-    ) a ON a.ancestor = e.tail_now
-    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = a.id JOIN ref.release r ON r.id = l.release_id
+    FROM (
+        WITH up AS MATERIALIZED (
+            SELECT l.head_now, l.tail_now AS id, a.ancestor
+            FROM ref.link l JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.id = l.tail_now
+            WHERE l.source = $source AND l.relation = $relation
+              AND l.head_now IN (SELECT head_now FROM ends) AND a.ancestor IN (SELECT tail_now FROM ends))
+        SELECT DISTINCT task, head_now, id FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
+    ) e
+    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = e.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
 
 
