@@ -370,11 +370,23 @@ def every_task() -> list[CheckTask]:
     return tasks
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
-@given(snapshots())
-def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
-    folder = tmp_path_factory.mktemp("generated")
+def assert_judgements_agree(folder: Path, facts: Facts) -> None:
     facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
     facts.release("pubmed").entity("PMID:1", state="withdrawn")
 
     assert_both_ways_agree(facts.build(folder), every_task())
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(snapshots())
+def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
+    assert_judgements_agree(tmp_path_factory.mktemp("generated"), facts)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(snapshots())
+def test_bulk_and_single_judgements_agree_in_many_snapshots(
+    tmp_path_factory: pytest.TempPathFactory, facts: Facts
+) -> None:
+    assert_judgements_agree(tmp_path_factory.mktemp("generated"), facts)

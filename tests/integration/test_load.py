@@ -337,7 +337,7 @@ ROWS = st.lists(
 
 
 def test_no_row_is_lost_whatever_stands_in_it(directory: ImportDirectory, tmp_path: Path) -> None:
-    @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
     @given(rows=ROWS)
     def check(rows: list[tuple[str, str]]) -> None:
         lines = [f"{i}\t\t{n}\t\t\t\t".encode(errors="surrogatepass") for i, n in rows]

@@ -36,6 +36,7 @@ def offline(directory: Path, tmp_path: Path) -> OfflineImport:
     return files
 
 
+@pytest.mark.slow
 def test_the_database_is_what_an_online_load_makes(stopped: Neo4jServer, tmp_path: Path) -> None:
     offline(DEMO, tmp_path).run(stopped.home)
     with EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store:

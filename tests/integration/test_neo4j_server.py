@@ -93,6 +93,7 @@ def test_failed_start_shows_the_console(tmp_path: Path) -> None:
         server.start()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_failed_start_shows_the_log(tmp_path: Path, taken_port: int) -> None:
     with pytest.raises(Neo4jStartError, match="already in use"):

@@ -191,6 +191,7 @@ def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgcheck.graph.neo4j._RETRY_S", 1.0)
     monkeypatch.setattr("kgcheck.graph.cypher_server.SCAN_ROWS", 1000)

@@ -61,6 +61,7 @@ def test_demo_is_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
     assert len(found.findings) == 86
 
 
+@pytest.mark.slow
 def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
     said = kgcheck("demo", "--store", server.uri, "--out", tmp_path)
 
