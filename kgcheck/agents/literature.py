@@ -8,7 +8,7 @@ from kgcheck.graph.schema import Schema
 from kgcheck.model import CheckTask, CheckType, Triple
 from kgcheck.sources.lookup import SourceLookups
 from kgcheck.sources.observe import LiveSource, Observed, ReferenceSource, SnapshotSource
-from kgcheck.sources.retractions import not_counted, paper_of
+from kgcheck.sources.retractions import counted
 
 if TYPE_CHECKING:
     from kgcheck.literature.triples import TripleReader
@@ -39,9 +39,7 @@ class WithLiterature:
         triple = triple_of(task)
         if triple is None:
             return evidence, gaps
-        told = self._reader.evidence(triple)
-        gone = self._source.retracted(paper_of(e) for e in told)
-        return evidence + tuple(not_counted(e) if paper_of(e) in gone else e for e in told), gaps
+        return evidence + counted(self._reader.evidence(triple), self._source.retracted), gaps
 
 
 def triple_of(task: CheckTask) -> Triple | None:

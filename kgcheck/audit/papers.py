@@ -1,6 +1,6 @@
 """Papers in an audit: what they say of edges, those first that the references did not confirm, up to a number."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import duckdb
@@ -9,7 +9,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.literature.passages import SOURCE
 from kgcheck.literature.triples import TripleReader, form_of
 from kgcheck.model import Evidence, Ref, Stance, Triple
-from kgcheck.sources.retractions import not_counted, paper_of, retracted_among
+from kgcheck.sources.retractions import counted, retracted_among
 
 ASKED = 2_000
 """Edges of a run that papers are asked about."""
@@ -74,7 +74,7 @@ class Papers:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
-            found = _counted(db, self.reader.evidence(triple))
+            found = counted(self.reader.evidence(triple), partial(retracted_among, db))
             for evidence in found:
                 _insert(db, task, evidence)
                 added = True
@@ -88,13 +88,6 @@ class Papers:
             return False
         head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")
         return form_of(Triple(head=head, relation=unit.pattern.type, tail=tail), self.reader.schema) is not None
-
-
-def _counted(db: duckdb.DuckDBPyConnection, told: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """What papers say, those that the snapshot lists as retracted silent."""
-    held = tuple(told)
-    gone = retracted_among(db, map(paper_of, held))
-    return tuple(not_counted(e) if paper_of(e) in gone else e for e in held)
 
 
 def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> None:

@@ -22,12 +22,11 @@ _SUGGESTIONS = 20
 
 
 class Selected(NamedTuple):
-    """Tasks of a unit: those chosen, a digest of all, how many are plainly supported, and one of these."""
+    """Tasks of a unit: how many are to be looked at, a digest of all, and how many are plainly supported."""
 
     chosen: int
     digest: str
-    plain: int = 0
-    example: tuple[str, str] | None = None
+    plain: int
 
 
 class TaskSelection:
@@ -87,13 +86,12 @@ class TaskSelection:
 
         Args:
             unit: Not one of structure.
-            plain: A condition on head and tail: tasks that meet it are counted and not chosen, but for one.
+            plain: A condition on head and tail: tasks that meet it are counted, and one of them is chosen, as number 0.
 
         Returns:
             How many there are.
         """
-        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
-        wanted = f"SELECT * FROM ({self._wanted(unit)}) {kept}"
+        wanted = self._sampled(unit)
         rest = f"SELECT * FROM ({wanted}) WHERE NOT coalesce({plain}, false)" if plain else wanted
         self._db.execute(
             f"""
@@ -109,21 +107,24 @@ class TaskSelection:
             """
         ).fetchall()
         count, all_, chosen, numbered = rows[0]
-        example = None
         if chosen < count:
-            columns = f"SELECT head, tail FROM ({wanted}) ANTI JOIN chosen USING (head, tail) LIMIT 1"
-            example = self._db.execute(columns).fetchall()[0]
-        return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen, example)
+            self._db.execute(
+                f"INSERT INTO chosen SELECT 0, * FROM ({wanted}) ANTI JOIN chosen USING (head, tail) LIMIT 1"
+            ).fetchall()
+        return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen)
 
     def count(self, unit: Unit) -> int:
         """How many tasks of a unit the filters and the sample leave."""
-        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
-        rows = self._db.execute(f"SELECT count(*) FROM ({self._wanted(unit)}) {kept}").fetchall()
-        return int(rows[0][0])
+        return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
     def about(self, ids: set[str]) -> bool:
         """Whether a task about these ids is asked for."""
         return not self._options.ids or bool(ids & set(self._options.ids))
+
+    def _sampled(self, unit: Unit) -> str:
+        """A select of the tasks of a unit that the filters and the sample leave."""
+        kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
+        return f"SELECT * FROM ({self._wanted(unit)}) {kept}"
 
     def _wanted(self, unit: Unit) -> str:
         """A select of the tasks of a unit that the filters leave, each with the hash that draws the sample."""

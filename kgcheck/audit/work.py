@@ -20,7 +20,6 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.sources.evidence import EvidenceJoin
 from kgcheck.sources.observe import LiveSource
-from kgcheck.tables import literal
 
 LIVE_TASKS = 20_000
 """Most checks of a run that asks services; more are for a snapshot."""
@@ -117,8 +116,7 @@ class Worker:
             counted = self._count_plain(unit, selected) if not number else []
             found: Iterable[Finding] = []
             if selected.chosen:
-                numbers = f"number > {number * size} AND number <= {(number + 1) * size}"
-                self._judge(unit, f"SELECT number, head, tail, value, items FROM chosen WHERE {numbers}")
+                self._judge(unit, number * size + 1, (number + 1) * size)
                 found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
                 counted = bulk.added(counted, bulk.tallies(self._db, unit))
             self._ledger.record(self._run, piece, found, counted, selected.digest)
@@ -136,11 +134,10 @@ class Worker:
         return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
 
     def _count_plain(self, unit: Unit, selected: Selected) -> list[Tally]:
-        """The tally of the tasks that were not chosen, from the verdict of one."""
-        if not selected.example:
+        """The tally of the plainly supported tasks, from the verdict on the one that was chosen."""
+        if not selected.plain:
             return []
-        head, tail = map(literal, selected.example)
-        self._judge(unit, f"SELECT 1, {head}, {tail}, NULL, NULL")
+        self._judge(unit, 0, 0)
         return [tally.model_copy(update={"count": selected.plain}) for tally in bulk.tallies(self._db, unit)]
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
@@ -151,9 +148,15 @@ class Worker:
                 "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
             )
 
-    def _judge(self, unit: Unit, tasks: str) -> None:
+    def _judge(self, unit: Unit, first: int, last: int) -> None:
         self._join.reset()
-        self._db.execute(f"INSERT INTO task {tasks}").fetchall()
+        self._db.execute(
+            """
+            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
+            WHERE number BETWEEN $first AND $last
+            """,
+            {"first": first, "last": last},
+        ).fetchall()
         if self._live:
             self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern:

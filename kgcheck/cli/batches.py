@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     profile_option,
     reference_option,
     store_option,
+    workers_option,
 )
 
 if TYPE_CHECKING:
@@ -28,17 +29,11 @@ def _out_option() -> Decorator:
     )
 
 
-def _workers_option() -> Decorator:
-    return click.option(
-        "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Items at the same time."
-    )
-
-
 @click.command("kgqa")
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option()
 @_out_option()
-@_workers_option()
+@workers_option("Items")
 @profile_option()
 @brain_options()
 @literature_option()
@@ -82,7 +77,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
 @offline_option()
 @literature_option()
 @_out_option()
-@_workers_option()
+@workers_option("Items")
 @profile_option()
 @brain_options()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)

@@ -122,6 +122,13 @@ def offline_option() -> Decorator:
     )
 
 
+def workers_option(what: str) -> Decorator:
+    """How many of a batch are done at the same time."""
+    return click.option(
+        "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help=f"{what} at the same time."
+    )
+
+
 def limit_option() -> Decorator:
     """``--limit``."""
     return click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgcheck.cli.literature import verifier_option
-from kgcheck.cli.options import index_option, spending_options, total_options
+from kgcheck.cli.options import index_option, spending_options, total_options, workers_option
 
 if TYPE_CHECKING:
     from kgcheck.batch.metrics import Metrics
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read in the corpus.")
 @click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many claims.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Claims at the same time.")
+@workers_option("Claims")
 @click.option(
     "--out",
     required=True,

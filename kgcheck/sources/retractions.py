@@ -1,6 +1,6 @@
 """Papers that were retracted: what rests on nothing else is shown, and does not count."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import duckdb
 
@@ -60,13 +60,28 @@ def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalo
     return {str(row[0]) for row in rows}
 
 
-def paper_of(evidence: Evidence) -> str:
+def counted(told: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
+    """What papers say, with those that were retracted shown, and saying nothing.
+
+    Args:
+        told: What they say.
+        retracted: Which of some papers, ``PMID:1``, were retracted.
+
+    Returns:
+        The evidence, in the same order.
+    """
+    held = tuple(told)
+    gone = retracted(map(_paper_of, held))
+    return tuple(_not_counted(e) if _paper_of(e) in gone else e for e in held)
+
+
+def _paper_of(evidence: Evidence) -> str:
     """The paper that a piece of evidence is a record of, as the snapshot names it; of any other record, nothing."""
     kind, _, number = evidence.record.partition(":")
     return f"PMID:{number}" if kind.lower() == "pmid" and number.isdecimal() else ""
 
 
-def not_counted(evidence: Evidence) -> Evidence:
+def _not_counted(evidence: Evidence) -> Evidence:
     """Evidence of a retracted paper: it is shown, and says nothing."""
     told = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
     return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": told})
