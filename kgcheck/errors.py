@@ -21,9 +21,11 @@ The tree::
     ├── SourceError                    3  a reference service could not be looked at: nothing can be said
     │   ├── SourceUnreachable          3  no connection, or it broke
     │   ├── SourceTimeout              3  it did not answer in time
+    │   │   └── SourceDeadline         3  the time of the check ran out before it did
     │   ├── SourceBusy                 3  it asked to wait (429) or failed (5xx), after every retry
     │   ├── SourceAnswer               3  it said something that its API does not promise
     │   ├── SourceRefused              3  it does not take the request
+    │   │   └── SourceUnanswerable     3  nor will it ever: it is the question that it does not take
     │   └── SourceOffline              3  it was not asked, because of --offline
     ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
@@ -156,6 +158,10 @@ class SourceTimeout(SourceError):
     """A service did not answer in time."""
 
 
+class SourceDeadline(SourceTimeout):
+    """The time of the work ran out before a service answered: that says nothing about the service."""
+
+
 class SourceBusy(SourceError):
     """A service asked to wait, or failed, as often as it was asked.
 
@@ -176,6 +182,10 @@ class SourceAnswer(SourceError):
 
 class SourceRefused(SourceError):
     """A service does not take a request."""
+
+
+class SourceUnanswerable(SourceRefused):
+    """A service does not take the question itself, say of a species that it does not know: asking again is of no use."""
 
 
 class SourceOffline(SourceError):

@@ -1,13 +1,16 @@
 """A service, and what it said."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import jiter
 import requests
 
 from kgcheck.errors import SourceAnswer
+
+_UNTOLD = ("text/plain", "application/octet-stream")
+"""What servers say that know no type of a body."""
 
 
 class Service(NamedTuple):
@@ -36,32 +39,36 @@ class Answer(NamedTuple):
     cached: bool
 
     def json(self) -> Any:
-        """The body as JSON.
+        """The body as JSON, read strictly: a key stands once, nesting ends at 200, numbers are finite, text is UTF-8.
 
         Returns:
             The value.
 
         Raises:
-            SourceAnswer: It is none: a page, or half of it.
+            SourceAnswer: It is none: a page, half of it, or one that could be read in two ways.
         """
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind and "json" not in kind and kind not in _UNTOLD:
+            raise self._no_json(f"its type is {kind}")
         try:
-            return json.loads(self.body)
+            return jiter.from_json(self.body, allow_inf_nan=False, catch_duplicate_keys=True)
         except ValueError as error:
-            begins = self.body[:60].decode(errors="replace").split("\n")[0]
-            raise SourceAnswer(
-                f"{self.url} answered {self.status} with no JSON: {begins!r} ({error})",
-                "an outage, or a page in between: try again later",
-            ) from error
+            raise self._no_json(str(error)) from error
+
+    def _no_json(self, why: str) -> SourceAnswer:
+        begins = self.body[:60].decode(errors="replace").split("\n")[0]
+        return SourceAnswer(
+            f"{self.url[:160]} answered {self.status} with no JSON: {begins!r} ({why})",
+            "an outage, or a page in between: try again later",
+        )
 
 
-def answer_of(
-    response: requests.Response, release: str, at: datetime, *, cached: bool, body: bytes | None = None
-) -> Answer:
-    """An answer as it came, or as it was kept; of a body that is not to be read, nothing."""
+def answer_of(response: requests.Response, release: str, at: datetime, *, cached: bool) -> Answer:
+    """An answer as it came, or as it was kept."""
     return Answer(
         status=response.status_code,
         headers=response.headers,
-        body=response.content if body is None else body,
+        body=response.content,
         url=str(response.url),
         release=release,
         retrieved_at=at.replace(microsecond=0),

@@ -3,10 +3,20 @@
 import requests
 import urllib3.exceptions as urllib3_errors
 from requests import exceptions as requests_errors
+from urllib3.util import Retry
 
-from kgcheck.errors import ConfigurationError, KgcheckError, SourceAnswer, SourceTimeout, SourceUnreachable
+from kgcheck.errors import (
+    ConfigurationError,
+    KgcheckError,
+    SourceAnswer,
+    SourceBusy,
+    SourceRefused,
+    SourceTimeout,
+    SourceUnreachable,
+)
 
 _ADDRESS = "correct the address of the service, or the proxy, in the environment"
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LATER = "try again later: kgcheck audit --resume goes on where it stopped"
 
 FAULTS: dict[type[KgcheckError], tuple[type[Exception], ...]] = {
@@ -103,3 +113,41 @@ def error_for(error: Exception, service: str, url: str) -> KgcheckError:
     if kind is SourceAnswer:
         return kind(f"{service} sent what cannot be read: {url}: {told}", _LATER)
     return kind(f"{service} cannot be reached: {url}: {told}", _LATER)
+
+
+def refuse_status(service: str, response: requests.Response) -> None:
+    """Raise for a status of which no reader can make anything.
+
+    Args:
+        service: The service's name.
+        response: What it answered.
+
+    Raises:
+        SourceBusy: It asks to wait, or failed.
+        SourceRefused: It takes no such call from here.
+    """
+    status, url = response.status_code, shown(response.request)
+    if status in _BUSY or status >= 500:
+        asked = response.headers.get("Retry-After")
+        raise SourceBusy(
+            f"{service} answered {status} {response.reason}: {url}", _LATER, wait_s=_seconds(asked) if asked else None
+        )
+    if status in (401, 403, 407, 451):
+        raise SourceRefused(
+            f"{service} refuses the call with {status}: {url}",
+            "set KGCHECK_CONTACT to your mail address, or ask the provider",
+        )
+
+
+def shown(request: requests.PreparedRequest) -> str:
+    """What was asked, short enough for a message."""
+    url = request.url or ""
+    return url if len(url) <= 160 else f"{url[:160]}…"
+
+
+def _seconds(retry_after: str) -> float | None:
+    """Seconds of a Retry-After header, a number or a date; None where it is neither."""
+    try:
+        return Retry().parse_retry_after(retry_after)
+    except Exception:
+        return None

@@ -1,44 +1,46 @@
 """The only place of kgcheck that asks services over the network.
 
 A call waits for its turn (one pace a host, across processes), is repeated when the service asks to wait or fails, never
-follows a redirect, ends after a time and a size, and its answer is kept on disk under the release that gave it. What
-goes wrong is an error of the tree under `SourceError`, or a `ConfigurationError` where the address is wrong.
+follows a redirect, ends after a time and a size, and its answer is kept on disk under the release that gave it, once it
+was read whole. What goes wrong is an error of the tree under `SourceError`, or a `ConfigurationError` where the address
+is wrong.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
-from requests_cache.backends.sqlite import SQLiteCache
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
-from urllib3.util import Retry
 
-from kgcheck import __version__
+from kgcheck import __version__, deadline
 from kgcheck.closing import Closing
 from kgcheck.errors import (
     ConfigurationError,
     SourceAnswer,
     SourceBusy,
+    SourceDeadline,
     SourceError,
     SourceOffline,
-    SourceRefused,
     SourceTimeout,
     SourceUnreachable,
 )
 from kgcheck.settings import Settings
 from kgcheck.sources.answer import Answer, Service, answer_of
-from kgcheck.sources.faults import WIRE_ERRORS, error_for
+from kgcheck.sources.faults import WIRE_ERRORS, error_for, refuse_status, shown
+from kgcheck.sources.kept import KeptAnswers
 from kgcheck.sources.pace import Pace
-from kgcheck.sources.wire import BoundedAdapter, TooLarge, WatchedAdapter, session_over, without_body
+from kgcheck.sources.wire import BoundedAdapter, TooLarge, WatchedAdapter, session_over
 
 __all__ = ["Answer", "Http", "Service"]
 
 T = TypeVar("T")
+
+_Saved = tuple[Service, str, requests.PreparedRequest, requests.Response]
+"""Who was asked, of which release, what, and the answer."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 """Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
@@ -48,8 +50,6 @@ _DOWN = (SourceUnreachable, SourceTimeout, SourceBusy)
 
 _WRONG_IN_A_ROW = 3
 """Answers in a row that are none, after which a service passes as down: one may be about one record only."""
-
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class Http(Closing):
@@ -71,10 +71,11 @@ class Http(Closing):
         self._paces: dict[str, Pace] = {}
         self._down: dict[str, tuple[float, SourceError]] = {}
         self._wrong: dict[str, int] = {}
+        self._together: _Together | None = None
         self.calls = 0
-        with self._keeping():
-            settings.cache_dir.mkdir(parents=True, exist_ok=True)
-            self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
+        self.releases: dict[str, list[str]] = {}
+        """The releases that answers named, by service, in the order that they came; empty where one named none."""
+        self._answers = KeptAnswers(settings)
 
     def ask(
         self,
@@ -93,7 +94,7 @@ class Http(Closing):
             service: Which.
             path: Of the address, after the service's own; or a whole address at the same service.
             read: Makes of an answer what is wanted; it must raise SourceAnswer for one that the API does not promise,
-                which is then asked for again, and is not kept.
+                or that is about something else than was asked: it is then asked for again, and is not kept.
             params: Of the query.
             form: Posts these fields; without them it is a GET.
             fresh: Take no kept answer, and keep this one only if ``keep`` says so.
@@ -105,18 +106,24 @@ class Http(Closing):
         Raises:
             SourceError: The service could not be looked at.
             SourceAnswer: It says what it does not promise.
+            SourceDeadline: The time ran out.
             SourceOffline: It was not asked.
             ConfigurationError: Its address is wrong.
         """
         request = self._prepare(service, path, params, form)
-        kept = None if fresh else self._kept(service, request)
+        anew = fresh or (self._together is not None and self._together.anew)
+        kept = None if anew else self._answers.find(service, request)
         if kept is not None:
             # What an older version took for an answer may be none to this one.
             with suppress(SourceAnswer):
-                return read(kept)
+                told = read(kept)
+                self._saw(service, kept.release)
+                if self._together:
+                    self._together.kept = True
+                return told
         if self.settings.offline:
             raise SourceOffline(
-                f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {_shown(request)}",
+                f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {shown(request)}",
                 "leave --offline out, or unset KGCHECK_OFFLINE",
             )
         until, error = self._down.get(service.url, (0.0, None))
@@ -124,6 +131,8 @@ class Http(Closing):
             raise error
         try:
             made: T = self._attempts()(self._call, service, request, read, keep or (lambda made: not fresh))
+        except SourceDeadline:
+            raise
         except (*_DOWN, SourceAnswer) as error:
             self._wrong[service.url] = self._wrong.get(service.url, 0) + 1
             if isinstance(error, _DOWN) or self._wrong[service.url] >= _WRONG_IN_A_ROW:
@@ -132,10 +141,57 @@ class Http(Closing):
         self._wrong[service.url] = 0
         return made
 
+    def whole(self, work: Callable[[], T]) -> T:
+        """Make several calls whose answers only make sense together; they are kept all, or none.
+
+        Where they do not fit and some were kept, or are of another release, all are asked for once more.
+
+        Args:
+            work: Makes the calls, and raises SourceAnswer where the answers do not fit.
+
+        Returns:
+            What ``work`` makes.
+
+        Raises:
+            SourceError: See `ask`.
+            SourceAnswer: The answers do not fit.
+        """
+        together = _Together()
+        try:
+            return self._gathered(work, together)
+        except SourceAnswer:
+            if self.settings.offline or not (together.kept or len(together.releases) > 1):
+                raise
+        return self._gathered(work, _Together(anew=True))
+
+    def _gathered(self, work: Callable[[], T], together: "_Together") -> T:
+        self._together = together
+        try:
+            made = work()
+        finally:
+            self._together = None
+        for saved in together.saved:
+            self._answers.keep(*saved)
+        return made
+
     def repeat(self, work: Callable[[], T]) -> T:
         """Do a piece of work again while it fails for a cause that may be gone, waiting as for a call."""
         made: T = self._attempts()(work)
         return made
+
+    def rest(self, service: Service, seconds: float) -> None:
+        """Wait, say for a job to end.
+
+        Args:
+            service: Whose it is.
+            seconds: How long.
+
+        Raises:
+            SourceDeadline: There is not so much time.
+        """
+        if deadline.at_most(seconds) < seconds:
+            raise SourceDeadline(*_late(service))
+        self.sleep(seconds)
 
     @contextmanager
     def stream(self, service: Service, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
@@ -155,14 +211,12 @@ class Http(Closing):
         """
         if self.settings.offline:
             raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
-        self._pace(service).wait()
-        self.calls += 1
-        timeout = (self.settings.connect_timeout_s, self.settings.http_timeout_s)
+        self._wait_for_turn(service)
         try:
             response = self._files().get(
                 url,
                 headers={"User-Agent": self._agent(), **headers},
-                timeout=timeout,
+                timeout=self._timeout(),
                 stream=True,
                 allow_redirects=False,
             )
@@ -170,8 +224,7 @@ class Http(Closing):
             wrong = error_for(error, service.name, url)
             raise wrong from error
         with response:
-            answer = answer_of(response, "", datetime.now(UTC), cached=False, body=b"")
-            _refuse_status(service, answer, response)
+            refuse_status(service.name, response)
             yield response
 
     def close(self) -> None:
@@ -179,7 +232,7 @@ class Http(Closing):
         for session in (self._session, self._file_session):
             if session:
                 session.close()
-        self._cache.close()  # type: ignore[no-untyped-call]
+        self._answers.close()
 
     def _prepare(
         self, service: Service, path: str, params: Mapping[str, object] | None, form: Mapping[str, object] | None
@@ -211,38 +264,6 @@ class Http(Closing):
         contact = self.settings.contact or "no contact given"
         return f"kgcheck/{__version__} ({contact})"
 
-    def _kept(self, service: Service, request: requests.PreparedRequest) -> Answer | None:
-        release = self._release(service)
-        with self._keeping():
-            found = self._cache.get_response(self._key(release, request)) if release else None
-        if found is None or (found.is_expired and not self.settings.offline):
-            return None
-        return answer_of(found, release, found.created_at, cached=True)
-
-    def _release(self, service: Service) -> str:
-        """The service's release as far as it is known."""
-        if not service.release_header:
-            return service.release
-        with self._keeping():
-            found = self._cache.get_response(f"release {service.url}")
-        if found is None or (found.is_expired and not self.settings.offline):
-            return ""
-        return str(found.headers.get(service.release_header, ""))
-
-    @contextmanager
-    def _keeping(self) -> Iterator[None]:
-        """Say where answers are kept if they cannot be."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise ConfigurationError(
-                f"cannot keep answers in {self.settings.cache_dir}: {error}",
-                "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
-            ) from error
-
-    def _key(self, release: str, request: requests.PreparedRequest) -> str:
-        return f"{release} {self._cache.create_key(request)}"
-
     def _attempts(self) -> Retrying:
         return Retrying(
             retry=retry_if_exception(_is_worth_another),
@@ -268,17 +289,27 @@ class Http(Closing):
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
         answer = answer_of(response, release, datetime.now(UTC), cached=False)
-        _refuse_status(service, answer, response)
+        refuse_status(service.name, response)
+        if self._together:
+            self._together.releases.add(release)
         made = read(answer)
+        self._saw(service, release)
         if release and keep(made):
-            ends = datetime.now(UTC) + timedelta(days=self.settings.cache_days)
-            with self._keeping():
-                self._cache.save_response(response, self._key(release, request), ends)
-            if service.release_header and release != self._release(service):
-                ends = datetime.now(UTC) + timedelta(hours=self.settings.release_hours)
-                with self._keeping():
-                    self._cache.save_response(without_body(response), f"release {service.url}", ends)
+            if self._together:
+                self._together.saved.append((service, release, request, response))
+            else:
+                self._answers.keep(service, release, request, response)
         return made
+
+    def _saw(self, service: Service, release: str) -> None:
+        if service.release_header:
+            self.saw(service.name, release)
+
+    def saw(self, name: str, release: str) -> None:
+        """Remember a release that a service named, or that it named none."""
+        seen = self.releases.setdefault(name, [])
+        if release not in seen:
+            seen.append(release)
 
     def _pace(self, service: Service) -> Pace:
         host = urlsplit(service.url).netloc
@@ -288,30 +319,61 @@ class Http(Closing):
 
     def _files(self) -> requests.Session:
         if self._file_session is None:
-            self._file_session = session_over(WatchedAdapter(self.settings.http_total_s))
+            self._file_session = session_over(WatchedAdapter(self._total_s))
         return self._file_session
 
     def _send(self, service: Service, request: requests.PreparedRequest) -> requests.Response:
         if self._session is None:
-            limits = self.settings.http_total_s, int(self.settings.http_max_mb * 1_000_000)
-            self._session = session_over(BoundedAdapter(*limits))
-        self._pace(service).wait()
-        self.calls += 1
-        timeout = (self.settings.connect_timeout_s, self.settings.http_timeout_s)
+            self._session = session_over(BoundedAdapter(self._total_s, int(self.settings.http_max_mb * 1_000_000)))
+        self._wait_for_turn(service)
         environment = self._session.merge_environment_settings(request.url or "", {}, None, None, None)
         try:
-            return self._session.send(request, timeout=timeout, allow_redirects=False, **environment)
+            return self._session.send(request, timeout=self._timeout(), allow_redirects=False, **environment)
         except TooLarge as error:
             raise SourceAnswer(
-                f"{service.name} sent too much: {_shown(request)}: {error}",
+                f"{service.name} sent too much: {shown(request)}: {error}",
                 "raise KGCHECK_HTTP_MAX_MB, or ask for less",
             ) from error
         except WIRE_ERRORS as error:
-            raise error_for(error, service.name, _shown(request)) from error
+            if deadline.left() == 0:
+                raise SourceDeadline(*_late(service)) from error
+            raise error_for(error, service.name, shown(request)) from error
+
+    def _wait_for_turn(self, service: Service) -> None:
+        if deadline.left() == 0 or not self._pace(service).wait(deadline.left()):
+            raise SourceDeadline(*_late(service))
+        self.calls += 1
+
+    def _timeout(self) -> tuple[float, float]:
+        """Longest time to connect, and of silence; the libraries take none that is 0."""
+        limits = self.settings.connect_timeout_s, self.settings.http_timeout_s
+        connect, silence = (max(deadline.at_most(limit), 0.001) for limit in limits)
+        return connect, silence
+
+    def _total_s(self) -> float:
+        return deadline.at_most(self.settings.http_total_s)
+
+
+class _Together:
+    """Calls whose answers only make sense together.
+
+    Args:
+        anew: Take no kept answer.
+    """
+
+    def __init__(self, *, anew: bool = False) -> None:
+        self.anew = anew
+        self.kept = False
+        self.saved: list[_Saved] = []
+        self.releases: set[str] = set()
+
+
+def _late(service: Service) -> tuple[str, str]:
+    return f"the time ran out before {service.name} answered", "give it more: --seconds"
 
 
 class _Stop:
-    """When to give up: after so many attempts, or when a service asks to wait for too long."""
+    """When to give up: after so many attempts, or when the wait is too long, as a service asks or as time is left."""
 
     def __init__(self, settings: Settings) -> None:
         self._most = stop_after_attempt(settings.http_attempts)
@@ -320,38 +382,13 @@ class _Stop:
     def __call__(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         asked = error.wait_s if isinstance(error, SourceBusy) else None
-        return self._most(state) or (asked is not None and asked > self._longest)
+        late = deadline.at_most(state.upcoming_sleep) < state.upcoming_sleep
+        return self._most(state) or late or (asked is not None and asked > self._longest)
 
 
 def _is_worth_another(error: BaseException) -> bool:
-    return isinstance(error, _AGAIN) and not isinstance(error.__cause__, TooLarge)
+    return isinstance(error, _AGAIN) and not isinstance(error, SourceDeadline) and not _is_too_large(error)
 
 
-def _refuse_status(service: Service, answer: Answer, response: requests.Response) -> None:
-    """Raise for what no reader can make anything of."""
-    if answer.status in _BUSY or answer.status >= 500:
-        asked = response.headers.get("Retry-After")
-        raise SourceBusy(
-            f"{service.name} answered {answer.status} {response.reason}: {_shown(response.request)}",
-            "try again later: kgcheck audit --resume goes on where it stopped",
-            wait_s=_seconds(asked) if asked else None,
-        )
-    if answer.status in (401, 403, 407, 451):
-        raise SourceRefused(
-            f"{service.name} refuses the call with {answer.status}: {_shown(response.request)}",
-            "set KGCHECK_CONTACT to your mail address, or ask the provider",
-        )
-
-
-def _seconds(retry_after: str) -> float | None:
-    """Seconds of a Retry-After header, a number or a date; None where it is neither."""
-    try:
-        return Retry().parse_retry_after(retry_after)
-    except Exception:
-        return None
-
-
-def _shown(request: requests.PreparedRequest) -> str:
-    """What was asked, short enough for a message."""
-    url = request.url or ""
-    return url if len(url) <= 160 else f"{url[:160]}…"
+def _is_too_large(error: BaseException) -> bool:
+    return isinstance(error.__cause__, TooLarge)

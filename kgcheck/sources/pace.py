@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from kgcheck.errors import ConfigurationError
 
@@ -37,14 +37,28 @@ class Pace:
                 f"cannot keep the pace of calls in {folder}: {error}", "set KGCHECK_CACHE_DIR to a writable folder"
             ) from error
 
-    def wait(self) -> None:
-        """Wait until the next call may go out."""
-        with self._lock:
-            # The clock on the wall, for processes share it; where it was turned back, one gap is waited and no more.
-            passed = time.time() - self._went_out()
-            if passed < self._gap_s:
-                time.sleep(min(self._gap_s - passed, self._gap_s))
-            self._last.write_text(repr(time.time()))
+    def wait(self, most_s: float | None = None) -> bool:
+        """Wait until the next call may go out.
+
+        Args:
+            most_s: Longest time to wait; without it, there is no limit.
+
+        Returns:
+            Whether it may: not where that is later than ``most_s``.
+        """
+        ends = None if most_s is None else time.monotonic() + most_s
+        try:
+            with self._lock.acquire(timeout=-1 if most_s is None else most_s):
+                # The clock on the wall, for processes share it; where it was turned back, one gap is waited, no more.
+                rest = min(self._gap_s - (time.time() - self._went_out()), self._gap_s)
+                if ends is not None and time.monotonic() + rest > ends:
+                    return False
+                if rest > 0:
+                    time.sleep(rest)
+                self._last.write_text(repr(time.time()))
+                return True
+        except Timeout:
+            return False
 
     def _went_out(self) -> float:
         with suppress(ValueError):

@@ -4,14 +4,15 @@ A network of one protein is filled up with its partners, so a pair is only asked
 between two proteins that were asked for counts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from kgcheck.errors import SourceAnswer, SourceRefused
+from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Answer, Http, Service
 from kgcheck.sources.networks import NetworkType
@@ -22,9 +23,19 @@ AT_ONCE = 2_000
 LOWEST = 150
 """The lowest score that STRING keeps, of 1000: asked for, so that a link below a cut-off is not taken for none."""
 
+T = TypeVar("T")
+
 Pair = tuple[str, str]
 
-Score = Annotated[float, Field(ge=0, le=1)]
+_LATER = "try again later"
+
+Score = Annotated[float, Field(ge=0, le=1, strict=True)]
+
+
+# A number of a species may come as text.
+Species = Annotated[
+    int, Field(gt=0, strict=True), BeforeValidator(lambda v: int(v) if isinstance(v, str) and v.isdecimal() else v)
+]
 
 
 class _Wire(BaseModel):
@@ -38,9 +49,7 @@ class Link(_Wire):
     b: str = Field(alias="stringId_B")
     name_a: str = Field(alias="preferredName_A", default="")
     name_b: str = Field(alias="preferredName_B", default="")
-    species: Annotated[int, BeforeValidator(lambda v: int(v) if isinstance(v, str) and v.isdecimal() else v)] = Field(
-        alias="ncbiTaxonId"
-    )
+    species: Species = Field(alias="ncbiTaxonId")
     score: Score
     neighbourhood: Score = Field(alias="nscore", default=0)
     fusion: Score = Field(alias="fscore", default=0)
@@ -65,11 +74,13 @@ class Link(_Wire):
 
 class _Mapped(_Wire):
     query: str = Field(alias="queryItem")
+    index: Annotated[int, Field(ge=0, strict=True)] = Field(alias="queryIndex")
     string_id: str = Field(alias="stringId")
+    species: Species = Field(alias="ncbiTaxonId")
 
 
 class _Version(_Wire):
-    string_version: str
+    string_version: Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
     stable_address: str
 
 
@@ -113,7 +124,9 @@ class StringDb:
         Returns:
             For example ``12.5``.
         """
-        return str(self._ask("/api/json/version", _version, {}))
+        named = str(self._ask("/api/json/version", _version, {}))
+        self._http.saw(self.service.name, named)
+        return named
 
     def ids(self, identifiers: Iterable[str], species: int | None = None) -> dict[str, str]:
         """STRING's ids of proteins of one species.
@@ -128,9 +141,9 @@ class StringDb:
         found: dict[str, str] = {}
         for some in _chunks(identifiers, AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
-            for mapped in self._ask("/api/json/get_string_ids", lambda a: _rows(a, _MAPPED), form, species):
-                if mapped.query in some:
-                    found.setdefault(mapped.query, mapped.string_id)
+            asked, of = list(some), species or self._species
+            read = partial(_mapped, asked=asked, species=of)
+            found |= self._ask("/api/json/get_string_ids", read, form, of)
         return found
 
     def network(self, proteins: Sequence[str], network_type: NetworkType = "functional") -> Network:
@@ -159,9 +172,9 @@ class StringDb:
             "add_nodes": 0,
         }
         release = self.version()
-        links, answer = self._ask("/api/json/network", lambda a: (_rows(a, _LINKS), a), form, *kinds)
-        among = {link.pair: link for link in links if link.a in asked and link.b in asked and link.a != link.b}
-        return Network(asked, among, release, f"{self.service.url}/api/json/network", answer.retrieved_at)
+        read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= asked)
+        links, at = self._ask("/api/json/network", read, form, *kinds)
+        return Network(asked, links, release, f"{self.service.url}/api/json/network", at)
 
     def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
         """The proteins that one is linked with.
@@ -175,9 +188,10 @@ class StringDb:
             The links, best first.
         """
         form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
-        links = self._ask("/api/json/interaction_partners", lambda a: _rows(a, _LINKS), form, self.species_of(protein))
-        mine = [link for link in links if protein in link.pair and link.score >= threshold]
-        return sorted(mine, key=lambda link: (-link.score, link.pair))
+        # STRING takes thousandths.
+        read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
+        links, _ = self._ask("/api/json/interaction_partners", read, form, self.species_of(protein))
+        return sorted((k for k in links.values() if k.score >= threshold), key=lambda link: (-link.score, link.pair))
 
     def species_of(self, protein: str) -> int:
         """The NCBI taxonomy id that a STRING id begins with; that of the settings where it begins with none."""
@@ -215,32 +229,85 @@ _LINKS = TypeAdapter(list[Link])
 _MAPPED = TypeAdapter(list[_Mapped])
 
 
-def _rows(answer: Answer, kind: TypeAdapter[Any]) -> Any:
-    """The rows of an answer; none where STRING says that it knows no such protein.
+def _mapped(answer: Answer, *, asked: Sequence[str], species: int) -> dict[str, str]:
+    """STRING's id of each protein that it knows; every row is about one that was asked for, in the species asked for.
+
+    Returns:
+        The ids.
+
+    Raises:
+        SourceAnswer: A row is about another one.
+    """
+    if _unknown(answer):
+        return {}
+    found: dict[str, str] = {}
+    for row in _rows(answer, _MAPPED):
+        same = row.index < len(asked) and asked[row.index] == row.query and row.species == species
+        if not same or not row.string_id.startswith(f"{species}.") or row.query in found:
+            raise SourceAnswer(
+                f"STRING mapped {row.query[:40]!r} to {row.string_id[:40]!r}: not what was asked", _LATER
+            )
+        found[row.query] = row.string_id
+    return found
+
+
+def _links(
+    answer: Answer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
+) -> tuple[dict[Pair, Link], datetime]:
+    """Links by their ends, each between proteins that were asked for, at or above the score that was.
+
+    Returns:
+        The links, and when STRING said so.
+
+    Raises:
+        SourceAnswer: A row is about others, or two rows say different things of the same two. Or STRING does not know a
+            protein, of which it gave the id itself.
+    """
+    if _unknown(answer):
+        raise SourceAnswer("STRING does not know a protein of which it gave the id itself", _LATER)
+    found: dict[Pair, Link] = {}
+    for row in _rows(answer, _LINKS):
+        of_species = all(end.startswith(f"{row.species}.") for end in row.pair)
+        if not ends(row) or not of_species or row.a == row.b or row.score < least:
+            raise SourceAnswer(f"STRING linked {row.a[:40]!r} and {row.b[:40]!r}, which was not asked for", _LATER)
+        other = found.setdefault(row.pair, row)
+        if (other.score, other.channels) != (row.score, row.channels):
+            raise SourceAnswer(f"STRING says two things of {row.a[:40]!r} and {row.b[:40]!r}", _LATER)
+    if most is not None and len(found) > most:
+        raise SourceAnswer(f"STRING sent {len(found):,} links, and {most:,} were asked for", _LATER)
+    return found, answer.retrieved_at
+
+
+def _unknown(answer: Answer) -> bool:
+    """Whether STRING says that it knows none of the proteins."""
+    return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
+
+
+def _error(said: Any) -> dict[str, Any]:
+    first = said[0] if isinstance(said, list) and said else said
+    return first if isinstance(first, dict) and "Error" in first else {}
+
+
+def _rows(answer: Answer, kind: TypeAdapter[T]) -> T:
+    """The rows of an answer.
 
     Returns:
         The rows.
 
     Raises:
-        SourceRefused: STRING does not take the question.
+        SourceUnanswerable: STRING does not take the question.
         SourceAnswer: It says something that it does not promise.
     """
     said = answer.json()
-    error = said[0] if isinstance(said, list) and said and isinstance(said[0], dict) else said
-    if isinstance(error, dict) and "Error" in error:
-        if answer.status == 404 and error["Error"] == "not found":
-            return []
-        if answer.status == 400:
-            raise SourceRefused(f"STRING does not take the question: {str(error)[:200]}", "see KGCHECK_STRING_SPECIES")
-        raise SourceAnswer(f"STRING answered {answer.status}: {str(error)[:200]}", "try again later")
-    if answer.status != 200:
-        raise SourceAnswer(f"STRING answered {answer.status}: {answer.url[:160]}", "try again later")
+    error = _error(said)
+    if error and answer.status == 400:
+        raise SourceUnanswerable(f"STRING does not take the question: {str(error)[:200]}", "see KGCHECK_STRING_SPECIES")
+    if error or answer.status != 200:
+        raise SourceAnswer(f"STRING answered {answer.status}: {str(error or answer.url)[:200]}", _LATER)
     try:
         return kind.validate_python(said)
     except ValidationError as wrong:
-        raise SourceAnswer(
-            f"STRING sent other rows than it promises: {wrong.errors()[0]['msg']}", "try again later"
-        ) from wrong
+        raise SourceAnswer(f"STRING sent other rows than it promises: {wrong.errors()[0]['msg']}", _LATER) from wrong
 
 
 def _version(answer: Answer) -> str:

@@ -5,20 +5,22 @@ with 303 to its replacement, and one that was demerged or deleted with 200.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
-from requests.utils import parse_header_links
 
-from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Answer, Http, Service
 from kgcheck.sources.uniprot_entry import UniProtEntry
+from kgcheck.sources.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
 from kgcheck.sources.uniprot_record import Life, Record, record_of_entry
+
+T = TypeVar("T")
 
 ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
 """https://www.uniprot.org/help/accession_numbers"""
@@ -31,7 +33,7 @@ FIELDS = (
 )
 """What is asked of an entry: a whole one may have megabytes."""
 
-BATCH = 500
+BATCH = PAGE
 """Accessions of one call: the service takes 1,000, but no more than 500 of them fit on a page, and into an address."""
 
 MAPPED_AT_ONCE = 100_000
@@ -101,7 +103,9 @@ class UniProt:
         """
         if not _ENTRY_NAME.fullmatch(name):
             return None
-        return self._http.ask(self.service, f"/uniprotkb/{name}.json", _accession, params={"fields": "accession,id"})
+        return self._http.ask(
+            self.service, f"/uniprotkb/{name}.json", lambda a: _accession(name, a), params={"fields": "accession,id"}
+        )
 
     def records(self, accessions: Iterable[str]) -> tuple[dict[str, Record], dict[str, SourceError]]:
         """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one.
@@ -147,9 +151,13 @@ class UniProt:
             An entry.
         """
         params = {"query": query, "fields": fields, "format": "json", "size": BATCH}
-        for page, answer in self._pages("/uniprotkb/search", params):
-            for item in page.get("results", []):
-                yield _entry(item, answer)
+
+        def found(item: Any, answer: Answer) -> tuple[str, UniProtEntry]:
+            entry = _entry(item, answer)
+            return entry.primary_accession, entry
+
+        for page in self._pages("/uniprotkb/search", params, found):
+            yield from page.items.values()
 
     def map_ids(self, source: str, target: str, ids: Iterable[str]) -> IdMapping:
         """Map ids of one database to those of another.
@@ -167,59 +175,80 @@ class UniProt:
             SourceTimeout: It does not end.
         """
         # In one order, so that who asks for the same ids finds what is kept.
-        form = {"from": source, "to": target, "ids": ",".join(sorted(set(ids)))}
+        asked = sorted(set(ids))
+        form = {"from": source, "to": target, "ids": ",".join(asked)}
         job, known = self._http.ask(self.service, "/idmapping/run", _job, form=form)
         if known:
             # A service forgets its jobs; what is kept of one is whole, or the job is begun again.
             with suppress(SourceAnswer, SourceRefused):
-                return self._results_of(job, target)
+                return self._results_of(job, target, asked)
             job, _ = self._http.ask(self.service, "/idmapping/run", _job, form=form, fresh=True, keep=_always)
-        return self._results_of(job, target)
+        return self._results_of(job, target, asked)
 
-    def _results_of(self, job: str, target: str) -> IdMapping:
+    def _results_of(self, job: str, target: str, asked: list[str]) -> IdMapping:
         for _ in range(_JOB_POLLS):
             if self._http.ask(self.service, f"/idmapping/status/{job}", _is_finished, keep=bool):
                 break
-            self._http.sleep(_JOB_WAIT_S)
+            self._http.rest(self.service, _JOB_WAIT_S)
         else:
             raise SourceTimeout(f"UniProt does not finish the mapping job {job}", "try again later")
+        wanted = set(asked)
+
+        def pair(item: Any, answer: Answer) -> tuple[Hashable, tuple[str, str]]:
+            origin, to = (item.get("from"), item.get("to")) if isinstance(item, dict) else (None, None)
+            if origin not in wanted:
+                raise SourceAnswer(*wrong(answer, f"a mapping of {str(origin)[:40]!r}, which was not asked for"))
+            mapped = str(origin), to if isinstance(to, str) and to else _entry(to, answer).primary_accession
+            return mapped, mapped
+
         kind = "uniprotkb/" if target.startswith("UniProtKB") else ""
+        pages = self._pages(f"/idmapping/{kind}results/{job}", {"format": "json", "size": BATCH}, pair)
         found: dict[str, list[str]] = {}
-        failed: list[str] = []
-        for page, answer in self._pages(f"/idmapping/{kind}results/{job}", {"format": "json", "size": BATCH}):
-            for item in page.get("results", []):
-                to = item["to"]
-                found.setdefault(item["from"], []).append(
-                    to if isinstance(to, str) else _entry(to, answer).primary_accession
-                )
-            failed += page.get("failedIds", [])
+        for origin, to in (mapped for page in pages for mapped in page.items.values()):
+            found.setdefault(origin, []).append(to)
+        failed = dict.fromkeys(one for page in pages for one in page.failed)
+        if not failed.keys() <= wanted - found.keys():
+            raise SourceAnswer(*wrong(pages[0].answer, "ids that failed, and were mapped or not asked for"))
         return IdMapping(found, tuple(failed))
 
     def _batch(self, accessions: list[str]) -> dict[str, Record]:
         wanted = set(accessions)
-        params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
-        found: dict[str, Record] = {}
-        for page, answer in self._pages("/uniprotkb/accessions", params):
-            for item in page["results"]:
-                entry = _entry(item, answer)
-                if entry.primary_accession in wanted:
-                    found[entry.primary_accession] = _life(entry.primary_accession, entry, answer)
-        return found
 
-    def _pages(self, path: str, params: Mapping[str, object]) -> Iterator[tuple[dict[str, Any], Answer]]:
-        """Pages, each after the cursor of the one before."""
-        asked = dict(params)
-        seen: set[str] = set()
-        while True:
-            page, answer = self._http.ask(self.service, path, _page, params=asked)
-            yield page, answer
-            cursor = _cursor(answer)
-            if cursor is None:
-                return
-            if cursor in seen:
-                raise SourceAnswer(f"UniProt gave a cursor twice: {answer.url[:160]}", "try again later")
-            seen.add(cursor)
-            asked["cursor"] = cursor
+        def about(item: Any, answer: Answer) -> tuple[str, Record]:
+            entry = _entry(item, answer)
+            if not wanted & {entry.primary_accession, *entry.secondary_accessions}:
+                raise SourceAnswer(*wrong(answer, f"an entry that was not asked for, {entry.primary_accession}"))
+            return entry.primary_accession, _life(entry.primary_accession, entry, answer)
+
+        params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
+        # UniProt counts the accessions that were asked for here, and not those that it knows.
+        pages = self._pages("/uniprotkb/accessions", params, about, least=0)
+        told = (record for page in pages for record in page.items.values())
+        return {record.accession: record for record in told if record.accession in wanted}
+
+    def _pages(
+        self,
+        path: str,
+        params: Mapping[str, object],
+        item: Callable[[Any, Answer], tuple[Hashable, T]],
+        least: int | None = None,
+    ) -> list[Page[T]]:
+        """All pages, each after the cursor of the one before; kept together, or not at all."""
+
+        def gather() -> list[Page[T]]:
+            asked, pages = dict(params), list[Page[T]]()
+
+            def read(answer: Answer) -> Page[T]:
+                page = read_page(answer, lambda one: item(one, answer))
+                check_next(pages, page, least)
+                return page
+
+            while not pages or pages[-1].cursor is not None:
+                pages.append(self._http.ask(self.service, path, read, params=asked))
+                asked["cursor"] = pages[-1].cursor
+            return pages
+
+        return self._http.whole(gather)
 
 
 def _record(accession: str, answer: Answer) -> Record:
@@ -237,29 +266,32 @@ def _record(accession: str, answer: Answer) -> Record:
         case 303:
             _refuse_other_host(answer)
             found = _life(accession, _entry(answer.json(), answer), answer)
-            if found.life is not Life.MERGED:
-                raise SourceAnswer(f"{answer.url} redirects, but the accession is {found.life}")
+            if found.life is not Life.MERGED or found.successors != (_place(answer),):
+                raise SourceAnswer(*wrong(answer, f"a redirect to {_place(answer)!r}, and the life {found.life}"))
             return found
         case 404 | 400:
-            _messages(answer)
+            messages(answer)
             life = Life.UNKNOWN if answer.status == 404 else Life.MALFORMED
             return Record(accession, life, answer.release, answer.url, answer.retrieved_at)
         case _:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 
 
-def _accession(answer: Answer) -> str | None:
+def _accession(name: str, answer: Answer) -> str | None:
     match answer.status:
         case 200:
-            return _entry(answer.json(), answer).primary_accession
+            entry = _entry(answer.json(), answer)
+            if entry.entry_name != name:
+                raise SourceAnswer(*wrong(answer, f"another entry, {entry.entry_name}"))
+            return entry.primary_accession
         case 303:
             _refuse_other_host(answer)
-            place = urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
+            place = _place(answer)
             if not ACCESSION.fullmatch(place):
                 raise SourceAnswer(f"{answer.url} redirects to no entry: {answer.headers.get('Location')}")
             return place
         case 404 | 400:
-            _messages(answer)
+            messages(answer)
             return None
         case _:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
@@ -269,6 +301,8 @@ def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
     if accession != entry.primary_accession and (entry.inactive_reason or accession not in entry.secondary_accessions):
         raise SourceAnswer(f"{answer.url} answered with another entry: {entry.primary_accession}")
     told = record_of_entry(entry, answer.release, answer.url, answer.retrieved_at)
+    if not all(ACCESSION.fullmatch(new) and new != accession for new in told.successors):
+        raise SourceAnswer(*wrong(answer, f"no accessions in place of {accession}: {', '.join(told.successors)[:80]}"))
     if accession == entry.primary_accession:
         return told
     # A secondary id: its entry is known by another one.
@@ -295,29 +329,9 @@ def _entry(item: Any, answer: Answer) -> UniProtEntry:
         ) from error
 
 
-def _page(answer: Answer) -> tuple[dict[str, Any], Answer]:
-    if answer.status == 400:
-        raise SourceRefused(f"UniProt does not take the query: {'; '.join(_messages(answer))}", "correct it")
-    page = answer.json() if answer.status == 200 else None
-    if not isinstance(page, dict) or not isinstance(page.get("results"), list):
-        raise SourceAnswer(f"{answer.url[:160]} answered {answer.status} with no page of results", "try again later")
-    return page, answer
-
-
-def _messages(answer: Answer) -> list[str]:
-    """The messages of a refusal; a missing route answers 404 too, with a page."""
-    said = answer.json()
-    if not isinstance(said, dict) or not isinstance(said.get("messages"), list):
-        raise SourceAnswer(f"{answer.url[:160]} answered {answer.status} without messages", "try again later")
-    return [str(message) for message in said["messages"]]
-
-
-def _cursor(answer: Answer) -> str | None:
-    """The cursor of the next page. Only the cursor is taken, so that a mirror is not left for where it points."""
-    for link in parse_header_links(answer.headers.get("Link", "")):
-        if link.get("rel") == "next":
-            return dict(parse_qsl(urlsplit(link["url"]).query)).get("cursor")
-    return None
+def _place(answer: Answer) -> str:
+    """The id that an answer redirects to."""
+    return urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
 
 
 def _refuse_other_host(answer: Answer) -> None:
@@ -330,7 +344,7 @@ def _job(answer: Answer) -> tuple[str, bool]:
     """The id of a job, and whether it is one that was asked for before."""
     said = answer.json()
     if answer.status == 400:
-        raise SourceRefused(f"UniProt does not take the mapping: {'; '.join(_messages(answer))}")
+        raise SourceUnanswerable(f"UniProt does not take the mapping: {'; '.join(messages(answer))}")
     if not isinstance(said, dict) or not isinstance(said.get("jobId"), str) or not said["jobId"].isalnum():
         raise SourceAnswer(f"{answer.url} answered {answer.status} without a job", "try again later")
     return str(said["jobId"]), answer.cached
@@ -346,7 +360,7 @@ def _is_finished(answer: Answer) -> bool:
         _refuse_other_host(answer)
         return True
     if answer.status == 404:
-        raise SourceRefused(f"UniProt knows no such job: {'; '.join(_messages(answer))}", "ask again")
+        raise SourceRefused(f"UniProt knows no such job: {'; '.join(messages(answer))}", "ask again")
     said = answer.json()
     status = said.get("jobStatus") if isinstance(said, dict) else None
     if status in ("NEW", "RUNNING"):

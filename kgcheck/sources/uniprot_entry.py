@@ -1,9 +1,13 @@
 """An entry of UniProtKB as its REST service and its JSON files give it; what is new or not needed is ignored."""
 
 from collections.abc import Iterable
+from typing import Annotated, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+"""A number of things, or a position from 1: UniProt writes none as text."""
 
 
 class Wire(BaseModel):
@@ -53,7 +57,7 @@ class ProteinDescription(Wire):
 class Organism(Wire):
     """Where a protein is from."""
 
-    taxon_id: int
+    taxon_id: Annotated[int, Field(strict=True, gt=0)]
     scientific_name: str = ""
 
 
@@ -61,7 +65,13 @@ class Sequence(Wire):
     """The canonical sequence; an answer may give its length alone."""
 
     value: str = ""
-    length: int = 0
+    length: Count = 0
+
+    @model_validator(mode="after")
+    def _as_long_as_it_says(self) -> Self:
+        if self.value and self.length and len(self.value) != self.length:
+            raise ValueError(f"{len(self.value)} residues, and a length of {self.length}")
+        return self
 
 
 class Property(Wire):
@@ -91,7 +101,7 @@ class Interaction(Wire):
 
     interactant_one: Interactant
     interactant_two: Interactant
-    number_of_experiments: int = 0
+    number_of_experiments: Count = 0
 
 
 class Disease(Wire):
@@ -129,7 +139,7 @@ class Comment(Wire):
 class Place(Wire):
     """A position; none where it is unknown."""
 
-    value: int | None = None
+    value: Count | None = None
     modifier: str = "EXACT"
 
 

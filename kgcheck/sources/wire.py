@@ -4,6 +4,7 @@ import contextlib
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -12,7 +13,7 @@ from requests.adapters import HTTPAdapter
 from requests.exceptions import ReadTimeout
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ProtocolError
+from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.response import HTTPResponse
 
 _CHUNK = 1 << 16
@@ -28,10 +29,10 @@ class WatchedAdapter(HTTPAdapter):
     A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
 
     Args:
-        total_s: Longest time for the headers.
+        total_s: Tells the longest time for the headers, from now.
     """
 
-    def __init__(self, total_s: float) -> None:
+    def __init__(self, total_s: Callable[[], float]) -> None:
         self._total_s = total_s
         super().__init__(max_retries=0)
 
@@ -49,14 +50,14 @@ class WatchedAdapter(HTTPAdapter):
         Raises:
             ReadTimeout: It took too long.
         """
-        started = time.monotonic()
+        ends = time.monotonic() + self._total_s()
         try:
             response = super().send(request, *args, **{**kwargs, "stream": True})
         except Exception as error:
-            if time.monotonic() - started >= self._total_s:
+            if time.monotonic() >= ends:
                 raise ReadTimeout("the headers took too long", request=request) from error
             raise
-        if time.monotonic() - started >= self._total_s:
+        if time.monotonic() >= ends:
             response.raw.close()
             raise ReadTimeout("the headers took too long", request=request)
         return response
@@ -66,11 +67,11 @@ class BoundedAdapter(WatchedAdapter):
     """Reads every answer whole, within limits.
 
     Args:
-        total_s: Longest time for the headers, and again for the body.
+        total_s: Tells the longest time for the headers, and again for the body.
         max_bytes: Largest body, unpacked.
     """
 
-    def __init__(self, total_s: float, max_bytes: int) -> None:
+    def __init__(self, total_s: Callable[[], float], max_bytes: int) -> None:
         self._max_bytes = max_bytes
         super().__init__(total_s)
 
@@ -90,13 +91,20 @@ class BoundedAdapter(WatchedAdapter):
         return self.build_response(request, _whole(raw, body))
 
     def _read(self, raw: HTTPResponse, request: PreparedRequest) -> bytes:
-        body, ends = bytearray(), time.monotonic() + self._total_s
-        while chunk := raw.read1(_CHUNK, decode_content=True):
-            body += chunk
-            if len(body) > self._max_bytes:
-                raise TooLarge(f"over {self._max_bytes:,} bytes")
-            if time.monotonic() > ends:
-                raise ReadTimeout("the body took too long", request=request)
+        body, longest = bytearray(), self._total_s()
+        ends = time.monotonic() + longest
+        try:
+            with _cut_after(longest, raw.shutdown):
+                while (chunk := raw.read1(_CHUNK, decode_content=True)) and time.monotonic() < ends:
+                    body += chunk
+                    if len(body) > self._max_bytes:
+                        raise TooLarge(f"over {self._max_bytes:,} bytes")
+        except HTTPError as error:
+            if time.monotonic() >= ends:
+                raise ReadTimeout("the body took too long", request=request) from error
+            raise
+        if time.monotonic() >= ends:
+            raise ReadTimeout("the body took too long", request=request)
         if raw.length_remaining:
             # Some reads of urllib3 end quietly where the connection did.
             raise ProtocolError(f"{raw.length_remaining} bytes are missing")
@@ -132,27 +140,34 @@ def without_body(response: Response) -> Response:
     return HTTPAdapter().build_response(response.request, _whole(response.raw, b""))
 
 
-def _watched_pools(total_s: float) -> dict[str, type[HTTPConnectionPool]]:
-    def cut(connection: HTTPConnection) -> None:
-        with contextlib.suppress(OSError, AttributeError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+@contextlib.contextmanager
+def _cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
+    """Cut a connection that is still being read from after so many seconds."""
 
-    def within(connection: HTTPConnection, read: Any) -> Any:
-        timer = threading.Timer(total_s, cut, [connection])
-        timer.daemon = True
-        timer.start()
-        try:
-            return read()
-        finally:
-            timer.cancel()
+    def quietly() -> None:
+        # It may have been closed, or given back, in the meantime.
+        with contextlib.suppress(OSError, AttributeError, ValueError, RuntimeError):
+            cut()
 
+    timer = threading.Timer(seconds, quietly)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _watched_pools(total_s: Callable[[], float]) -> dict[str, type[HTTPConnectionPool]]:
     class Plain(HTTPConnection):
         def getresponse(self) -> Any:
-            return within(self, super().getresponse)
+            with _cut_after(total_s(), lambda: self.sock.shutdown(socket.SHUT_RDWR)):
+                return super().getresponse()
 
     class Secure(HTTPSConnection):
         def getresponse(self) -> Any:
-            return within(self, super().getresponse)
+            with _cut_after(total_s(), lambda: self.sock.shutdown(socket.SHUT_RDWR)):
+                return super().getresponse()
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.errors import SourceAnswer, SourceError, SourceRefused
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceUnanswerable
 from kgcheck.settings import Settings
 from kgcheck.sources.http import Http
 from kgcheck.sources.stringdb import AT_ONCE, StringDb, batches, pair
@@ -73,11 +73,84 @@ def test_no_edge_is_an_empty_list(string: StringDb) -> None:
     assert string.network([KRAS, NRAS]).links == {}
 
 
-def test_rows_without_the_asked_proteins_do_not_count(string: StringDb, server: StringServer) -> None:
-    server.server.faults.append(loopback.answers(200, [{"string_version": "12.0", "stable_address": "x"}]))
-    server.server.faults.append(loopback.answers(200, server.links))
+BRAF = "9606.ENSP00000288602"
 
-    assert string.network([KRAS, "9606.ENSP00000288602"]).links == {}
+
+def _row(a: str, b: str, score: float = 0.9, **more: Any) -> dict[str, Any]:
+    return {"stringId_A": a, "stringId_B": b, "ncbiTaxonId": 9606, "score": score} | more
+
+
+ELSEWHERE: dict[str, list[dict[str, Any]]] = {
+    "rows of other proteins": [_row("9606.X", "9606.Y")],
+    "one end of another": [_row(KRAS, "9606.Y")],
+    "one row too many": [_row(KRAS, BRAF), _row(BRAF, "9606.Y")],
+    "another species": [_row(KRAS, BRAF, ncbiTaxonId=10090)],
+    "a protein with itself": [_row(KRAS, KRAS)],
+    "a score below the one asked for": [_row(KRAS, BRAF, 0.05)],
+    "two scores of one pair": [_row(KRAS, BRAF, 0.9), _row(BRAF, KRAS, 0.2)],
+    "a score as text": [_row(KRAS, BRAF) | {"score": "0.9"}],
+    "a score that is a truth": [_row(KRAS, BRAF) | {"score": True}],
+    "a negative species": [_row(KRAS, BRAF, ncbiTaxonId=-9606)],
+}
+
+
+@pytest.mark.parametrize("kind", ELSEWHERE)
+def test_a_network_of_other_things_is_no_network(
+    kind: str, make: Callable[..., StringDb], server: StringServer
+) -> None:
+    make().version()
+    server.server.always = loopback.answers(200, ELSEWHERE[kind])
+    with pytest.raises(SourceAnswer):
+        make(http_attempts=1).network([KRAS, BRAF])
+    server.server.always = None
+
+    assert make().network([KRAS, BRAF]).links == {}
+
+
+def test_a_pair_that_comes_twice_is_one(string: StringDb, server: StringServer) -> None:
+    server.link("9606.A", "9606.B", 0.7)
+    server.link("9606.B", "9606.A", 0.7)
+
+    assert string.network(["9606.A", "9606.B"]).links.keys() == {("9606.A", "9606.B")}
+
+
+def test_a_protein_that_string_mapped_itself_is_not_unknown(
+    make: Callable[..., StringDb], server: StringServer
+) -> None:
+    make().version()
+    server.server.always = lambda handler, reply: loopback.send(handler, server.not_found())
+
+    with pytest.raises(SourceAnswer, match="gave the id itself"):
+        make(http_attempts=1).network([KRAS, NRAS])
+
+
+MAPPED = {"queryItem": "P01116", "queryIndex": 0, "stringId": KRAS, "ncbiTaxonId": 9606}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        MAPPED | {"queryItem": "P00001"},
+        MAPPED | {"queryIndex": 1},
+        MAPPED | {"queryIndex": 7},
+        MAPPED | {"queryIndex": -1},
+        MAPPED | {"ncbiTaxonId": 10090},
+        MAPPED | {"stringId": "10090.ENSMUSP00000032399"},
+        MAPPED | {"stringId": None},
+        {"queryItem": "P01116", "stringId": KRAS},
+    ],
+    ids=str,
+)
+def test_ids_of_other_things_are_no_answer(
+    row: dict[str, Any], make: Callable[..., StringDb], server: StringServer
+) -> None:
+    server.knows(P01116=KRAS)
+    server.server.always = loopback.answers(200, [row])
+    with pytest.raises(SourceAnswer):
+        make(http_attempts=1).ids(["P01116", "P01111"])
+    server.server.always = None
+
+    assert make().ids(["P01116", "P01111"]) == {"P01116": KRAS}
 
 
 def test_one_protein_alone_is_never_asked_for(string: StringDb, server: StringServer) -> None:
@@ -114,8 +187,9 @@ def test_unmapped_ids_are_left_out(string: StringDb, server: StringServer) -> No
     assert string.ids(["P01116", "NOSUCHPROT99", "P01111"]) == {"P01116": KRAS, "P01111": NRAS}
 
 
-def test_unmapped_is_404_with_an_error_in_a_list(string: StringDb) -> None:
-    assert string.partners("9606.NOSUCHPROT99", 0.4) == []
+def test_partners_of_a_protein_that_string_does_not_know(string: StringDb) -> None:
+    with pytest.raises(SourceAnswer, match="gave the id itself"):
+        string.partners("9606.NOSUCHPROT99", 0.4)
 
 
 def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> None:
@@ -125,7 +199,7 @@ def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> Non
 
 
 def test_bad_species_is_refused(make: Callable[..., StringDb]) -> None:
-    with pytest.raises(SourceRefused, match="does not take"):
+    with pytest.raises(SourceUnanswerable, match="does not take"):
         make().network(["1.A", "1.B"])
 
 

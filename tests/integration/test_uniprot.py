@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
 from kgcheck.settings import Settings
@@ -15,7 +16,7 @@ from kgcheck.sources.uniprot import UniProt
 from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
 from kgcheck.sources.uniprot_record import Life, Record
 from tests.support import loopback
-from tests.support.loopback import Fault, Loopback
+from tests.support.loopback import Fault, Loopback, Reply
 from tests.support.services import UniProtServer, entry
 
 
@@ -193,13 +194,85 @@ def test_a_search_follows_its_cursor(uniprot: UniProt, server: UniProtServer) ->
     assert len(server.server.calls) == 3
 
 
-def test_a_cursor_that_repeats_is_an_error(uniprot: UniProt, server: UniProtServer) -> None:
-    link = '<https://rest.uniprot.org/uniprotkb/search?cursor=c7&size=500>; rel="next"'
-    server.server.always = loopback.answers(200, {"results": []}, Link=link)
+ENDLESS: dict[str, Callable[[int], tuple[list[Any], int, str]]] = {
+    "the same cursor": lambda call: ([entry(f"P{10000 + call}")], 5000, "c7"),
+    "a new cursor for ever": lambda call: ([entry(f"P{10000 + call}")], 1200, f"c{call}"),
+    "a cursor after the last": lambda call: ([entry(f"P{10000 + call}")], 1, f"c{call}"),
+    "empty pages": lambda call: ([], 5000, f"c{call}"),
+    "a page again": lambda call: ([entry("P10001")], 5000, f"c{call}"),
+    "a total that grows": lambda call: ([entry(f"P{10000 + call}")], 5000 * call, f"c{call}"),
+}
 
-    with pytest.raises(SourceAnswer, match="cursor twice"):
-        list(uniprot.search("all:x"))
-    assert len(server.server.calls) <= 3
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_pages_that_do_not_end_are_an_error(kind: str, make: Callable[..., UniProt], server: UniProtServer) -> None:
+    def page(handler: Any, reply: Reply) -> None:
+        results, total, cursor = ENDLESS[kind](len(server.server.calls))
+        link = f'<https://rest.uniprot.org/uniprotkb/search?cursor={cursor}&size=500>; rel="next"'
+        told = {"X-Total-Results": str(total), "Link": link}
+        loopback.send(handler, server.reply(200, {"results": results}, **told))
+
+    server.server.always = page
+    with pytest.raises(SourceAnswer):
+        list(make(http_attempts=1).search("all:x"))
+    assert len(server.server.calls) <= 4
+
+
+def test_a_page_with_one_bad_entry_is_refused_whole_and_not_kept(
+    make: Callable[..., UniProt], server: UniProtServer
+) -> None:
+    server.add(entry("P10001"), entry("P10002", organism={"taxonId": -9606}))
+    found, failed = make(http_attempts=1).records(["P10001", "P10002"])
+    server.add(entry("P10002"))
+
+    assert (found, sorted(failed)) == ({}, ["P10001", "P10002"])
+    assert sorted(make().records(["P10001", "P10002"])[0]) == ["P10001", "P10002"]
+
+
+def test_pages_are_kept_together_or_not_at_all(make: Callable[..., UniProt], server: UniProtServer) -> None:
+    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
+
+    def one_too_many(handler: Any, reply: Reply) -> None:
+        loopback.send(handler, reply._replace(headers={**reply.headers, "X-Total-Results": "1203"}))
+
+    server.server.faults.append(one_too_many)
+    with pytest.raises(SourceAnswer, match="another number of results"):
+        list(make(http_attempts=1).search("all:x"))
+
+    assert len(list(make().search("all:x"))) == 1202
+    calls = len(server.server.calls)
+    assert len(list(make().search("all:x"))) == 1202
+    assert len(server.server.calls) == calls
+
+
+def test_pages_of_two_releases_are_asked_for_again(make: Callable[..., UniProt], server: UniProtServer) -> None:
+    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
+
+    def later(handler: Any, reply: Reply) -> None:
+        server.release = "2026_04"
+        loopback.send(handler, reply)
+
+    server.server.faults.append(later)
+    uniprot = make(http_attempts=1)
+
+    assert len(list(uniprot.search("all:x"))) == 1202
+    assert uniprot._http.releases == {"UniProt": ["2026_03", "2026_04"]}
+
+
+def test_a_kept_answer_that_is_about_something_else_is_asked_for_again(
+    make: Callable[..., UniProt], server: UniProtServer, tmp_path: Path
+) -> None:
+    server.add(entry("P10001"), entry("P10002"))
+    make().records(["P10001"])
+    kept = SQLiteCache(tmp_path / "answers.sqlite", serializer="json")
+    for key, response in list(kept.responses.items()):
+        response._content = response.content.replace(b"P10001", b"P10002")
+        kept.responses[key] = response
+    kept.close()  # type: ignore[no-untyped-call]
+    calls = len(server.server.calls)
+
+    assert make().records(["P10001"])[0]["P10001"].entry == UniProtEntry.model_validate(entry("P10001"))
+    assert len(server.server.calls) == calls + 1
 
 
 @pytest.mark.parametrize("tells", [True, False], ids=["the batch tells inactive entries", "it leaves them out"])

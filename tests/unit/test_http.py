@@ -87,7 +87,7 @@ def test_every_exception_of_the_two_libraries_has_an_error_of_its_own() -> None:
 def test_every_error_of_a_source_means_that_it_could_not_be_looked_at() -> None:
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, SourceError)]
 
-    assert len(kinds) == 7
+    assert len(kinds) == 9
     assert {k.exit_code for k in kinds} == {errors.EXIT_INCOMPLETE}
     assert set(FAULTS) <= {*kinds, ConfigurationError}
 

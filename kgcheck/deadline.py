@@ -1,0 +1,35 @@
+"""When the work under way must be done, known to whatever waits below it: a check hands its seconds down to live calls."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_ends: ContextVar[float | None] = ContextVar("ends", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give the work of the block so many seconds, or what is left of those of a block around it.
+
+    Args:
+        seconds: From now.
+    """
+    around, own = _ends.get(), time.monotonic() + seconds
+    token = _ends.set(own if around is None else min(own, around))
+    try:
+        yield
+    finally:
+        _ends.reset(token)
+
+
+def left() -> float | None:
+    """Seconds that are left, never less than none, or None where nothing limits them."""
+    ends = _ends.get()
+    return None if ends is None else max(ends - time.monotonic(), 0.0)
+
+
+def at_most(seconds: float) -> float:
+    """So many seconds, or those that are left where they are fewer."""
+    rest = left()
+    return seconds if rest is None else min(seconds, rest)
