@@ -6,9 +6,7 @@ transient errors is the client's own. What a model says is data: callers check i
 
 import json
 import re
-import time
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -29,7 +27,8 @@ from kgcheck.spending import Limits, Meter, Usage, prices_of
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletion
+
+    from kgcheck.chat_wire import Completion
 
 Message = dict[str, Any]
 """One message of a conversation, as the chat completions API has it."""
@@ -38,8 +37,6 @@ A = TypeVar("A", bound=BaseModel)
 
 _CHARACTERS_PER_TOKEN = 3
 """Cautious: English has about four. Used only where a server does not count."""
-
-_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class ToolSpec(Value):
@@ -91,7 +88,10 @@ class ChatClient:
 
     def __init__(self, settings: Settings) -> None:
         try:
+            import httpx2
             import openai
+
+            from kgcheck import chat_wire
         except ImportError:
             raise MissingExtra("a language model", "llm") from None
         if not settings.llm_model:
@@ -103,7 +103,9 @@ class ChatClient:
             )
         self.model = settings.llm_model
         self.prices = prices_of(settings)
-        self._openai = openai
+        self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
+        bounds = chat_wire.Bounds(int(settings.llm_max_mb * 1_000_000))
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [bounds.of_request], "response": [bounds.of_response]}
         self._address = settings.llm_base_url or "https://api.openai.com/v1"
         self._client = openai.OpenAI(
             # Servers of one's own often want none, and the client wants some.
@@ -111,7 +113,7 @@ class ChatClient:
             base_url=self._address,
             timeout=settings.llm_timeout_s,
             max_retries=settings.llm_retries,
-            http_client=openai.DefaultHttpxClient(event_hooks={"request": [_keep_deadline]}),
+            http_client=openai.DefaultHttpxClient(event_hooks=hooks),
         )
 
     def close(self) -> None:
@@ -149,23 +151,29 @@ class ChatClient:
 
         Raises:
             BudgetExceeded: A limit of the meter is reached.
+            ModelAnswer: The endpoint sent no answer, or too much.
             KgcheckError: The endpoint refused or failed: ModelError or one of its kinds.
             ModelUnavailable: The seconds ran out before an answer came.
         """
         meter = meter or Meter(Limits())
         meter.take_turn()
         request = self._request(messages, tools, answer, must_call)
-        token = _deadline.set(meter.deadline)
+        token = self._wire.deadline.set(meter.deadline)
         try:
-            completion = self._streamed(request, on_text, meter) if on_text else self._sent(request)
-        except _TooLate:
+            answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
+            completion = self._wire.read_as(self._wire.Completion, answer)
+        except self._wire.TooMuch as error:
+            raise ModelAnswer(
+                f"{self._address} answered with too much: {error}", "raise KGCHECK_LLM_MAX_MB, or see what answers"
+            ) from None
+        except self._wire.TooLate:
             meter.check()
             raise ModelUnavailable(f"{self._address} took too long", "raise the limit") from None
         except (self._openai.OpenAIError, ValueError) as error:
             meter.check()
             raise self._mapped(error) from error
         finally:
-            _deadline.reset(token)
+            self._wire.deadline.reset(token)
         reply = _reply(completion, request)
         meter.add(reply.usage)
         return reply
@@ -214,23 +222,35 @@ class ChatClient:
             request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request
 
-    def _sent(self, request: dict[str, Any]) -> "ChatCompletion":
-        completion: ChatCompletion = self._client.chat.completions.create(**request)
-        return completion
+    def _sent(self, request: dict[str, Any]) -> Any:
+        return self._client.chat.completions.create(**request)
 
-    def _streamed(self, request: dict[str, Any], on_text: Callable[[str], None], meter: Meter) -> "ChatCompletion":
+    def _streamed(self, request: dict[str, Any], on_text: Callable[[str], None], meter: Meter) -> Any:
         from openai.lib.streaming.chat import ChatCompletionStreamState
 
         state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
         stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
         with stream:
-            for chunk in stream:
+            for chunk in self._chunks(stream):
                 meter.check()
-                state.handle_chunk(chunk)
-                for choice in chunk.choices:
-                    if choice.delta.content:
-                        on_text(choice.delta.content)
-        return state.get_final_completion()
+                piece = self._wire.read_as(self._wire.Piece, chunk)
+                try:
+                    state.handle_chunk(chunk)
+                except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
+                    raise ValueError(f"a piece does not go with those before it: {error}") from error
+                if text := "".join(part.delta.content or "" for part in piece.choices):
+                    on_text(text)
+        try:
+            return state.get_final_completion()
+        except (AssertionError, RuntimeError) as error:
+            raise ValueError("the answer has no pieces") from error
+
+    def _chunks(self, stream: Any) -> Iterator[Any]:
+        """Pieces of an answer; a connection that breaks between them is no fault of who reads them."""
+        try:
+            yield from stream
+        except self._broken as error:
+            raise ModelUnavailable(f"{self._address} broke off: {error}", "try again later") from error
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
@@ -254,6 +274,9 @@ class ChatClient:
                 return ModelUnavailable(f"{self._address} takes no more requests for now: {said}", "try again later")
             case api.APIConnectionError() | api.InternalServerError() | api.ConflictError():
                 return ModelUnavailable(f"{self._address} does not answer: {said}", "check KGCHECK_LLM_BASE_URL")
+            case ValueError() | api.APIResponseValidationError():
+                told = " ".join(said.split())
+                return ModelAnswer(f"{self._address} sent no completion: {told}", "check that it is OpenAI-compatible")
             case _:
                 return ModelError(f"{self._address} refused the request: {said}", "check that it is OpenAI-compatible")
 
@@ -279,27 +302,11 @@ def parse_answer(text: str, form: type[A]) -> A:
         raise ModelAnswer(f"the answer is no {form.__name__}: {wrong}") from None
 
 
-class _TooLate(BaseException):
-    """The deadline has passed. Not an Exception: the client would try again after one."""
-
-
-def _keep_deadline(request: Any) -> None:
-    """Give each attempt of the client, retries too, the seconds that are left."""
-    deadline = _deadline.get()
-    if deadline is None:
-        return
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise _TooLate
-    timeouts = request.extensions.get("timeout", {})
-    request.extensions["timeout"] = {k: left if v is None else min(v, left) for k, v in timeouts.items()}
-
-
 def _is_context(error: "openai.BadRequestError", said: str) -> bool:
     return error.code == "context_length_exceeded" or "context length" in said.lower()
 
 
-def _reply(completion: "ChatCompletion", request: dict[str, Any]) -> Reply:
+def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:
     if not completion.choices:
         raise ModelAnswer("the endpoint answered without a choice", "check that it is OpenAI-compatible")
     choice = completion.choices[0]
@@ -320,4 +327,6 @@ def _reply(completion: "ChatCompletion", request: dict[str, Any]) -> Reply:
             output_tokens=written // _CHARACTERS_PER_TOKEN + 1,
             estimated=True,
         )
-    return Reply(text=text, calls=calls, usage=usage, model=completion.model, cut_off=choice.finish_reason == "length")
+    return Reply(
+        text=text, calls=calls, usage=usage, model=completion.model or "", cut_off=choice.finish_reason == "length"
+    )

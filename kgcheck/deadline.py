@@ -1,4 +1,4 @@
-"""When the work under way must be done, known to whatever waits below it: a check hands its seconds down to live calls."""
+"""When the work under way must be done, known to whatever waits below: live calls end with the seconds of a check."""
 
 import time
 from collections.abc import Iterator

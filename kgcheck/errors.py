@@ -185,7 +185,7 @@ class SourceRefused(SourceError):
 
 
 class SourceUnanswerable(SourceRefused):
-    """A service does not take the question itself, say of a species that it does not know: asking again is of no use."""
+    """A service does not take the question itself, say of a species that it does not know, now or later."""
 
 
 class SourceOffline(SourceError):

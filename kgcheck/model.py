@@ -108,6 +108,8 @@ class Reason(StrEnum):
     REFERENCE_MISSING = "reference_missing"
     NOT_COVERED = "not_covered"
     SOURCE_UNAVAILABLE = "source_unavailable"
+    SOURCE_REFUSED = "source_refused"
+    BUDGET_SPENT = "budget_spent"
 
     ID_ON_TWO_LABELS = "id_on_two_labels"
     SHARED_NAME = "shared_name"

@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = None
     llm_model: str | None = None
     llm_timeout_s: float = Field(default=120.0, gt=0, description="seconds for one attempt of one request")
+    llm_max_mb: float = Field(default=32.0, gt=0, description="largest answer of the endpoint")
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.schema import Pattern, Schema
-from kgcheck.model import CheckType, Identifier, Value
+from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
 
 FORMS = "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME; for example: P04637 ACTS_ON Q00987"
 
@@ -35,6 +35,16 @@ class Request(Value):
             return self.subject, self.relation, self.object or ""
         kind, label = self.type.value if self.type else "", self.label or ""
         return (kind, label, self.subject, self.attribute) if self.attribute else (kind, label, self.subject)
+
+    @property
+    def task(self) -> CheckTask:
+        """The request as a task in its own words, before the graph was asked what they mean."""
+        if self.relation:
+            head, tail = (self.patterns[0].head, self.patterns[0].tail) if self.patterns else ("", "")
+            ends = Ref(label=head, id=self.subject), Ref(label=tail, id=self.object or "")
+            return CheckTask(type=CheckType.TRIPLE, subject=ends[0], relation=self.relation, object=ends[1])
+        subject = Ref(label=self.label or "", id=self.subject)
+        return CheckTask(type=self.type or CheckType.EXISTENCE, subject=subject, attribute=self.attribute)
 
 
 def parse_request(words: Sequence[str], schema: Schema) -> Request:

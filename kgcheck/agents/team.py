@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field
 
+from kgcheck import deadline
 from kgcheck.agents.grounding import Seen, call_key, check_grounded, edge_arguments
 from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
@@ -18,7 +19,7 @@ from kgcheck.agents.transcript import Role, Stage, Transcript
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import BudgetExceeded, UsageError
-from kgcheck.model import Change, CheckTask, Outcome, Value, Verdict
+from kgcheck.model import Change, CheckTask, Outcome, Reason, Value, Verdict
 
 
 class Budget(Value):
@@ -93,6 +94,20 @@ class Checked(Value):
         return self.concluded is not None and self.concluded is not self.verdict.outcome
 
 
+class CheckStopped(BudgetExceeded):
+    """A check ran out of turns or seconds; what had been looked at until then decides, or nothing does.
+
+    Args:
+        message: Where it stopped.
+        hint: What to do next.
+        checked: What it came to.
+    """
+
+    def __init__(self, message: str, hint: str, checked: Checked) -> None:
+        super().__init__(message, hint)
+        self.checked = checked
+
+
 _TURNS: tuple[tuple[Stage, Role], ...] = (
     (Stage.PLAN, Role.LEADER),
     (Stage.KG_QUERY, Role.KG),
@@ -126,16 +141,21 @@ class Team:
             The task, its verdict, the proposed change, and the leader's words.
 
         Raises:
-            BudgetExceeded: The turns or seconds ran out.
+            CheckStopped: The turns or seconds ran out.
             UsageError: The request names what does not exist.
         """
         check = _Check(request, transcript, Seen(), _Clock(self._budget))
         task: CheckTask | None = None
         handed = HandOver(message="")
-        for stage, role in _TURNS:
-            handed = self._turn(stage, role, check, task)
-            if stage is Stage.KG_QUERY:
-                task = handed.task
+        try:
+            # Whatever waits for a service below knows when to give up.
+            with deadline.within(self._budget.seconds):
+                for stage, role in _TURNS:
+                    handed = self._turn(stage, role, check, task)
+                    if stage is Stage.KG_QUERY:
+                        task = handed.task
+        except BudgetExceeded as error:
+            raise CheckStopped(error.message, error.hint, _stopped(task or request.task, check.seen)) from error
         if task is None:
             raise UsageError("the KG agent ended without saying what is to be validated")
         judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
@@ -196,6 +216,15 @@ class Team:
                 seen.gaps = tuple(dict.fromkeys(seen.gaps + result.gaps))
                 seen.looked_up = True
         return result
+
+
+def _stopped(task: CheckTask, seen: Seen) -> Checked:
+    """What a check came to that ran out of turns or seconds: a verdict rests on evidence, and not on who said it."""
+    if seen.looked_up:
+        judged = verdict(task.type, seen.evidence, seen.gaps)
+    else:
+        judged = Verdict(outcome=Outcome.UNAVAILABLE, reason=Reason.BUDGET_SPENT, confidence=0.0)
+    return Checked(task=task, verdict=judged, change=propose(task, judged), conclusion="")
 
 
 class _Clock:

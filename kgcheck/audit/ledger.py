@@ -4,7 +4,7 @@ A piece of work and what it found are written in one transaction, so that a kill
 none doubled.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +46,30 @@ class Run(Value):
     edges: dict[str, int] = Field(default_factory=dict)
     team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
+    live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
+
+    def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
+        """The run with the releases that services named, and a warning where one named none, or several.
+
+        Args:
+            releases: By service, as they came; an empty one where an answer named none.
+
+        Returns:
+            The run; what it had stays.
+        """
+        seen = {
+            name: tuple(dict.fromkeys((*self.live.get(name, ()), *releases.get(name, ()))))
+            for name in dict.fromkeys((*self.live, *releases))
+        }
+        warnings = dict.fromkeys(self.warnings)
+        for name, named in seen.items():
+            told = [release for release in named if release]
+            if "" in named:
+                warnings[f"{name} gave answers that name no release: what they say cannot be looked up again"] = None
+            if len(told) > 1:
+                moved = f"{name} moved while the run was under way, {' to '.join(told)}: evidence names its own"
+                warnings[moved] = None
+        return self.model_copy(update={"live": seen, "warnings": tuple(warnings)})
 
 
 class Ledger(Closing):
@@ -75,9 +99,13 @@ class Ledger(Closing):
             The run with its time of ending.
         """
         ended = run.model_copy(update={"finished": now()})
-        with self._database.writing() as connection:
-            connection.execute(update(RUN).where(RUN.c.id == run.id).values(body=ended.model_dump_json()))
+        self.note(ended)
         return ended
+
+    def note(self, run: Run) -> None:
+        """Write down what a run learnt of itself, finished or not."""
+        with self._database.writing() as connection:
+            connection.execute(update(RUN).where(RUN.c.id == run.id).values(body=run.model_dump_json()))
 
     def keep(self, run: Run, finding: Finding, tally: Tally) -> None:
         """Write a finished run of one task, all or nothing."""

@@ -131,11 +131,19 @@ class Audit:
             with self._progress.step("auditing", len(units)) as step:
                 for unit in units:
                     worker.work(unit, done)
+                    run = self._noted(run)
                     step.advance()
         if options.team_budget:
-            run = run.model_copy(update={"team": self._pour(run, options.team_budget)})
+            run = self._noted(run.model_copy(update={"team": self._pour(run, options.team_budget)}))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _noted(self, run: Run) -> Run:
+        """The run with the releases that services named by now, in the ledger too."""
+        told = run.with_live(self._live.releases) if self._live else run
+        if told != run:
+            self._ledger.note(told)
+        return told
 
     def _pour(self, run: Run, budget: int) -> Mapping[str, int]:
         with SnapshotSource(self._snapshot, self._store.schema, self._settings, self._live) as source:

@@ -112,6 +112,8 @@ def command(**asked: Any) -> None:
         run = audit.resume(old) if old else audit.start(_options(asked))
         for source, failure in (live.failures if live else {}).items():
             errors().print(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on", soft_wrap=True)
+        for source, refusal in (live.refusals if live else {}).items():
+            errors().print(f"{source}: {refusal}: asking again is of no use", soft_wrap=True)
         if papers:
             errors().print(
                 f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}", soft_wrap=True

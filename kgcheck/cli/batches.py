@@ -118,7 +118,7 @@ def kgcheck(
             description="checking",
             total=len(items),
         )
-        for name, failure in (live.failures if live else {}).items():
+        for name, failure in (live.failures | live.refusals if live else {}).items():
             errors().print(f"{name}: {failure}", soft_wrap=True)
     results = read_results(folder / "results.jsonl")
     show(batch.metrics([results[item.id] for item in items]), folder, done, format_)

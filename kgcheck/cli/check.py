@@ -59,7 +59,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
 
     from kgcheck.agents.literature import with_papers
     from kgcheck.agents.request import parse_request
-    from kgcheck.agents.team import Budget, Team
+    from kgcheck.agents.team import Budget, CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
     from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
@@ -92,6 +92,9 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         toolbox = Toolbox(opened, *with_papers(source, schema, live, reader))
         try:
             checked = Team(toolbox, brain, budget).check(request, transcript)
+        except CheckStopped as stopped:
+            errors().print(f"{stopped.message}: {stopped.hint}", soft_wrap=True)
+            checked = stopped.checked
         finally:
             _keep_transcript(transcript, kept_at)
         run = Run(
@@ -102,9 +105,11 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             reference=str(reference.resolve()) if reference else None,
             releases=listed_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},
-        )
-        for name_of_source, failure in (live.failures if live else {}).items():
+        ).with_live(live.releases if live else {})
+        for name_of_source, failure in (live.failures | live.refusals if live else {}).items():
             errors().print(f"{name_of_source}: {failure}", soft_wrap=True)
+        for warning in run.warnings:
+            errors().print(f"warning: {warning}", soft_wrap=True)
         finding, tally = _finding(checked, name), _tally(checked)
         kept.keep(run, finding, tally)
     if asked["brain"] == "llm":

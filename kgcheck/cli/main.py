@@ -16,8 +16,8 @@ import click
 from kgcheck import __version__
 from kgcheck.errors import EXIT_USAGE, KgcheckError
 
-EXIT_INTERRUPTED = 130
-"""Ctrl-C, as shells count it: 128 + SIGINT."""
+EXIT_SIGNAL = 128
+"""An end by a signal, as shells count it: 128 and its number, 130 for Ctrl-C."""
 
 EXIT_PIPE_CLOSED = 141
 """The reader of a pipe has gone, as shells count it: 128 + SIGPIPE."""
@@ -89,14 +89,14 @@ def run(arguments: list[str]) -> int:
     Returns:
         The exit code.
     """
-    with _listening() as interrupts:
+    with _listening() as came:
         try:
             return _run(arguments)
         except Exception as error:
             # Libraries written in C turn Ctrl-C into errors of their own.
-            return _interrupted() if interrupts else _failed(error)
+            return _interrupted(came[0]) if came else _failed(error)
         except KeyboardInterrupt:
-            return _interrupted()
+            return _interrupted(came[0] if came else signal.SIGINT)
 
 
 def _run(arguments: list[str]) -> int:
@@ -120,7 +120,7 @@ def _failed(error: Exception) -> int:
             context = error.ctx if isinstance(error, click.UsageError) else None
             _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
         case click.Abort():
-            return _interrupted()
+            return _interrupted(signal.SIGINT)
         case _:
             _say(
                 f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}"
@@ -130,26 +130,30 @@ def _failed(error: Exception) -> int:
 
 @contextmanager
 def _listening() -> Iterator[list[int]]:
-    """Collect Ctrl-C, besides what it does."""
+    """Collect Ctrl-C and a request to end, which both end the work as an exception does, so that it tidies up."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         came.append(number)
+        if number == signal.SIGTERM:
+            # Who asks to end asks once more when it takes long: what tidies up is not to be cut off by that.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.default_int_handler(number, frame)
 
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
-    before = signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield came
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _interrupted() -> int:
+def _interrupted(number: int) -> int:
     _say("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
-    return EXIT_INTERRUPTED
+    return EXIT_SIGNAL + number
 
 
 def _say(message: str, hint: str) -> None:

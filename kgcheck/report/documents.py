@@ -66,6 +66,8 @@ REASONS: dict[Reason, str] = {
     Reason.REFERENCE_MISSING: "No reference to look in",
     Reason.NOT_COVERED: "Outside what the reference covers",
     Reason.SOURCE_UNAVAILABLE: "The service could not be asked",
+    Reason.SOURCE_REFUSED: "The service does not take the question, now or later",
+    Reason.BUDGET_SPENT: "The check ran out of turns or seconds before it had looked",
     Reason.ID_ON_TWO_LABELS: "One identifier under two labels",
     Reason.SHARED_NAME: "Two nodes of one name",
     Reason.ORPHAN_NODE: "Node without any edge",
@@ -259,6 +261,7 @@ def _bar(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
 def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
     counts = outcomes(tallies)
     releases = [m.groups() if (m := _RELEASE.fullmatch(r)) else (r, "", "", "") for r in run.releases]
+    releases += [(name, release, "asked live", "") for name, named in run.live.items() for release in named]
     return {
         "version": __version__,
         "run": run,

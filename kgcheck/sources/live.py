@@ -3,30 +3,27 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import duckdb
 
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.closing import Closing
-from kgcheck.errors import SourceError
+from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.model import Reason
 from kgcheck.sources.comments import Terms, terms_of
-from kgcheck.sources.entries import Rows, add_record, empty_rows, topics_of
+from kgcheck.sources.entries import Rows, add_record, empty_rows
 from kgcheck.sources.http import Http
 from kgcheck.sources.links import STRING_ID, unmapped_topic
+from kgcheck.sources.live_rows import LiveRows, Said
 from kgcheck.sources.networks import NETWORKS, UNIPROT, NetworkType
-from kgcheck.sources.overlay import FIRST_LIVE_RELEASE, attach_overlay
+from kgcheck.sources.overlay import attach_overlay
 from kgcheck.sources.recipe import Modification, load_reference_recipes
-from kgcheck.sources.retractions import mark_retracted, retracted_among
-from kgcheck.sources.stringdb import Link, Network, StringDb, batches, pair
+from kgcheck.sources.stringdb import LOWEST, Link, Network, StringDb, batches, pair
 from kgcheck.sources.uniprot import UniProt
 from kgcheck.sources.uniprot_entry import UniProtEntry
 from kgcheck.sources.uniprot_record import Life, Record
-from kgcheck.sources.writer import SnapshotWriter
-from kgcheck.tables import literal
 
 LIVE_SOURCES = (UNIPROT, *NETWORKS)
 
@@ -35,16 +32,6 @@ class _Task(NamedTuple):
     number: int
     head: str
     tail: str | None
-
-
-class _Said(NamedTuple):
-    """A live release and its rows."""
-
-    source: str
-    release: str
-    at: datetime
-    url_template: str
-    rows: Rows
 
 
 class LiveReference(Closing):
@@ -70,11 +57,11 @@ class LiveReference(Closing):
         self._terms: Terms | None = None
         self._string_ids: dict[str, str | None] = {}
         self._links: dict[tuple[str, str], Link] = {}
-        self._failed: dict[str, set[int]] = {}
+        self._failed: dict[str, dict[int, Reason]] = {}
         self.failures: dict[str, str] = {}
-        self._folder = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
-        self._count = 0
-        self._suggested: list[_Said] = []
+        self.refusals: dict[str, str] = {}
+        self._rows = LiveRows(schema)
+        self._suggested: list[Said] = []
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
@@ -90,13 +77,13 @@ class LiveReference(Closing):
         """
         tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
         self._failed = {}
-        said: list[_Said] = []
+        said: list[Said] = []
         said += self._ask_uniprot(db, tasks, part)
         if isinstance(part, Pattern):
             for check in part.checks:
                 if check.source in NETWORKS:
                     said += self._ask_string(tasks, part, check)
-        self._lay(db, said)
+        self._rows.lay(db, [*self._suggested, *said])
 
     def suggest(
         self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
@@ -117,15 +104,21 @@ class LiveReference(Closing):
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
                 self._suggested += self._ask_partners(tasks, pattern, check, threshold)
-        self._lay(db, [])
+        self._rows.lay(db, self._suggested)
 
     def explain(self, db: duckdb.DuckDBPyConnection) -> None:
         """Of the gaps in the table ``gap``, name those of a service that could not be looked at."""
         for source, tasks in self._failed.items():
-            db.execute(
-                "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
-                [Reason.SOURCE_UNAVAILABLE.value, source, sorted(tasks)],
-            ).fetchall()
+            for cause in set(tasks.values()):
+                db.execute(
+                    "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
+                    [cause.value, source, sorted(task for task, why in tasks.items() if why is cause)],
+                ).fetchall()
+
+    @property
+    def releases(self) -> dict[str, tuple[str, ...]]:
+        """The releases that each service named, as they came; an empty one where it named none."""
+        return {name: tuple(named) for name, named in self.http.releases.items()}
 
     def entry_of(self, accession: str) -> UniProtEntry | None:
         """The entry of an accession that was fetched and is active, or None."""
@@ -147,9 +140,9 @@ class LiveReference(Closing):
 
     def close(self) -> None:
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
-        self._folder.cleanup()
+        self._rows.close()
 
-    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[_Said]:
+    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[Said]:
         asked = {task: self._accessions(task, part) for task in tasks}
         wanted = [a for accessions in asked.values() for a in accessions]
         errors = self._fetch_records(wanted)
@@ -158,7 +151,7 @@ class LiveReference(Closing):
         for task, accessions in asked.items():
             for accession in accessions:
                 needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
-                self._note(UNIPROT, task, next((errors[a] for a in needed if a in errors), None))
+                self._note(UNIPROT, task, *(errors[a] for a in needed if a in errors))
         if self._terms is None:
             self._terms = terms_of(db, "base.")
         told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
@@ -167,7 +160,7 @@ class LiveReference(Closing):
             rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
             add_record(rows, record, self._modifications, self._terms)
         url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
-        return [_Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
+        return [Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
 
     def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
         ends = (
@@ -190,11 +183,11 @@ class LiveReference(Closing):
         self._records |= found
         return errors
 
-    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
+    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[Said]:
         ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
         errors = self._map(a for both in ends.values() for a in both)
         for task, both in ends.items():
-            self._note(check.source, task, next((errors[a] for a in both if a in errors), None))
+            self._note(check.source, task, *(errors[a] for a in both if a in errors))
         ends = {task: both for task, both in ends.items() if not errors.keys() & set(both)}
         accessions: dict[str, list[str]] = {}
         for accession in dict.fromkeys(a for both in ends.values() for a in both):
@@ -222,12 +215,12 @@ class LiveReference(Closing):
 
     def _ask_partners(
         self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
-    ) -> list[_Said]:
+    ) -> list[Said]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
         errors = self._map(task.head for task in tasks)
-        for error in errors.values():
-            self.failures[check.source] = error.message
+        for task in tasks:
+            self._note(check.source, task, *(errors[a] for a in [task.head] if a in errors))
         try:
             known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
             links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
@@ -235,7 +228,7 @@ class LiveReference(Closing):
             mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
             release = self._string.version()
         except SourceError as error:
-            self.failures[check.source] = error.message
+            self._note(check.source, tasks[0], error)
             return []
         accessions = {
             p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
@@ -284,7 +277,7 @@ class LiveReference(Closing):
         of_entry = entry.organism.taxon_id if entry.organism else None
         return next((int(species) for species in filed if species.isdecimal()), of_entry)
 
-    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[_Said]:
+    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[Said]:
         """STRING's ids of proteins that no network of it can link: they begin with the species."""
         release = self._release_if(apart)
         if release is None:
@@ -295,7 +288,7 @@ class LiveReference(Closing):
             for a in dict.fromkeys(apart)
             if (p := self._string_ids[a])
         ]
-        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _release_if(self, some: Sequence[str]) -> str | None:
         """STRING's release, if it is needed and can be had."""
@@ -310,7 +303,7 @@ class LiveReference(Closing):
 
     def _network_rows(
         self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
-    ) -> _Said:
+    ) -> Said:
         rows = empty_rows()
         for protein in sorted(network.proteins):
             rows["covered"] += [{"topic": pattern.type, "id": a} for a in accessions[protein]]
@@ -332,61 +325,25 @@ class LiveReference(Closing):
         species = self._string.species_of(
             min([*network.proteins, *(p for both in network.links for p in both)], default="")
         )
-        template = f"{network.url}?identifiers={{pair}}&species={species}{kind}"
-        return _Said(check.source, network.release, network.retrieved_at, template, rows)
+        template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
+        return Said(check.source, network.release, network.retrieved_at, template, rows)
 
-    def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[_Said]:
+    def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[Said]:
         unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
         release = self._release_if(unknown)
         if release is None:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
-        return [_Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
-    def _note(self, source: str, task: _Task, error: SourceError | None) -> None:
-        if error:
-            self._failed.setdefault(source, set()).add(task.number)
-            self.failures[source] = error.message
-
-    def _lay(self, db: duckdb.DuckDBPyConnection, said: list[_Said]) -> None:
-        """Put live rows into a snapshot of their own, and attach it in place of the one before."""
-        self._count += 1
-        path = Path(self._folder.name) / f"live-{self._count}.duckdb"
-        with duckdb.connect(str(path)) as live:
-            writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
-            for one in (*self._suggested, *said):
-                _write(writer, one)
-            writer.finish({})
-            cited = {
-                paper
-                for one in (*self._suggested, *said)
-                for row in one.rows["link"]
-                for paper in row.get("citations") or ()
-            }
-            mark_retracted(live, retracted_among(db, cited, "base"))
-        db.execute("DETACH live").fetchall()
-        db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
-
-
-def _write(writer: SnapshotWriter, said: _Said) -> None:
-    release = writer.add_release(
-        {
-            "source": said.source,
-            "name": f"{said.source}, live",
-            "release": said.release,
-            "released": said.at.date().isoformat(),
-            "licence": "",
-            "url_template": said.url_template,
-            "file": "",
-            "sha256": "",
-            "built_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
-        }
-    )
-    for topic in topics_of(said.source, said.rows):
-        writer.add_topic(release, said.source, topic, complete=False)
-    for table, rows in said.rows.items():
-        writer.add_rows(table, said.source, release, rows)
+    def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
+        """Remember why a task could not be looked at; what may be gone later comes before what never will be."""
+        for error in sorted(errors, key=lambda e: not isinstance(e, SourceUnanswerable)):
+            never = isinstance(error, SourceUnanswerable)
+            cause = Reason.SOURCE_REFUSED if never else Reason.SOURCE_UNAVAILABLE
+            (self.refusals if never else self.failures)[source] = error.message
+            self._failed.setdefault(source, {})[task.number] = cause
 
 
 def _modifications(schema: Schema) -> dict[str, Modification]:

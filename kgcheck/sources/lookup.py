@@ -32,6 +32,7 @@ _WHY = {
     Reason.REFERENCE_MISSING: "no source that holds it was given: name a snapshot, or ask live",
     Reason.NOT_COVERED: "the snapshot does not cover it, so that its silence says nothing",
     Reason.SOURCE_UNAVAILABLE: "the service could not be asked",
+    Reason.SOURCE_REFUSED: "the service does not take the question",
     Reason.UNMAPPED_IDENTIFIER: "the source does not map an id, so that its silence says nothing",
     Reason.MALFORMED_ID: "an id of this form cannot exist",
 }
@@ -222,8 +223,8 @@ class SourceLookups:
         """What is said of a source that could not be looked at."""
         reason = next((gap.cause for gap in gaps if gap.source == source), Reason.REFERENCE_MISSING)
         why = _WHY.get(reason, "")
-        if reason is Reason.SOURCE_UNAVAILABLE and self._live:
-            why = self._live.failures.get(source, why)
+        if self._live and reason in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_REFUSED):
+            why = (self._live.refusals if reason is Reason.SOURCE_REFUSED else self._live.failures).get(source, why)
         return {"status": "not_available", "reason": reason, "why": why, "source": source}
 
     def _more(self, accession: str) -> dict[str, Any]:

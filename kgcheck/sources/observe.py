@@ -1,6 +1,6 @@
 """Evidence as values: rows of the evidence tables with the release they come from, and single look-ups."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -49,7 +49,13 @@ class LiveSource(Protocol):
     """Services that lay what they say over a snapshot, see kgcheck.sources.live."""
 
     failures: dict[str, str]
-    """Why a source could not be looked at, where one could not."""
+    """Why a source could not be looked at, where one could not, and may be later."""
+    refusals: dict[str, str]
+    """Why a source will never be looked at for some tasks: it does not take the question."""
+
+    @property
+    def releases(self) -> Mapping[str, tuple[str, ...]]:
+        """The releases that each service named, as they came; an empty one where it named none."""
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref``."""

@@ -250,7 +250,7 @@ def test_every_reason_has_a_row() -> None:
     reasons = list(Reason)
     structural = reasons[reasons.index(Reason.ID_ON_TWO_LABELS) :]
     of_absent_edges = [Reason.EDGE_MISSING, Reason.NOT_FOUND_ELSEWHERE]
-    of_services = [Reason.SOURCE_UNAVAILABLE]
+    of_services = [Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_REFUSED, Reason.BUDGET_SPENT]
 
     assert {reason for _, reason in EXPECTED} == {*reasons} - {*structural} - {*of_absent_edges} - {*of_services}
 

@@ -18,6 +18,7 @@ from kgcheck.checks.verdicts import verdict
 from kgcheck.cli.environment import live_sources
 from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
+from kgcheck.report.render import render
 from kgcheck.settings import Settings
 from kgcheck.sources.observe import SnapshotSource
 from tests.support import loopback
@@ -237,7 +238,10 @@ def test_evidence_says_where_it_stands(world: World) -> None:
 
     assert life.url == f"{world.uniprot.server.url}/uniprotkb/B4DFC2.json"
     assert life.replacements == ("P21802",)
-    assert link.url == f"{world.string.server.url}/api/json/network?identifiers=9606.E1%0d9606.E2&species=9606"
+    assert (
+        link.url
+        == f"{world.string.server.url}/api/json/network?identifiers=9606.E1%0d9606.E2&species=9606&required_score=150"
+    )
     assert (link.record, link.score) == ("9606.E1 9606.E2", 0.7)
 
 
@@ -411,7 +415,7 @@ def test_pairs_of_several_species_in_one_run(world: World, tmp_path: Path) -> No
     assert apart.value == "no network links proteins of two species, 9606 and 10090"
     assert apart.release == "12.0"
     (mouse,) = judged["Q10001", "Q10002"].evidence
-    assert mouse.url.endswith("identifiers=10090.M1%0d10090.M2&species=10090")
+    assert mouse.url.endswith("identifiers=10090.M1%0d10090.M2&species=10090&required_score=150")
     asked = [(c.path.rsplit("/")[-1], c.form["species"]) for c in world.string.server.calls if c.form]
     assert sorted(asked) == sorted(
         (path, s) for path in ("get_string_ids", "network") for s in ("9606", "10090", "4932")
@@ -423,7 +427,69 @@ def test_a_species_that_string_does_not_take_leaves_the_others(world: World) -> 
     judged = world.verdicts([_acts_on("Q10001", "Q10002"), _acts_on("P10001", "Q10002"), _acts_on("P10001", "P10002")])
 
     assert [v.outcome for v in judged] == [UNAVAILABLE, UNAVAILABLE, SUPPORTED]
-    assert judged[0].reason is Reason.SOURCE_UNAVAILABLE
+    assert judged[0].reason is Reason.SOURCE_REFUSED
+
+
+def test_a_refusal_is_an_end_and_a_run_with_one_is_finished(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(*(entry(a, organism={"taxonId": 1}) for a in ("Q10001", "Q10002")))
+    rows = [{"head": "Q10001", "tail": "Q10002"}, {"head": "P10001", "tail": "P10002"}]
+    store = MemoryStore({}, {"Protein ACTS_ON Protein": rows})
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
+
+    assert done.run.finished
+    assert {(t.outcome, t.reason) for t in done.tallies} == {
+        (UNAVAILABLE, Reason.SOURCE_REFUSED),
+        (SUPPORTED, Reason.CONFIRMED),
+    }
+
+
+def test_what_may_be_gone_later_comes_before_what_never_will_be(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(entry("Q10001", organism={"taxonId": 1}), entry("Q10002", organism={"taxonId": 10090}))
+    store = MemoryStore({}, {"Protein ACTS_ON Protein": [{"head": "Q10001", "tail": "Q10002"}]})
+    world.string.server.faults += [loopback.send, loopback.reset]
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
+
+    assert done.run.finished is None
+    assert [t.reason for t in done.tallies] == [Reason.SOURCE_UNAVAILABLE]
+
+
+def test_a_run_says_which_releases_answered(world: World, tmp_path: Path) -> None:
+    store = MemoryStore({}, {"Protein ACTS_ON Protein": [{"head": "P10001", "tail": "P10002"}]})
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
+    again = world.audit(store, tmp_path / "b.sqlite", types=(CheckType.TRIPLE,))
+
+    assert done.run.live == again.run.live == {"UniProt": ("2026_03",), "STRING": ("12.0",)}
+    with Ledger(tmp_path / "a.sqlite") as kept:
+        assert kept.runs()[0].live == done.run.live
+        assert '"2026_03"' in render(kept, done.run, "json")
+        assert "<td>2026_03</td>" in render(kept, done.run, "html")
+
+
+def test_a_release_that_moves_or_is_not_named_is_a_warning(world: World, tmp_path: Path) -> None:
+    store = MemoryStore(
+        {"Protein": [{"id": "P10001"}, {"id": "B4DFC2"}, {"id": "A0A999ZZZ9"}]},
+        {"Protein ACTS_ON Protein": [{"head": "P10001", "tail": "P10002"}]},
+    )
+
+    def later(handler: Any, reply: loopback.Reply) -> None:
+        world.uniprot.release = "2026_04"
+        loopback.send(handler, reply)
+
+    def nameless(handler: Any, reply: loopback.Reply) -> None:
+        named = {k: v for k, v in reply.headers.items() if k != "X-UniProt-Release"}
+        loopback.send(handler, reply._replace(headers=named))
+
+    world.uniprot.server.faults += [later, loopback.send, nameless]
+    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.EXISTENCE, CheckType.TRIPLE))
+
+    assert done.run.live["UniProt"] == ("2026_03", "2026_04", "")
+    assert [w for w in done.run.warnings if w.startswith("UniProt")] == [
+        "UniProt gave answers that name no release: what they say cannot be looked up again",
+        "UniProt moved while the run was under way, 2026_03 to 2026_04: evidence names its own",
+    ]
+    with Ledger(tmp_path / "a.sqlite") as kept:
+        for form in ("json", "html", "markdown"):
+            assert "name no release" in render(kept, kept.runs()[0], form)
 
 
 def test_two_species_in_a_snapshot(tmp_path: Path) -> None:

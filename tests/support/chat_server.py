@@ -52,7 +52,19 @@ class Fail:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Move = Say | Fail
+@dataclass(frozen=True)
+class Raw:
+    """A body as it is; ``short`` bytes of what its header promises never come, and ``drip_s`` parts its bytes."""
+
+    body: bytes
+    type: str
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    short: int = 0
+    drip_s: float = 0.0
+
+
+Move = Say | Fail | Raw
 
 
 @dataclass(frozen=True)
@@ -238,11 +250,25 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 error = {"message": move.message, "type": "error", "param": None, "code": move.code}
                 self._send(move.status, {"error": error}, move.headers)
                 return
+            if isinstance(move, Raw):
+                self._raw(move)
+                return
             time.sleep(move.delay_s)
             if body.get("stream"):
                 self._stream(move, body)
             else:
                 self._send(200, _completion(move, body))
+
+        def _raw(self, move: Raw) -> None:
+            self.send_response(move.status)
+            for name, value in ({"Content-Type": move.type} | move.headers).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(move.body) + move.short))
+            self.end_headers()
+            for start in range(0, len(move.body), 1 if move.drip_s else 1 << 16):
+                self.wfile.write(move.body[start : start + (1 if move.drip_s else 1 << 16)])
+                time.sleep(move.drip_s)
+            self.close_connection = bool(move.short)
 
         def _send(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
             raw = json.dumps(body).encode()

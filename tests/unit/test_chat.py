@@ -1,7 +1,9 @@
 """The chat client against a scripted endpoint on loopback."""
 
+import gzip
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,7 @@ from pydantic import SecretStr
 
 from kgcheck.chat import ChatClient, Reply, ToolSpec, parse_answer
 from kgcheck.errors import (
+    EXIT_INCOMPLETE,
     BudgetExceeded,
     ConfigurationError,
     MissingExtra,
@@ -23,7 +26,7 @@ from kgcheck.model import Value
 from kgcheck.settings import Settings
 from kgcheck.spending import Limits, Meter, Prices, Usage
 from tests.support import chat_server as play
-from tests.support.chat_server import Call, ChatServer, Fail, Say, Script
+from tests.support.chat_server import Call, ChatServer, Fail, Raw, Say, Script
 
 ASK = [{"role": "user", "content": "who are you"}]
 TOOL = ToolSpec(name="look", description="look", parameters={"type": "object", "properties": {}})
@@ -133,6 +136,87 @@ def test_errors_of_the_endpoint_are_of_the_tree(serve: Any, script: Script, erro
         client.complete(ASK)
     assert type(caught.value) is error
     assert "sk-secret" not in caught.value.message + caught.value.hint
+
+
+GARBLED: dict[str, bytes] = {
+    "half of the JSON": b'{"id": "1", "choices": [{"index": 0, "mess',
+    "choices that are text": b'{"choices": "none"}',
+    "a choice without a message": b'{"choices": [{"index": 0, "message": null}]}',
+    "a message that is text": b'{"choices": [{"message": "hello"}]}',
+    "content that is a list": b'{"choices": [{"message": {"content": [1]}}]}',
+    "calls that are text": b'{"choices": [{"message": {"tool_calls": "look"}}]}',
+    "a call without a function": b'{"choices": [{"message": {"tool_calls": [{"function": 7}]}}]}',
+    "negative tokens": b'{"choices": [{"message": {}}], "usage": {"prompt_tokens": -1, "completion_tokens": 2}}',
+    "a list": b"[1]",
+    "null": b"null",
+    "a number": b"7",
+    "an error": b'{"error": "no"}',
+    "nothing": b"",
+    "no text at all": b"\xff\xfe\x00",
+}
+PAGE = b"<!DOCTYPE html>\n<html><body>maintenance</body></html>"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("body", [*GARBLED.values(), PAGE], ids=[*GARBLED, "a page"])
+@pytest.mark.parametrize("kind", ["application/json", "text/html", "text/event-stream"])
+def test_an_answer_that_is_none_is_no_answer(kind: str, body: bytes, streamed: bool, serve: Any) -> None:
+    client, _ = serve(play.stubborn(Raw(body, kind)))
+
+    with pytest.raises(ModelAnswer) as caught:
+        client.complete(ASK, on_text=(lambda _: None) if streamed else None)
+    assert caught.value.exit_code == EXIT_INCOMPLETE
+    assert "no completion" in caught.value.message or "without a choice" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "piece", [b"{", b'{"choices": 7}', b"[]", b"null", b'{"choices": [{"delta": 7}]}', b'{"choices": [7]}']
+)
+def test_a_piece_that_is_none_is_no_answer(piece: bytes, serve: Any) -> None:
+    client, _ = serve(play.stubborn(Raw(b"data: " + piece + b"\n\ndata: [DONE]\n\n", "text/event-stream")))
+
+    with pytest.raises(ModelAnswer):
+        client.complete(ASK, on_text=lambda _: None)
+
+
+# Of a failure that was to be streamed the client reads nothing before it tries again.
+@pytest.mark.parametrize(("status", "streamed"), [(200, False), (200, True), (500, False)])
+def test_no_more_than_the_limit_is_read_and_only_once(status: int, streamed: bool, serve: Any) -> None:
+    client, server = serve(play.stubborn(Raw(b" " * 60_000_000, "application/json", status)), llm_max_mb=1)
+    tracemalloc.start()
+    with pytest.raises(ModelAnswer, match="too much"):
+        client.complete(ASK, on_text=(lambda _: None) if streamed else None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert len(server.requests) == 1
+    assert peak < 20_000_000
+
+
+def test_a_packed_answer_is_not_unpacked(serve: Any) -> None:
+    bomb = gzip.compress(b" " * 5_000_000)
+    client, server = serve(play.stubborn(Raw(bomb, "application/json", headers={"Content-Encoding": "gzip"})))
+
+    with pytest.raises(ModelAnswer, match="packed"):
+        client.complete(ASK)
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_drips_ends_with_the_seconds(serve: Any) -> None:
+    client, _ = serve(play.stubborn(Raw(b" " * 100, "application/json", drip_s=0.05)))
+    started = time.monotonic()
+
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        client.complete(ASK, meter=Meter(Limits(seconds=0.4)))
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_answer_that_breaks_off_is_no_fault_of_ours(streamed: bool, serve: Any) -> None:
+    client, _ = serve(play.stubborn(Raw(b'data: {"choices": []}\n\n', "text/event-stream", short=50)), llm_retries=0)
+
+    with pytest.raises(ModelUnavailable):
+        client.complete(ASK, on_text=(lambda _: None) if streamed else None)
 
 
 def test_endpoint_that_is_not_there() -> None:

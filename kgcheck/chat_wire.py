@@ -1,0 +1,167 @@
+"""What passes between a chat client and its endpoint: time and size have an end, and an answer is read by its form.
+
+Needs the extra ``llm``.
+"""
+
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Annotated, Any, TypeVar
+
+import httpx2
+from pydantic import BaseModel, Field
+
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+"""When the seconds of a conversation run out, by the monotonic clock."""
+
+
+class TooLate(BaseException):
+    """The deadline has passed. Not an Exception: the client would try again after one."""
+
+
+class TooMuch(BaseException):
+    """An answer is larger than the limit. Not an Exception: the client would ask for it again."""
+
+
+class Bounds:
+    """Hooks of an HTTP client that end an exchange.
+
+    Args:
+        max_bytes: Largest answer.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+
+    def of_request(self, request: httpx2.Request) -> None:
+        """Give each attempt of the client, retries too, the seconds that are left.
+
+        Args:
+            request: What goes out.
+
+        Raises:
+            TooLate: None are left.
+        """
+        # What is packed has no size that could be told before it is unpacked.
+        request.headers["Accept-Encoding"] = "identity"
+        ends = deadline.get()
+        if ends is None:
+            return
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise TooLate
+        timeouts = request.extensions.get("timeout", {})
+        request.extensions["timeout"] = {k: left if v is None else min(v, left) for k, v in timeouts.items()}
+
+    def of_response(self, response: httpx2.Response) -> None:
+        """Read no more of an answer than the limits allow.
+
+        Args:
+            response: What comes in, its body not read yet.
+
+        Raises:
+            TooMuch: It is packed, though it was asked not to be.
+        """
+        if response.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+            raise TooMuch("it is packed")
+        if isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = _Bounded(response.stream, self._max_bytes)
+
+
+class _Bounded(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, max_bytes: int) -> None:
+        self._stream, self._max_bytes = stream, max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        came, ends = 0, deadline.get()
+        for chunk in self._stream:
+            came += len(chunk)
+            if came > self._max_bytes:
+                raise TooMuch(f"it has over {self._max_bytes:,} bytes")
+            if ends is not None and time.monotonic() > ends:
+                raise TooLate
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+Tokens = Annotated[int, Field(ge=0, strict=True)]
+
+
+class Function(BaseModel):
+    """The tool that a call names, and its arguments as text."""
+
+    name: str | None = None
+    arguments: str | None = None
+
+
+class Called(BaseModel):
+    """A call of a tool; a model may make some of another type, which have no function."""
+
+    id: str | None = None
+    type: str | None = "function"
+    function: Function = Function()
+
+
+class Said(BaseModel):
+    """What a model says."""
+
+    content: str | None = None
+    tool_calls: list[Called] | None = None
+
+
+class Choice(BaseModel):
+    """One answer."""
+
+    message: Said
+    finish_reason: str | None = None
+
+
+class Counted(BaseModel):
+    """Tokens, as the endpoint counts them."""
+
+    prompt_tokens: Tokens
+    completion_tokens: Tokens
+
+
+class Completion(BaseModel):
+    """An answer of the endpoint: what is read of it must have this form, the client does not look."""
+
+    choices: list[Choice]
+    usage: Counted | None = None
+    model: str | None = None
+
+
+class Part(BaseModel):
+    """What a piece adds to one answer."""
+
+    delta: Said
+
+
+class Piece(BaseModel):
+    """A piece of an answer that is streamed; the last one may only count."""
+
+    choices: list[Part]
+    usage: Counted | None = None
+
+
+F = TypeVar("F", bound=BaseModel)
+
+
+def read_as(form: type[F], made: Any) -> F:
+    """Read what the client made of an answer: a page becomes a text, and JSON of any form an object.
+
+    Args:
+        form: What it should be.
+        made: What the client made.
+
+    Returns:
+        What is read of it.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not hasattr(made, "to_dict"):
+        raise ValueError(f"{str(made)[:60]!r}")
+    return form.model_validate(made.to_dict(warnings=False))
