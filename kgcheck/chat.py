@@ -24,6 +24,7 @@ from kgcheck.errors import (
     ModelUnavailable,
 )
 from kgcheck.model import Value
+from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
 from kgcheck.spending import Limits, Meter, Usage, prices_of
 
@@ -104,6 +105,7 @@ class ChatClient:
         self.model = settings.llm_model
         self.prices = prices_of(settings)
         self._openai = openai
+        self._key = key
         self._address = settings.llm_base_url or "https://api.openai.com/v1"
         self._client = openai.OpenAI(
             # Servers of one's own often want none, and the client wants some.
@@ -111,7 +113,8 @@ class ChatClient:
             base_url=self._address,
             timeout=settings.llm_timeout_s,
             max_retries=settings.llm_retries,
-            http_client=openai.DefaultHttpxClient(event_hooks={"request": [_keep_deadline]}),
+            # The key and the conversation go to the address that was given, and to no other that it names.
+            http_client=openai.DefaultHttpxClient(event_hooks={"request": [_keep_deadline]}, follow_redirects=False),
         )
 
     def close(self) -> None:
@@ -234,7 +237,8 @@ class ChatClient:
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
-        said = str(getattr(error, "message", None) or error).strip()[:300]
+        said = str(getattr(error, "message", None) or error).strip()
+        said = (said.replace(self._key, HIDDEN) if self._key else said)[:300]
         api = self._openai
         match error:
             case api.AuthenticationError() | api.PermissionDeniedError():
