@@ -22,6 +22,7 @@ from kgcheck.errors import (
     ModelUnavailable,
 )
 from kgcheck.model import Value
+from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
 from kgcheck.spending import Limits, Meter, Usage, prices_of
 
@@ -104,6 +105,7 @@ class ChatClient:
         self.model = settings.llm_model
         self.prices = prices_of(settings)
         self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
+        self._key = key
         bounds = chat_wire.Bounds(int(settings.llm_max_mb * 1_000_000))
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [bounds.of_request], "response": [bounds.of_response]}
         self._address = settings.llm_base_url or "https://api.openai.com/v1"
@@ -113,7 +115,8 @@ class ChatClient:
             base_url=self._address,
             timeout=settings.llm_timeout_s,
             max_retries=settings.llm_retries,
-            http_client=openai.DefaultHttpxClient(event_hooks=hooks),
+            # The key and the conversation go to the address that was given, and to no other that it names.
+            http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False),
         )
 
     def close(self) -> None:
@@ -254,7 +257,8 @@ class ChatClient:
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
-        said = str(getattr(error, "message", None) or error).strip()[:300]
+        said = str(getattr(error, "message", None) or error).strip()
+        said = (said.replace(self._key, HIDDEN) if self._key else said)[:300]
         api = self._openai
         match error:
             case api.AuthenticationError() | api.PermissionDeniedError():

@@ -44,6 +44,8 @@ A message says what was wrong and where; ``hint`` says what to do next. No trace
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from kgcheck.redact import redact
+
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
@@ -51,7 +53,7 @@ EXIT_INCOMPLETE = 3
 
 
 class KgcheckError(Exception):
-    """Root of the tree.
+    """Root of the tree. What looks like a secret is taken out of what it says.
 
     Args:
         message: What was wrong, and where.
@@ -61,9 +63,9 @@ class KgcheckError(Exception):
     exit_code = EXIT_USAGE
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redact(message)
+        self.hint = redact(hint)
+        super().__init__(self.message)
 
 
 class UsageError(KgcheckError):

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kgcheck.redact import carries_credentials
 
 
 class Settings(BaseSettings):
@@ -57,6 +59,16 @@ class Settings(BaseSettings):
     http_wait_s: float = Field(default=1.0, ge=0, description="first wait between attempts; the next ones are longer")
     http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
     http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")
+
+    @field_validator("llm_base_url", "uniprot_url", "string_url")
+    @classmethod
+    def _bare(cls, address: str | None) -> str | None:
+        """An address goes into messages, evidence and reports: a secret in it would, too."""
+        if address and carries_credentials(address):
+            raise ValueError("an address must not carry a user or a password")
+        if address and ("?" in address or "#" in address):
+            raise ValueError("an address ends with its path: no query, no key in it")
+        return address
 
     @property
     def ledger(self) -> Path:

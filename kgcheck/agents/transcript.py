@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from kgcheck.model import CheckTask, Outcome, Value, Verdict
+from kgcheck.visible import safe_json
 
 
 class Role(StrEnum):
@@ -70,5 +71,5 @@ class Transcript:
             self._listener(self.events[-1])
 
     def as_jsonl(self) -> str:
-        """One JSON object a line."""
-        return "".join(f"{event.model_dump_json(exclude_none=True)}\n" for event in self.events)
+        """One JSON object a line, in ASCII."""
+        return "".join(f"{safe_json(event.model_dump_json(exclude_none=True))}\n" for event in self.events)

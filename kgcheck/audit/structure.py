@@ -23,6 +23,7 @@ from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.graph.store import AS_TEXT, GraphStore
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.tables import identifier, literal
+from kgcheck.visible import HIDDEN_RE2
 
 GRAPH_SOURCE = "graph"
 PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
@@ -262,7 +263,9 @@ def _end(label: str, identifier: str) -> Ref:
 
 def _malformed(label: Label, table: str) -> str:
     pattern, example = literal(label.id_pattern), literal(f"an id looks like {label.id_example}")
-    return f"SELECT id, NULL, NULL, {example} FROM {table} WHERE NOT regexp_full_match(id, {pattern})"
+    # Whatever a profile allows: an id with characters that nobody sees is not the one that it looks like.
+    wrong = f"NOT regexp_full_match(id, {pattern}) OR regexp_matches(id, '[{HIDDEN_RE2}]')"
+    return f"SELECT id, NULL, NULL, {example} FROM {table} WHERE {wrong}"
 
 
 def _shared_names(table: str) -> str:

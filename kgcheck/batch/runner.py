@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.visible import as_json
 
 T = TypeVar("T")
 Result = dict[str, Any]
@@ -172,7 +173,7 @@ def _collect(
         done += 1
         failed += "error" in result
         try:
-            file.write(json.dumps({"id": name, **result}, ensure_ascii=False).encode() + b"\n")
+            file.write(as_json({"id": name, **result}).encode() + b"\n")
             file.flush()
         except OSError as error:
             raise InputError(f"cannot write the results {out}: {error.strerror}", "free disk space") from error

@@ -6,6 +6,7 @@ import click
 
 from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import brain_options, profile_option, store_option
+from kgcheck.cli.output import json_result, result, say
 
 if TYPE_CHECKING:
     from kgcheck.kgqa.answer import Answer
@@ -40,7 +41,7 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
     ):
         answer = ask(" ".join(question))
     if format_ == "json":
-        click.echo(answer.model_dump_json(indent=2, exclude_none=True))
+        json_result(answer.model_dump_json(indent=2, exclude_none=True))
     else:
         _show(answer)
     codes = {Status.NOT_UNDERSTOOD: EXIT_USAGE, Status.STOPPED: EXIT_INCOMPLETE}
@@ -48,31 +49,30 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
 
 
 def _show(answer: "Answer") -> None:
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.kgqa.answer import Status
     from kgcheck.report.answers import answer_table
 
-    said = errors()
     if answer.understood:
-        said.print(f"understood as: {answer.understood}", soft_wrap=True)
+        say(f"understood as: {answer.understood}")
     if answer.tokens:
         cost = "" if answer.cost is None else f", {answer.cost:.4f} in money"
-        said.print(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}", soft_wrap=True)
+        say(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}")
     for note in answer.notes:
-        said.print(f"note: {note}", soft_wrap=True)
+        say(f"note: {note}")
     match answer.status:
         case Status.NOT_UNDERSTOOD | Status.STOPPED:
-            said.print(f"kgcheck: {answer.because}", soft_wrap=True)
+            say(f"kgcheck: {answer.because}")
         case Status.NOTHING if answer.holds is False:
-            click.echo("not in this graph")
-            said.print(answer.because, soft_wrap=True)
+            result("not in this graph")
+            say(answer.because)
         case Status.NOTHING:
-            said.print("the graph has no such node", soft_wrap=True)
+            say("the graph has no such node")
         case _ if answer.count is not None:
-            click.echo(answer.count)
+            result(answer.count)
         case _:
             if answer.holds:
-                click.echo("yes")
+                result("yes")
             results().print(answer_table(answer, _SHOWN))
             if len(answer.found) > _SHOWN:
-                said.print(f"{len(answer.found) - _SHOWN} more; --format json has all", soft_wrap=True)
+                say(f"{len(answer.found) - _SHOWN} more; --format json has all")

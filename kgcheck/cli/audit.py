@@ -15,6 +15,7 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
+from kgcheck.cli.output import say
 
 if TYPE_CHECKING:
     from kgcheck.audit.ledger import Run
@@ -90,7 +91,7 @@ def command(**asked: Any) -> None:
     from kgcheck.audit.ledger import Ledger
     from kgcheck.audit.papers import Papers
     from kgcheck.audit.run import Audit
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code, show_run
@@ -111,13 +112,11 @@ def command(**asked: Any) -> None:
         audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live, papers)
         run = audit.resume(old) if old else audit.start(_options(asked))
         for source, failure in (live.failures if live else {}).items():
-            errors().print(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on", soft_wrap=True)
+            say(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
         for source, refusal in (live.refusals if live else {}).items():
-            errors().print(f"{source}: {refusal}: asking again is of no use", soft_wrap=True)
+            say(f"{source}: {refusal}: asking again is of no use")
         if papers:
-            errors().print(
-                f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}", soft_wrap=True
-            )
+            say(f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}")
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 
@@ -157,7 +156,7 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
     with Ledger(ledger, create=False) as kept:
         run = kept.cut_off() if asked["resume"] == _LATEST else kept.run(asked["resume"])
     if not given("store"):
-        asked["store"] = run.store
+        asked["store"] = _place_of(run, asked["store"], context)
     if not given("reference"):
         asked["reference"] = Path(run.reference) if run.reference else None
     literature = run.options.get("literature")
@@ -167,3 +166,29 @@ def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "
     asked["live"] = bool(run.options.get("live"))
     asked["team_budget"] = int(run.options.get("team_budget", 0))
     return run
+
+
+def _place_of(run: "Run", named: str, context: click.Context) -> str:
+    """The store of a run that goes on, where the command line names none.
+
+    A file is opened as the ledger names it. A server gets the password of the environment, so that the person must have
+    named it: a ledger may come from anybody.
+
+    Returns:
+        The store.
+
+    Raises:
+        UsageError: It is a server that only the ledger names.
+    """
+    from kgcheck.errors import UsageError
+    from kgcheck.graph.open import is_address
+
+    by_environment = context.get_parameter_source("store") is click.core.ParameterSource.ENVIRONMENT
+    if is_address(run.store) and not (by_environment and named == run.store):
+        raise UsageError(
+            f"run {run.id} is of the server {run.store}, and only the ledger says so: it would get your password",
+            f"if that is your server, name it: --store {run.store}",
+        )
+    if run.store != named:
+        say(f"going on with the store {run.store}, where the run began")
+    return run.store

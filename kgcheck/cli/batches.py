@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     Decorator,
+    FilePath,
     brain_options,
     offline_option,
     profile_option,
@@ -15,6 +16,7 @@ from kgcheck.cli.options import (
     store_option,
     workers_option,
 )
+from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
     from kgcheck.batch.runner import Batch
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
 def _out_option() -> Decorator:
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FilePath(file_okay=False),
         help="Folder for results.jsonl and metrics.json [default: .kgcheck/batch/<name of FILE>]",
     )
 
 
 @click.command("kgqa")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @store_option()
 @_out_option()
 @workers_option("Items")
@@ -70,7 +72,7 @@ def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, *
 
 
 @click.command("kgcheck")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @store_option()
 @reference_option()
 @click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
@@ -90,7 +92,7 @@ def kgcheck(
     from kgcheck.batch.items import read_items
     from kgcheck.batch.runner import keep_options, read_results, run_batch
     from kgcheck.cli.brains import brain_maker
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
     from kgcheck.graph.open import open_store
@@ -119,7 +121,7 @@ def kgcheck(
             total=len(items),
         )
         for name, failure in (live.failures | live.refusals if live else {}).items():
-            errors().print(f"{name}: {failure}", soft_wrap=True)
+            say(f"{name}: {failure}")
     results = read_results(folder / "results.jsonl")
     show(batch.metrics([results[item.id] for item in items]), folder, done, format_)
 
@@ -145,7 +147,7 @@ def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:
     """
     import json
 
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.cli.show import write
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.report.answers import metrics_table
@@ -153,10 +155,10 @@ def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:
     text = json.dumps({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
     write(folder / "metrics.json", text + "\n")
     if format_ == "json":
-        click.echo(text)
+        json_result(text)
     else:
         results().print(metrics_table(metrics))
-    errors().print(f"{done.done} done now, {done.before} before; results: {folder / 'results.jsonl'}", soft_wrap=True)
+    say(f"{done.done} done now, {done.before} before; results: {folder / 'results.jsonl'}")
     if done.failed:
-        errors().print(f"{done.failed} ended with an error; run the same command to try them again", soft_wrap=True)
+        say(f"{done.failed} ended with an error; run the same command to try them again")
         click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import profile_option, store_option
+from kgcheck.cli.options import FilePath, profile_option, store_option
+from kgcheck.cli.output import result, say
 
 
 @click.group("bench")
@@ -17,11 +18,11 @@ def command() -> None:
 @click.option(
     "--reference",
     envvar="KGCHECK_REFERENCE",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     required=True,
     help="Snapshot made by kgcheck reference build: it says what is true.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="JSON lines file to write.")
+@click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 @click.option("--per-type", type=click.IntRange(min=2), default=90, show_default=True, help="Items of each task type.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @profile_option()
@@ -29,7 +30,7 @@ def make(store: str, reference: Path, out: Path, per_type: int, seed: int, profi
     """Make a KGCheck set from a graph and a snapshot: real disagreements and seeded ones, balanced, leakage-checked."""
     from kgcheck.batch.make import BenchMaker, leaks
     from kgcheck.batch.truth import Truths
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.cli.show import write
     from kgcheck.errors import KgcheckError
@@ -45,5 +46,5 @@ def make(store: str, reference: Path, out: Path, per_type: int, seed: int, profi
         raise KgcheckError("; ".join(leak.what for leak in found[:5]), "choose another --seed or fewer items")
     write(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
     for name, counts in made.cells.items():
-        click.echo(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
-    errors().print(f"{len(made.items)} items: {out}", soft_wrap=True)
+        result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
+    say(f"{len(made.items)} items: {out}")

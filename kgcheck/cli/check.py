@@ -14,6 +14,7 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
+from kgcheck.cli.output import json_result, live_text, say
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Checked
@@ -55,8 +56,6 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
 
     Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name.
     """
-    import json
-
     from kgcheck.agents.literature import with_papers
     from kgcheck.agents.request import parse_request
     from kgcheck.agents.team import Budget, CheckStopped, Team
@@ -65,7 +64,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.brains import open_brain
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code
@@ -93,7 +92,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         try:
             checked = Team(toolbox, brain, budget).check(request, transcript)
         except CheckStopped as stopped:
-            errors().print(f"{stopped.message}: {stopped.hint}", soft_wrap=True)
+            say(f"{stopped.message}: {stopped.hint}")
             checked = stopped.checked
         finally:
             _keep_transcript(transcript, kept_at)
@@ -107,15 +106,15 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             options={"check": request.text, "transcript": str(kept_at.resolve())},
         ).with_live(live.releases if live else {})
         for name_of_source, failure in (live.failures | live.refusals if live else {}).items():
-            errors().print(f"{name_of_source}: {failure}", soft_wrap=True)
+            say(f"{name_of_source}: {failure}")
         for warning in run.warnings:
-            errors().print(f"warning: {warning}", soft_wrap=True)
+            say(f"warning: {warning}")
         finding, tally = _finding(checked, name), _tally(checked)
         kept.keep(run, finding, tally)
     if asked["brain"] == "llm":
-        errors().print(_told(checked, transcript), soft_wrap=True)
+        say(_told(checked, transcript))
     if asked["format_"] == "json":
-        click.echo(json.dumps(finding.as_row(), indent=2))
+        json_result(finding.as_row())
     else:
         results().print(explain_finding(finding))
     click.get_current_context().exit(exit_code([tally], asked["fail_on"]))
@@ -135,21 +134,18 @@ class _Live:
         self._mid_line = False
 
     def hear(self, text: str) -> None:
-        """Show a piece of text; what would move the cursor or change colours is left out."""
-        shown = "".join(c for c in text if c.isprintable() or c in "\n\t")
-        if shown:
-            click.echo(shown, err=True, nl=False)
+        """Show a piece of text."""
+        if shown := live_text(text):
             self._mid_line = not shown.endswith("\n")
 
     def show(self, event: "Event") -> None:
         """Show an event, on a line of its own."""
-        from kgcheck.cli.console import errors
         from kgcheck.report.tables import transcript_line
 
         if self._mid_line:
-            click.echo(err=True)
+            say("")
             self._mid_line = False
-        errors().print(transcript_line(event), soft_wrap=True, markup=False)
+        say(transcript_line(event))
 
 
 def _told(checked: "Checked", transcript: "Transcript") -> str:

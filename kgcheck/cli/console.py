@@ -1,8 +1,7 @@
-"""What people see: progress and notes on stderr; stdout is for results."""
+"""What people see as tables and bars: results on stdout, progress on stderr; lines are in output.py."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -16,22 +15,20 @@ from rich.progress import (
 from rich.progress import Progress as RichBar
 
 from kgcheck.progress import Step
+from kgcheck.report.cells import SafeConsole
 
 _PIPE_WIDTH = 180
-
-_PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-"""Names and paths are shown as they are: [x] is no markup, :x: no emoji."""
 
 
 def errors() -> Console:
     """The console of stderr."""
-    return Console(stderr=True, **_PLAIN)
+    return SafeConsole(stderr=True)
 
 
 def results() -> Console:
     """The console of stdout; what goes into a pipe or a file has room for long lines."""
-    console = Console(**_PLAIN)
-    return console if console.is_terminal else Console(**_PLAIN, width=_PIPE_WIDTH)
+    console = SafeConsole()
+    return console if console.is_terminal else SafeConsole(width=_PIPE_WIDTH)
 
 
 class RichProgress:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import index_option
+from kgcheck.cli.options import FilePath, index_option
+from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
     from kgcheck.literature.corpus import Corpus
@@ -17,13 +18,13 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=FilePath())
 @index_option(required=True)
 @click.option("--recipe", help="How to read the files: a recipe under corpus/ [default: known by their form]")
 @click.option("--replace", is_flag=True, help="A known id gets the new text; otherwise another text is not taken.")
 @click.option(
     "--retractions",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="PMIDs of retracted papers, one a line; they never count as evidence.",
 )
 @click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
@@ -35,7 +36,7 @@ def add(
     What was cut off goes on: documents that are there already are not embedded or stored again. Records that are no
     documents go to quarantine.jsonl in the index, each with the reason.
     """
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.formats import read_retractions
     from kgcheck.literature.recipe import corpus_recipe
@@ -46,11 +47,11 @@ def add(
         added = corpus.add(files, chosen, replace=replace)
         if retractions:
             concerned = corpus.store.retract(gone)
-            errors().print(f"{concerned} documents are retracted", soft_wrap=True)
+            say(f"{concerned} documents are retracted")
         told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(added.counts.items()))
-        errors().print(f"records: {told or 'none'}", soft_wrap=True)
+        say(f"records: {told or 'none'}")
         if added.quarantined:
-            errors().print(f"{added.quarantined:,} quarantined: {added.quarantine}", soft_wrap=True)
+            say(f"{added.quarantined:,} quarantined: {added.quarantine}")
         _build(corpus, model, anew=False)
 
 
@@ -72,7 +73,7 @@ def build(index: Path, anew: bool, model: str | None) -> None:
 @index_option(required=True)
 def remove(ids: tuple[str, ...], index: Path) -> None:
     """Take documents out of an index by their ids, e.g. pmid:22663011."""
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import UnknownName
     from kgcheck.literature.corpus import Corpus
 
@@ -81,7 +82,7 @@ def remove(ids: tuple[str, ...], index: Path) -> None:
         if lacking:
             raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {index} tells all")
         gone = corpus.store.remove(ids)
-        errors().print(f"{len(gone):,} removed", soft_wrap=True)
+        say(f"{len(gone):,} removed")
         _build(corpus, None, anew=False)
 
 
@@ -91,8 +92,6 @@ def remove(ids: tuple[str, ...], index: Path) -> None:
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def list_(index: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
-    import json
-
     from rich.table import Table
 
     from kgcheck.cli.console import results
@@ -110,7 +109,7 @@ def list_(index: Path, ids: bool, format_: str) -> None:
     if format_ == "json":
         listed = [dict(zip(header, row, strict=True)) for row in rows]
         told = listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed}
-        click.echo(json.dumps(told, indent=2))
+        json_result(told)
         return
     table = Table(*(h.replace("_", " ") for h in header))
     for row in rows:
@@ -121,17 +120,14 @@ def list_(index: Path, ids: bool, format_: str) -> None:
 
 
 def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
-    from kgcheck.cli.console import errors
     from kgcheck.literature.opening import choose_model
 
     held = corpus.model
     embedder, note = choose_model(model, held[0] if held else None)
     if note:
-        errors().print(note, soft_wrap=True)
+        say(note)
     manifest = corpus.build(embedder, anew=anew)
-    errors().print(
-        _told(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None), soft_wrap=True
-    )
+    say(_told(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None))
 
 
 def _told(index: Path, documents: int, model: str | None) -> str:

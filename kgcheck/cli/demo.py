@@ -4,6 +4,9 @@ from pathlib import Path
 
 import click
 
+from kgcheck.cli.options import FilePath
+from kgcheck.cli.output import result, say
+
 _EVERYTHING = 1_000
 """More findings than the demo has."""
 
@@ -14,7 +17,7 @@ _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "
 @click.command("demo")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     default=Path("kgcheck-demo"),
     show_default=True,
     help="Folder for the graph, the snapshot, the ledger and the reports; what an earlier demo left there is replaced.",
@@ -56,7 +59,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         summary = load_directory(
             demo / "import", opened, settings, quarantine=out / "quarantine.jsonl", progress=progress
         )
-    console.print(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
+    say(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
     told(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
     build_snapshot(demo / "reference", snapshot, schema, settings, progress=progress)
     notes, index = resource_dir("corpus") / "demo" / "notes.jsonl", out / "literature"
@@ -77,11 +80,11 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
         for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
             write(out / name, render(ledger, run, format_))
-            click.echo(f"report: {(out / name).resolve()}")
+            result(f"report: {(out / name).resolve()}")
         if papers:
             results().print(told_table(papers.told))
     finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
-    console.print(f"next: open the HTML report, or {finding}", soft_wrap=True, markup=False)
+    say(f"next: open the HTML report, or {finding}")
 
 
 def _clear(out: Path) -> None:

@@ -1,11 +1,11 @@
 """``kgcheck explain``: one finding with all its evidence."""
 
-import json
 from pathlib import Path
 
 import click
 
 from kgcheck.cli.options import ledger_option
+from kgcheck.cli.output import json_result
 
 
 @click.command("explain")
@@ -22,6 +22,6 @@ def command(finding: str, ledger: Path | None, format_: str) -> None:
     with Ledger(ledger or read_settings().ledger, create=False) as kept:
         found = kept.finding(finding)
     if format_ == "json":
-        click.echo(json.dumps(found.as_row(), indent=2))
+        json_result(found.as_row())
     else:
         results().print(explain_finding(found))

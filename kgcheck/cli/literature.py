@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import Decorator
+from kgcheck.cli.options import Decorator, FilePath
+from kgcheck.cli.output import say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,7 +42,7 @@ def literature_option() -> Decorator:
     return click.option(
         "--literature",
         "index",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FilePath(file_okay=False),
         help="Also ask the papers of this index, made by kgcheck corpus add, about edges.",
     )
 
@@ -61,7 +62,6 @@ def open_papers(
     Yields:
         The reader, or None without an index.
     """
-    from kgcheck.cli.console import errors
     from kgcheck.literature.names import AllNames, Names, StoreNames
     from kgcheck.literature.opening import open_index
     from kgcheck.literature.triples import TripleReader
@@ -73,7 +73,7 @@ def open_papers(
             opened, note = open_index(index)
             stack.enter_context(opened)
             if note:
-                errors().print(note, soft_wrap=True)
+                say(note)
             places: list[Names] = [StoreNames(store)]
             if reference:
                 known = SnapshotNames(reference, store.schema)
@@ -137,14 +137,12 @@ def total_meter(settings: "Settings", asked: Mapping[str, Any]) -> "Meter":
 
 def tell_spent(meter: "Meter") -> None:
     """Say on stderr what a model took, if it took anything."""
-    from kgcheck.cli.console import errors
-
     spent = meter.spent
     if spent.turns:
         tokens = spent.input_tokens + spent.output_tokens
         about = "about " if spent.estimated else ""
         cost = "" if spent.money is None else f", {spent.money:.4f} in money"
-        errors().print(f"{about}{tokens:,} tokens in {spent.turns:,} calls{cost}", soft_wrap=True)
+        say(f"{about}{tokens:,} tokens in {spent.turns:,} calls{cost}")
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import profile_option, store_option
+from kgcheck.cli.options import FilePath, profile_option, store_option
+from kgcheck.cli.output import json_result, result, say
 
 if TYPE_CHECKING:
     from kgcheck.graph.load import LoadSummary
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 
 @click.command("load")
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=FilePath())
 @store_option()
 @profile_option()
 @click.option(
     "--quarantine",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FilePath(dir_okay=False),
     help="JSON lines file for rows that cannot be loaded [default: .kgcheck/quarantine-<directory>.jsonl]",
 )
 @click.option("--prune", is_flag=True, help="Take away what no file of DIRECTORY states any more.")
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 @click.option(
     "--offline",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     metavar="FOLDER",
     help="Write FOLDER with the files for neo4j-admin, for a new and large Neo4j database, in place of --store.",
 )
 @click.option(
     "--neo4j-home",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     help="With --offline: the stopped Neo4j installation to import into; without it, the command is printed.",
 )
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
@@ -78,45 +79,40 @@ def command(
 
 
 def _show(summary: "LoadSummary", format_: str) -> None:
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.report.tables import load_table
 
     if format_ == "json":
-        click.echo(summary.model_dump_json(indent=2))
+        json_result(summary.model_dump_json(indent=2))
         return
     results().print(load_table(summary))
-    console = errors()
-    console.print(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges", soft_wrap=True)
+    say(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges")
     if summary.dry_run:
-        console.print("a dry run: nothing was written", soft_wrap=True)
+        say("a dry run: nothing was written")
     for name, n in summary.removed.items():
-        console.print(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
+        say(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
     for name, n in summary.left.items():
-        console.print(f"{name}: {n:,} that no file states stay; --prune takes them away", soft_wrap=True)
+        say(f"{name}: {n:,} that no file states stay; --prune takes them away")
     left_out = Counter(column for file in summary.files for column in file.ignored_columns.split(", ") if column)
     for column, files in left_out.items():
-        console.print(f"column {column!r} of {files} files is not in the profile and was left out", soft_wrap=True)
+        say(f"column {column!r} of {files} files is not in the profile and was left out")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
-        console.print(f"{summary.quarantined:,} rows cannot be loaded{where}", soft_wrap=True)
+        say(f"{summary.quarantined:,} rows cannot be loaded{where}")
 
 
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
     """Run neo4j-admin, or say how to."""
-    from kgcheck.cli.console import RichProgress, errors
+    from kgcheck.cli.console import RichProgress
     from kgcheck.graph.offline import shell
 
-    console = errors()
     if home:
         with RichProgress().step("neo4j-admin database import"):
             files.run(home)
     else:
-        console.print("with the server stopped, run:")
-        click.echo(shell(files.command()), err=format_ == "json")
-    console.print(
-        f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints",
-        soft_wrap=True,
-    )
+        say("with the server stopped, run:")
+        (say if format_ == "json" else result)(shell(files.command()))
+    say(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 
 def _check_offline(offline: Path | None, home: Path | None, other: bool) -> None:

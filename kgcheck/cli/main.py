@@ -14,6 +14,7 @@ from types import FrameType
 import click
 
 from kgcheck import __version__
+from kgcheck.cli.output import say, show_logs
 from kgcheck.errors import EXIT_USAGE, KgcheckError
 
 EXIT_SIGNAL = 128
@@ -77,6 +78,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show must not stop the work.
             stream.reconfigure(errors="backslashreplace")
+    show_logs()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -157,9 +159,9 @@ def _interrupted(number: int) -> int:
 
 
 def _say(message: str, hint: str) -> None:
-    click.echo(f"kgcheck: {message}", err=True)
+    say(f"kgcheck: {message}")
     if hint:
-        click.echo(f"  {hint}", err=True)
+        say(f"  {hint}")
 
 
 def _crash_file() -> str:

@@ -1,15 +1,32 @@
 """Options that several commands share."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kgcheck.redact import is_secret_path
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEFAULT_STORE = ".kgcheck/graph.lbdb"
 FORMATS = ("table", "json", "jsonl", "markdown", "html")
+
+
+class FilePath(click.Path):
+    """A path; an address, which may hold a password, is none, and no file is made under its name."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(path_type=Path, **how)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See click.ParamType."""
+        text = str(value)
+        if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
+            self.fail("this is an address, and a path is wanted", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def store_option() -> Decorator:
@@ -34,16 +51,14 @@ def reference_option() -> Decorator:
     return click.option(
         "--reference",
         envvar="KGCHECK_REFERENCE",
-        type=click.Path(path_type=Path),
+        type=FilePath(),
         help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
     )
 
 
 def ledger_option() -> Decorator:
     """``--ledger``."""
-    return click.option(
-        "--ledger", type=click.Path(path_type=Path), help="SQLite file with the runs [default: .kgcheck/ledger.sqlite]"
-    )
+    return click.option("--ledger", type=FilePath(), help="SQLite file with the runs [default: .kgcheck/ledger.sqlite]")
 
 
 def brain_options() -> Decorator:
@@ -100,9 +115,9 @@ def format_options(default: str = "table") -> Decorator:
     """``--format`` and ``--output``."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option(
-            "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout."
-        )(function)
+        function = click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")(
+            function
+        )
         return click.option(
             "--format",
             "format_",
@@ -143,6 +158,6 @@ def index_option(*, required: bool = False, name: str = "--index") -> Decorator:
         "index",
         envvar="KGCHECK_INDEX",
         required=required,
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FilePath(file_okay=False),
         help="Folder of a literature index, made by kgcheck corpus add.",
     )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import profile_option
+from kgcheck.cli.options import FilePath, profile_option
+from kgcheck.cli.output import json_result
 
 
 @click.group("reference")
@@ -13,8 +14,8 @@ def command() -> None:
 
 
 @command.command("build")
-@click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The DuckDB file to make.")
+@click.argument("directory", type=FilePath())
+@click.option("--out", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make.")
 @click.option(
     "--release",
     "releases",
@@ -42,7 +43,7 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
 
 
 @command.command("show")
-@click.argument("snapshot", type=click.Path(path_type=Path))
+@click.argument("snapshot", type=FilePath())
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 @profile_option()
 def show(snapshot: Path, format_: str, profile: str) -> None:
@@ -51,7 +52,7 @@ def show(snapshot: Path, format_: str, profile: str) -> None:
 
 
 @command.command("fetch")
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("directory", type=FilePath(file_okay=False))
 @click.option("--source", "sources", multiple=True, help="Only the files of this source; all if none is named.")
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 @profile_option()
@@ -60,8 +61,6 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 
     Exit code 3 if a file could not be had.
     """
-    import json
-
     from kgcheck.cli.console import RichProgress, results
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import EXIT_INCOMPLETE
@@ -73,7 +72,7 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     with Http(settings) as http:
         done = fetch_references(directory, schema, http, sources=sources, progress=RichProgress())
     if format_ == "json":
-        click.echo(json.dumps([f.model_dump(mode="json") for f in done], indent=2))
+        json_result([f.model_dump(mode="json") for f in done])
     else:
         results().print(fetched_table(done))
     if any(f.failure for f in done):
@@ -81,14 +80,12 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 
 
 @command.command("diff")
-@click.argument("older", type=click.Path(path_type=Path))
-@click.argument("newer", type=click.Path(path_type=Path))
+@click.argument("older", type=FilePath())
+@click.argument("newer", type=FilePath())
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 @profile_option()
 def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
-    import json
-
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
     from kgcheck.report.references import difference_table
@@ -96,13 +93,12 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
 
     changes = compare_snapshots(older, newer, read_schema(profile))
     if format_ == "json":
-        click.echo(json.dumps([c.model_dump(mode="json") for c in changes], indent=2))
+        json_result([c.model_dump(mode="json") for c in changes])
     else:
         results().print(difference_table(changes))
 
 
 def _show(path: Path, profile: str, format_: str) -> None:
-    import json
 
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
@@ -112,6 +108,6 @@ def _show(path: Path, profile: str, format_: str) -> None:
     with Snapshot(path, read_schema(profile)) as snapshot:
         releases = snapshot.releases()
     if format_ == "json":
-        click.echo(json.dumps([r.model_dump(mode="json") for r in releases], indent=2))
+        json_result([r.model_dump(mode="json") for r in releases])
     else:
         results().print(release_table(releases))

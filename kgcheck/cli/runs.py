@@ -1,11 +1,11 @@
 """``kgcheck runs``: what the ledger holds."""
 
-import json
 from pathlib import Path
 
 import click
 
 from kgcheck.cli.options import ledger_option
+from kgcheck.cli.output import json_result
 
 
 @click.command("runs")
@@ -21,6 +21,6 @@ def command(ledger: Path | None, format_: str) -> None:
     with Ledger(ledger or read_settings().ledger, create=False) as kept:
         runs = [(run, kept.tallies(run)) for run in kept.runs()]
     if format_ == "json":
-        click.echo(json.dumps([r.model_dump(mode="json") for r, _ in runs], indent=2))
+        json_result([r.model_dump(mode="json") for r, _ in runs])
     else:
         results().print(run_table(runs))

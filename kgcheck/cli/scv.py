@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgcheck.cli.literature import verifier_option
-from kgcheck.cli.options import index_option, spending_options, total_options, workers_option
+from kgcheck.cli.options import FilePath, index_option, spending_options, total_options, workers_option
+from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
     from kgcheck.batch.metrics import Metrics
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("scv")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @index_option()
 @verifier_option()
 @spending_options()
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     help="Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.",
 )
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
@@ -49,7 +50,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
     from kgcheck.batch.runner import Batch, keep_options, read_results, run_batch
     from kgcheck.batch.scv import ClaimWork, read_items
     from kgcheck.batch.scv_report import write_report
-    from kgcheck.cli.console import RichProgress, errors, results
+    from kgcheck.cli.console import RichProgress, results
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
     from kgcheck.errors import EXIT_INCOMPLETE, BudgetSpent
@@ -65,7 +66,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
             opened, note = open_index(index)
             stack.enter_context(opened)
             if note:
-                errors().print(note, soft_wrap=True)
+                say(note)
         verifier = stack.enter_context(
             open_verifier(asked["verifier"], opened.embedder if opened else None, settings, asked, spent)
         )
@@ -100,7 +101,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
         metrics = measure(items, held, spans)
     write_report(out, metrics, options)
     if format_ == "json":
-        click.echo(metrics.model_dump_json(indent=2))
+        json_result(metrics.model_dump_json(indent=2))
     else:
         results().print(_table(metrics))
     tell_spent(spent)
@@ -109,7 +110,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
         said = f"{stopped.message}; {left} of {len(items)} claims are open: run the same command again to go on"
     else:
         said = f"{done.done} done now, {done.before} before, {done.failed} with an error"
-    errors().print(f"{said}; report: {out / 'report.md'}", soft_wrap=True)
+    say(f"{said}; report: {out / 'report.md'}")
     click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors or stopped else 0)
 
 

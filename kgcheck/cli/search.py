@@ -1,12 +1,12 @@
 """``kgcheck search``: what an index holds about something."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import index_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import FilePath, index_option, profile_option, reference_option, store_option
+from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
     from kgcheck.literature.search import Hit
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--document", "documents", multiple=True, help="Search only in this document, by id; may be repeated.")
 @click.option(
     "--passages",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FilePath(dir_okay=False),
     help="Search in the lines of this file and not in the index.",
 )
 @click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(query: str, index: Path, **asked: Any) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.literature.opening import open_index
     from kgcheck.literature.search import rank_passages
 
     opened, note = open_index(index)
     if note:
-        errors().print(note, soft_wrap=True)
+        say(note)
     with opened:
         if asked["passages"]:
             lines = _lines(asked["passages"])
@@ -44,11 +44,11 @@ def command(query: str, index: Path, **asked: Any) -> None:
         else:
             also = _synonyms(query, asked) if asked["expand"] else ()
             if also:
-                errors().print(f"also: {', '.join(also)}", soft_wrap=True)
+                say(f"also: {', '.join(also)}")
             found = opened.search(query, limit=asked["limit"], within=asked["documents"] or None, also=also)
             rows = [_row(hit, query) for hit in found]
     if asked["format_"] == "json":
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        json_result(rows)
         return
     results().print(_table(rows))
 

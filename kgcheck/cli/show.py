@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import click
-
 from kgcheck.audit.ledger import Ledger, Run
-from kgcheck.cli.console import errors, results
+from kgcheck.cli.console import results
+from kgcheck.cli.output import say, text_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, InputError
 from kgcheck.model import Outcome, Tally
 from kgcheck.report.render import render
@@ -37,12 +36,11 @@ def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit:
     else:
         text = render(ledger, run, format_, limit)
         if output is None:
-            click.echo(text, nl=False)
+            text_result(text)
         else:
             write(output, text)
-    console = errors()
     for line in summary_lines(run, ledger.tallies(run)):
-        console.print(line, soft_wrap=True, markup=False)
+        say(line)
 
 
 def write(path: Path, text: str) -> None:

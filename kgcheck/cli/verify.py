@@ -1,6 +1,5 @@
 """``kgcheck verify``: what papers say of a claim or of an edge."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import click
 
 from kgcheck.cli.literature import verifier_option
 from kgcheck.cli.options import index_option, profile_option, reference_option, spending_options, store_option
+from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
     from kgcheck.literature.search import LiteratureIndex
@@ -32,7 +32,7 @@ def command(claim: str | None, triple: str | None, **asked: Any) -> None:
     Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
     stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.cli.console import errors, results
+    from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
@@ -43,7 +43,7 @@ def command(claim: str | None, triple: str | None, **asked: Any) -> None:
     settings = read_settings()
     index, note = open_index(asked["index"])
     if note:
-        errors().print(note, soft_wrap=True)
+        say(note)
     spent = total_meter(settings, {})
     with index, open_verifier(asked["verifier"], index.embedder, settings, asked, spent) as verifier:
         try:
@@ -53,7 +53,7 @@ def command(claim: str | None, triple: str | None, **asked: Any) -> None:
         finally:
             tell_spent(spent)
     if asked["format_"] == "json":
-        click.echo(json.dumps(judged.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        json_result(judged.model_dump(mode="json"))
     else:
         results().print(_told(judged))
     click.get_current_context().exit(EXIT_FINDINGS if judged.stance is Stance.CONTRADICTS else EXIT_CLEAN)

@@ -1,14 +1,20 @@
 """Names a store: a path is an embedded one, ``bolt://`` or ``neo4j://`` is a Neo4j server."""
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import GraphStore
+from kgcheck.redact import carries_credentials, is_secret_path
 from kgcheck.settings import Settings
 
 _EXAMPLE = "an address looks like bolt://localhost:7687"
+_WITH_CREDENTIALS = (
+    "the address of a store must not carry credentials",
+    "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD instead",
+)
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
@@ -28,7 +34,9 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         UsageError: The address has a scheme that no store speaks, or carries credentials.
         StoreError: The store cannot be opened; see the subclasses.
     """
-    if "://" not in name:
+    if not is_address(name):
+        if is_secret_path(name) and not os.path.exists(name):
+            raise UsageError(*_WITH_CREDENTIALS)
         from kgcheck.graph.embedded import EmbeddedStore
 
         return EmbeddedStore(Path(name), schema, create=create, timeout_s=settings.query_timeout_s)
@@ -38,19 +46,22 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
     return Neo4jStore(name, schema, settings, create=create)
 
 
+def is_address(name: str) -> bool:
+    """Whether a store of that name is a server, which is sent credentials, and not a file."""
+    return "://" in name
+
+
 def _check_address(name: str) -> None:
+    """Refuse what is no address of a server. A message says no part of one that may hold a password."""
+    if carries_credentials(name):
+        raise UsageError(*_WITH_CREDENTIALS)
     try:
         address = urlsplit(name)
         usable = bool(address.hostname) and (address.port is None or address.port > 0)
     except ValueError:
-        raise UsageError(f"{name!r} is not an address", _EXAMPLE) from None
+        raise UsageError("the store is not an address", _EXAMPLE) from None
     if address.scheme not in NEO4J_SCHEMES:
         raise UsageError(f"no store speaks {address.scheme}://", f"use a path, or one of: {', '.join(NEO4J_SCHEMES)}")
-    if address.username or address.password:
-        raise UsageError(
-            "the address of a store must not carry credentials",
-            "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD instead",
-        )
     if not usable or address.path.strip("/") or address.query or address.fragment:
         hint = f"{_EXAMPLE}; KGCHECK_NEO4J_DATABASE names a database"
-        raise UsageError(f"{name!r} is more or less than an address", hint)
+        raise UsageError(f"the store {address.scheme}://{address.netloc} has more or less than an address", hint)

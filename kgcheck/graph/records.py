@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.graph.lines import read_lines
+from kgcheck.visible import HIDDEN_RE2
 
 _SCHEMA = pa.schema(
     [
@@ -19,7 +20,9 @@ _SCHEMA = pa.schema(
         ("suspect", pa.bool_()),
     ]
 )
-_SUSPECT = r'["\x00-\x08\x0b-\x1f]'
+_C0, _C0_BUT_TAB = r"\x{0}-\x{1f}", r"\x{0}-\x{8}\x{b}-\x{1f}"
+# A tab parts fields, and outside of quotes there is no other.
+_SUSPECT = f'["{HIDDEN_RE2.replace(_C0, _C0_BUT_TAB)}]'
 _WIDEST_FIELD = 2**31 - 1
 
 
@@ -49,7 +52,7 @@ class Records:
         Returns:
             A stream of batches with the columns line, text (null where the line is not UTF-8), odd_bytes (such a
             line, its bytes above 127 and its backslashes as ``\xNN``), quoted (the fields of a line with a quote;
-            null where its quotes do not close) and suspect (a line of this batch has a quote or a control character,
+            null where its quotes do not close) and suspect (a line of this batch has a quote or what cannot be seen,
             or is not UTF-8: most batches have none, and are spared the closer looks). `failure` is set when the
             stream breaks off.
         """

@@ -14,6 +14,7 @@ from kgcheck.graph.records import Records
 from kgcheck.graph.schema import Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
 from kgcheck.tables import identifier, literal
+from kgcheck.visible import HIDDEN_RE2
 
 _SQL_TYPES: dict[PropertyType, str] = {
     "string": "VARCHAR",
@@ -200,9 +201,9 @@ class Staging:
 
 
 def _is_id(field: str) -> str:
-    """What `model.Identifier` asks for, and something to see in it."""
-    control = f"suspect AND regexp_matches({field}, '[\\x00-\\x1f]')"
-    return f"trim({field}) <> '' AND length({field}) <= {_LONGEST_ID} AND NOT ({control})"
+    """What `model.Identifier` asks for, something to see in it, and nothing that cannot be seen."""
+    hidden = f"suspect AND regexp_matches({field}, '[{HIDDEN_RE2}]')"
+    return f"trim({field}) <> '' AND length({field}) <= {_LONGEST_ID} AND NOT ({hidden})"
 
 
 def _locate(recipe: Recipe, folder: Path) -> dict[str, Path]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from rich.table import Table
-from rich.text import Text
 
 from kgcheck.kgqa.answer import Answer, Edge
 from kgcheck.model import Value
+from kgcheck.report.cells import cell
 
 _SHOWN_NAME = 80
 
@@ -25,7 +25,7 @@ def answer_table(answer: Answer, limit: int) -> Table:
     for found in answer.found[:limit]:
         name = found.name or str(found.properties.get("sequence") or "")
         shown = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}..."
-        table.add_row(Text(found.ref.id), Text(shown), Text("; ".join(_edge(edge) for edge in found.path)))
+        table.add_row(cell(found.ref.id), cell(shown), cell("; ".join(_edge(edge) for edge in found.path)))
     return table
 
 
@@ -43,6 +43,6 @@ def metrics_table(metrics: Mapping[str, Value]) -> Table:
     for kind, value in metrics.items():
         cells = value.model_dump().values()
         table.add_row(
-            Text(kind), *("-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}" for c in cells)
+            cell(kind), *("-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}" for c in cells)
         )
     return table

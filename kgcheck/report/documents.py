@@ -20,6 +20,7 @@ from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Tally
 from kgcheck.report.choice import Choice
 from kgcheck.report.tables import deciding, outcomes, proposal
+from kgcheck.visible import visible
 
 MAX_SHOWN = 2_000
 """Findings in a page: more would make it slow to open."""
@@ -101,7 +102,6 @@ OUTCOMES: dict[Outcome, str] = {
 }
 """Every outcome in plain words, in the order of reports."""
 
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _WEB = re.compile(
     r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
 )
@@ -175,11 +175,6 @@ def is_web(url: str) -> bool:
     return _WEB.fullmatch(url) is not None
 
 
-def visible(text: str) -> str:
-    """Text whose control characters, and those that turn the direction of writing, are spelt out."""
-    return _UNSEEN.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
-
-
 def cut(text: str, length: int = _LONG) -> str:
     """The beginning of a long text, saying how long it is."""
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
@@ -194,7 +189,7 @@ def markdown(value: object) -> str:
     Returns:
         One line without marks.
     """
-    line = " ".join(visible(str(value)).split())
+    line = " ".join(visible(str(value), layout=True).split())
     apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, _CELL))
     return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
 
@@ -336,7 +331,7 @@ def _environment(**more: Any) -> Environment:
 @cache
 def _html() -> Environment:
     # What is Markup by now was made of values that went through here.
-    return _environment(autoescape=True, finalize=lambda v: visible(v) if type(v) is str else v)
+    return _environment(autoescape=True, finalize=lambda v: visible(v, layout=True) if type(v) is str else v)
 
 
 @cache

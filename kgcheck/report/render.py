@@ -1,10 +1,9 @@
 """A run as text: JSON, JSON lines, Markdown or HTML."""
 
-import io
-import json
-
 from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.report.cells import as_text
 from kgcheck.report.tables import findings_table
+from kgcheck.visible import as_json
 
 
 def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> str:
@@ -24,15 +23,11 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
         case "json":
             tallies = [t.model_dump(mode="json") for t in ledger.tallies(run)]
             whole = {"run": run.model_dump(mode="json"), "tallies": tallies, "findings": [f.as_row() for f in findings]}
-            return json.dumps(whole, indent=2) + "\n"
+            return as_json(whole, indent=2) + "\n"
         case "jsonl":
-            return "".join(f"{json.dumps(f.as_row())}\n" for f in findings)
+            return "".join(f"{as_json(f.as_row())}\n" for f in findings)
         case "table":
-            from rich.console import Console
-
-            console = Console(width=200, color_system=None, record=True, file=io.StringIO())
-            console.print(findings_table(findings))
-            return console.export_text()
+            return as_text(findings_table(findings))
         case _:
             from kgcheck.report.documents import document
 

@@ -12,6 +12,7 @@ from kgcheck.agents.transcript import Event
 from kgcheck.audit.ledger import Run
 from kgcheck.graph.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally
+from kgcheck.report.cells import cell
 from kgcheck.sources.snapshot import SourceRelease
 
 _SHOWN_RESULT = 300
@@ -50,7 +51,7 @@ def release_table(releases: Iterable[SourceRelease]) -> Table:
     for r in releases:
         rows = ", ".join(f"{n:,} {name}" for name, n in r.rows.items())
         cells = (r.source, r.release, r.released, rows, r.licence, r.file, r.sha256[:12])
-        table.add_row(*(Text(c) for c in cells))
+        table.add_row(*(cell(c) for c in cells))
     return table
 
 
@@ -62,7 +63,7 @@ def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
     for run, tallies in runs:
         counts = outcomes(tallies)
         cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[o]:,}" for o in Outcome)]
-        table.add_row(*(Text(c) for c in cells), "finished" if run.finished else "cut off: --resume")
+        table.add_row(*(cell(c) for c in cells), "finished" if run.finished else "cut off: --resume")
     return table
 
 
@@ -76,12 +77,12 @@ def findings_table(findings: Iterable[Finding]) -> Table:
     for f in findings:
         colour = _COLOURS[f.verdict.outcome]
         table.add_row(
-            Text(f.fingerprint[:8]),
-            Text(f.verdict.outcome.value, style=colour),
-            Text(f.verdict.reason.value),
-            Text(_what(f)),
-            Text("; ".join(told(e) for e in deciding(f)[:1])),
-            Text(proposal(f.change)),
+            cell(f.fingerprint[:8]),
+            cell(f.verdict.outcome.value, style=colour),
+            cell(f.verdict.reason.value),
+            cell(_what(f)),
+            cell("; ".join(told(e) for e in deciding(f)[:1])),
+            cell(proposal(f.change)),
         )
     return table
 
@@ -100,7 +101,7 @@ def explain_finding(finding: Finding) -> RenderableType:
         ("proposal", proposal(finding.change)),
     ):
         if value:
-            facts.add_row(Text(name, style="bold"), Text(value))
+            facts.add_row(cell(name, style="bold"), cell(value))
     evidence = Table(box=None, pad_edge=False)
     for name in ("stance", "about", "source", "release", "record", "says", "retrieved", "url"):
         evidence.add_column(name, overflow="fold")
@@ -108,7 +109,7 @@ def explain_finding(finding: Finding) -> RenderableType:
         cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
         score = f"score {e.score:g}" if e.score is not None else None
         says = " ".join(filter(None, (e.value, score, e.quote)))
-        evidence.add_row(*(Text(c) for c in (*cells, says, f"{e.retrieved_at:%Y-%m-%d}", e.url)))
+        evidence.add_row(*(cell(c) for c in (*cells, says, f"{e.retrieved_at:%Y-%m-%d}", e.url)))
     return Group(facts, Text(), evidence)
 
 

@@ -14,7 +14,8 @@ from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.report import documents
 from kgcheck.report.choice import WORST_FIRST
-from kgcheck.report.documents import MAX_CHARACTERS, REASONS, cut, document, is_web, unasked, visible
+from kgcheck.report.documents import MAX_CHARACTERS, REASONS, cut, document, is_web, unasked
+from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 
 HOSTILE = [
@@ -82,7 +83,7 @@ def test_page_shows_hostile_text_as_text(hostile: str) -> None:
     page = Page(written("html", [finding(clean, said=hostile, value=hostile, label=hostile)], run=_named(hostile)))
 
     assert not page.tags - plain.tags - Counter(span=9, div=9, dt=9, dd=9)
-    assert page.text.count(visible(hostile)) >= 4
+    assert page.text.count(visible(hostile, layout=True)) >= 4
     assert not {name for _, name, _ in page.attributes} - {name for _, name, _ in plain.attributes}
 
 
@@ -96,7 +97,7 @@ def test_markdown_shows_hostile_text_as_text(hostile: str) -> None:
     assert [t.content for t in tokens if t.type == "html_block"] == [t.content for t in plain if t.type == "html_block"]
     row = cells(text)[-1]
     assert len(row) == 6
-    assert " ".join(visible(hostile).split()) in row[4].replace("\u2060", "")
+    assert " ".join(visible(hostile, layout=True).split()) in row[4].replace("\u2060", "")
 
 
 def test_markdown_mentions_nobody_and_links_nothing_of_itself() -> None:
@@ -152,9 +153,9 @@ def test_any_text_appears_escaped(name: str, said: str, url: str, store: str) ->
     page = Page(html)
 
     assert page.tags == Page(written("html", [finding("Q", value="v", url="", kind=CheckType.ATTRIBUTE)])).tags
-    assert visible(name) in page.text
-    assert page.text.count(visible(said)) >= 3
-    assert visible(store) in page.text
+    assert visible(name, layout=True) in page.text
+    assert page.text.count(visible(said, layout=True)) >= 3
+    assert visible(store, layout=True) in page.text
     html.encode()
 
 
@@ -167,8 +168,8 @@ def test_any_text_stays_in_its_cell(name: str, said: str, url: str) -> None:
     assert {t.type for t in parsed(text)} & {"html_inline", "link_open", "image", "em_open", "strong_open"} <= {
         "strong_open"
     }
-    assert " ".join(visible(name).split()) in row[1].replace("\u2060", "")
-    assert " ".join(visible(said).split()) in row[2].replace("\u2060", "")
+    assert " ".join(visible(name, layout=True).split()) in row[1].replace("\u2060", "")
+    assert " ".join(visible(said, layout=True).split()) in row[2].replace("\u2060", "")
     text.encode()
 
 
