@@ -53,6 +53,8 @@ def _show(answer: "Answer") -> None:
     from kgcheck.report.answers import answer_table
 
     said = errors()
+    if answer.read_as:
+        results().print(f"Read as: {answer.read_as}", soft_wrap=True)
     if answer.understood:
         said.print(f"understood as: {answer.understood}", soft_wrap=True)
     if answer.tokens:
