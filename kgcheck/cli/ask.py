@@ -53,6 +53,8 @@ def _show(answer: "Answer") -> None:
     from kgcheck.kgqa.answer import Status
     from kgcheck.report.answers import answer_table
 
+    if answer.read_as:
+        result(f"Read as: {answer.read_as}")
     if answer.understood:
         say(f"understood as: {answer.understood}")
     if answer.tokens:

@@ -10,8 +10,9 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.kgqa.compiler import Compiler
 from kgcheck.kgqa.lexicon import load_lexicon
 from kgcheck.kgqa.linking import NameIndex
-from kgcheck.kgqa.plan import Anchor, Plan, Variable
+from kgcheck.kgqa.plan import Anchor, Plan, Step, Variable
 from kgcheck.kgqa.running import Edge, Reached, Runner
+from kgcheck.kgqa.sentence import sentence
 from kgcheck.model import Ref, Value
 from kgcheck.progress import Progress
 
@@ -47,6 +48,7 @@ class Answer(Value):
     question: str
     status: Status
     understood: str = Field(default="", description="the plan, in words of the schema")
+    read_as: str = Field(default="", description="the plan as a sentence")
     plan: Plan | None = None
     count: int | None = None
     holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
@@ -114,13 +116,14 @@ def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
     Returns:
         The answer.
     """
+    read_as = sentence(plan, _named(plan, store))
     if plan.count and plan.target.is_any:
         total = store.counts().nodes.get(plan.target.label, 0)
-        return _answer(question, plan, Status.ANSWERED, count=total)
+        return _answer(question, plan, Status.ANSWERED, read_as, count=total)
     try:
         ids, reached, notes = _reached(plan, store)
     except BudgetExceeded as error:
-        return _answer(question, plan, Status.STOPPED, because=f"{error.message}; {error.hint}")
+        return _answer(question, plan, Status.STOPPED, read_as, because=f"{error.message}; {error.hint}")
     # Whoever asks for a number does not read thousands of names.
     told = ids[:MOST_PATHS] if plan.count or plan.whether else ids
     found = tuple(_found(plan.target.label, told, reached, store))
@@ -128,10 +131,10 @@ def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
     if plan.whether:
         holds = _holds(plan, ids)
         if not holds:
-            return _answer(question, plan, Status.NOTHING, holds=False, because=NOT_IN_THE_GRAPH)
-        return _answer(question, plan, Status.ANSWERED, holds=True, found=found)
+            return _answer(question, plan, Status.NOTHING, read_as, holds=False, because=NOT_IN_THE_GRAPH)
+        return _answer(question, plan, Status.ANSWERED, read_as, holds=True, found=found)
     status = Status.ANSWERED if ids or plan.count else Status.NOTHING
-    return _answer(question, plan, status, count=len(ids) if plan.count else None, found=found)
+    return _answer(question, plan, status, read_as, count=len(ids) if plan.count else None, found=found)
 
 
 def _reached(plan: Plan, store: GraphStore) -> tuple[list[str], Reached, tuple[str, ...]]:
@@ -144,10 +147,24 @@ def _reached(plan: Plan, store: GraphStore) -> tuple[list[str], Reached, tuple[s
     else:
         reached = run.nodes(target)
         ids = sorted(reached)
-    # Whoever asks for the partners of something does not ask for the thing itself.
-    asked = {ref for anchor in _anchors(target) for ref in anchor.refs}
-    own = {ref for anchor in target.among for ref in anchor.refs}
-    return [i for i in ids if (ref := Ref(label=target.label, id=i)) in own or ref not in asked], reached, notes
+    back = _only_back(target, set(ids), run)
+    return [i for i in ids if i not in back], reached, notes
+
+
+def _only_back(target: Variable, ids: set[str], run: Runner) -> set[str]:
+    """Named nodes that are reached only by going from them and back: partners of the partners of A are not A.
+
+    A node with an edge to itself is its own partner, and is an answer.
+    """
+    kept = {ref.id for anchor in target.among for ref in anchor.refs}
+    gone: set[str] = set()
+    for step in (step for group in target.groups for step in group):
+        named = {ref.id for anchor in _anchors(step) for ref in anchor.refs if ref.label == target.label} & ids
+        if isinstance(step.to, Anchor):
+            kept |= named
+        elif named:
+            gone |= named - run.looped(step, named)
+    return gone - kept
 
 
 def _holds(plan: Plan, ids: list[str]) -> bool:
@@ -158,8 +175,24 @@ def _holds(plan: Plan, ids: list[str]) -> bool:
     return bool(held)
 
 
-def _answer(question: str, plan: Plan, status: Status, **rest: Any) -> Answer:
-    return Answer(question=question, status=status, understood=str(plan), plan=plan, notes=plan.notes, **rest)
+def _answer(question: str, plan: Plan, status: Status, read_as: str, **rest: Any) -> Answer:
+    return Answer(
+        question=question, status=status, understood=str(plan), read_as=read_as, plan=plan, notes=plan.notes, **rest
+    )
+
+
+def _named(plan: Plan, store: GraphStore) -> dict[Ref, str]:
+    """What the graph calls the nodes that a plan names."""
+    ranked = [plan.rank.step] if plan.rank and plan.rank.step else []
+    wanted: dict[str, set[str]] = {}
+    for anchor in [*_all_anchors(plan.target), *(a for step in ranked for a in _anchors(step))]:
+        wanted.setdefault(anchor.label, set()).update(ref.id for ref in anchor.refs)
+    return {
+        Ref(label=label, id=id_): str(properties["name"])
+        for label, ids in wanted.items()
+        for id_, properties in store.nodes(store.schema.label(label), sorted(ids)).items()
+        if properties.get("name")
+    }
 
 
 def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> list[Found]:
@@ -177,8 +210,10 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
     ]
 
 
-def _anchors(variable: Variable) -> list[Anchor]:
-    found: list[Anchor] = []
-    for step in (step for group in variable.groups for step in group):
-        found += [step.to] if isinstance(step.to, Anchor) else _anchors(step.to)
-    return found
+def _anchors(step: Step) -> list[Anchor]:
+    """Named nodes that a step leads to, at any distance."""
+    return [step.to] if isinstance(step.to, Anchor) else [a for s in step.to.steps for a in _anchors(s)]
+
+
+def _all_anchors(variable: Variable) -> list[Anchor]:
+    return [*variable.among, *variable.excluded, *(a for s in variable.steps for a in _anchors(s))]

@@ -16,6 +16,7 @@ from kgcheck.kgqa.marks import Mark
 from kgcheck.kgqa.nodes import Node, NodeMaker, Way
 from kgcheck.kgqa.plan import MOST_HOPS, Anchor, Filter, Plan, Rank, Step, Variable
 from kgcheck.kgqa.reading import Name, Noun, Phrase, Reader, Reading
+from kgcheck.kgqa.scope import Scope
 from kgcheck.model import Ref
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
@@ -75,12 +76,14 @@ class _Compilation:
         nodes = NodeMaker(self._schema, self._lexicon, self._reading).nodes()
         self._check_beside(nodes)
         target = self._target(nodes)
+        mentioned = list(nodes)
         excluded = self._excluded(target, nodes)
         self._joiner.join_all(target, nodes)
         self._check_used(nodes)
         self._place_filters(target, nodes)
         self._place_amounts(nodes)
         self._place_negations(nodes)
+        Scope(self._reading, mentioned, target, self._joiner.ways).check()
         rank = self._rank(target)
         variable = self._variable(target)
         if excluded:
@@ -175,7 +178,7 @@ class _Compilation:
             end
             for node, phrase in product(nodes, self._phrases)
             for relation, backward in phrase.readings
-            if not self._lexicon.relation(relation).either or len(nodes) == 1
+            if not self._lexicon.relation(relation).mutual or len(nodes) == 1
             for p in self._schema.patterns(relation)
             # "What does A act on?" is about the tails of A, "Who acts on A?" about its heads.
             for end, other in (((p.tail, p.head),) if (node.start < phrase.start) != backward else ((p.head, p.tail),))
@@ -256,8 +259,6 @@ class _Compilation:
 
     def _place_amounts(self, nodes: list[Node]) -> None:
         for mark in [m for m in self._reading.marks if m.kind == "amount"]:
-            if mark.text in self._lexicon.ranks.several and (self._next(mark, nodes) is None):
-                continue
             way = self._counted(mark, nodes)
             way.times = Filter(property="number", comparison=mark.comparison, value=float(mark.number))
 
@@ -298,9 +299,14 @@ class _Compilation:
         by = [m for m in marks if m.kind in ("most", "best")]
         top = next((m for m in marks if m.kind == "top"), None)
         top = top or next((m for m in marks if m.kind == "few" and by), None)
+        few = next((m for m in marks if m.kind == "few"), None)
+        if few and (not by or top is not few):
+            raise NotUnderstood(
+                f"I did not understand: {few.text!r}", "say which come first, as in: with the highest score"
+            )
         if not by and not top:
             return None
-        if len(by) > 1:
+        if len(by) > 1 or len([m for m in marks if m.kind == "top"]) > 1:
             raise NotUnderstood("more than one order is asked for", "ask for one")
         limit = top.number if top else 1
         if limit < 1:
@@ -360,7 +366,20 @@ class _Compilation:
         return self._variable(way.to)
 
     def _step(self, way: Way, to: Anchor | Variable) -> Step:
-        return Step(pattern=way.pattern, direction=way.direction, filters=tuple(way.filters), to=to, times=way.times)
+        """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
+        one_way = [
+            Filter(property=name, comparison="=", value=value)
+            for name, value in self._lexicon.relation(way.pattern.type).one_way.items()
+        ]
+        return Step(
+            pattern=way.pattern,
+            direction="either" if way.pattern.symmetric else way.direction,
+            said=way.direction,
+            one_way=one_way[0] if one_way else None,
+            filters=tuple(way.filters),
+            to=to,
+            times=way.times,
+        )
 
     def _steps(self, way: Way) -> list[tuple[Step, ...]]:
         """The groups of steps that a relation makes: one for each name of an "and", one for all of an "or"."""

@@ -271,7 +271,7 @@ class Joiner:
                     continue
                 self._used.add(phrase.start)
                 _narrow(variable, pattern.head, node, pattern.tail)
-                return Way(pattern, "either" if words.either else "out" if out else "in", node)
+                return Way(pattern, "either" if words.mutual else "out" if out else "in", node)
             if words.words_needed and not (self._may(head, pattern.head) and self._may(tail, pattern.tail)):
                 # Said of other labels: perhaps there is a way through one in between.
                 if not (variable.labels and node.labels) or not self._flips(variable, node, pattern):
@@ -310,7 +310,7 @@ class Joiner:
         out = (self._subject(variable, node, phrase) is variable) != backward
         for pattern in self._schema.patterns(relation):
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
-            direction: Direction = "either" if words.either else "out" if out else "in"
+            direction: Direction = "either" if words.mutual else "out" if out else "in"
             said: Step = (pattern, direction, far)
             for route in self._routes.same(self._labels(variable), (near,)) if self._may(node, far) else ():
                 self._used.add(phrase.start)
@@ -323,7 +323,7 @@ class Joiner:
     def _by_role(self, variable: Node, node: Node, noun: Noun) -> list[Way]:
         """The relation that a noun such as "partners" carries, to what it is "of"."""
         relation = noun.relation or ""
-        either = self._lexicon.relation(relation).either
+        either = self._lexicon.relation(relation).mutual
         noun_is_variable = variable.mention is noun
         for pattern in self._schema.patterns(relation):
             of_noun, of_other = (pattern.tail, pattern.head) if noun.role == "tail" else (pattern.head, pattern.tail)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.errors import ConfigurationError, NotUnderstood, UnknownName
 from kgcheck.graph.schema import Schema, profile_dir
 from kgcheck.model import Value
 
@@ -15,13 +15,34 @@ Role = Literal["head", "tail"]
 Comparison = Literal[">=", "<=", ">", "<", "="]
 
 
+class ScopedWords(Value):
+    """Words whose meaning hangs on what they stand beside: see `kgcheck.kgqa.scope`."""
+
+    or_: tuple[str, ...] = Field(alias="or")
+    either: tuple[str, ...]
+    both: tuple[str, ...]
+    shared: tuple[str, ...]
+    every: tuple[str, ...]
+    distinct: tuple[str, ...]
+
+
+class SpeciesWords(Value):
+    """Words that carry nothing in a graph of one species: where every node with such a property has the value."""
+
+    words: tuple[str, ...]
+    properties: tuple[str, ...]
+    value: str
+
+
 class Words(Value):
     """Words of no subject: what may be left over, and what groups or counts."""
 
     ignore: str
+    idle: tuple[str, ...] = ()
+    changes: str = ""
+    species: SpeciesWords | None = None
+    scoped: ScopedWords
     count: tuple[str, ...]
-    any_of: tuple[str, ...]
-    all_of: tuple[str, ...]
     apposition: tuple[str, ...]
     aside: tuple[str, ...]
     negation: tuple[str, ...] = ()
@@ -37,6 +58,11 @@ class Words(Value):
     def ignored(self) -> frozenset[str]:
         """The words that may be left over."""
         return frozenset(self.ignore.split())
+
+    @cached_property
+    def changing(self) -> frozenset[str]:
+        """Words that change what is asked and have no rule where they are left over."""
+        return frozenset(self.changes.split())
 
 
 class LabelWords(Value):
@@ -62,7 +88,8 @@ class RelationWords(Value):
 
     type: str
     words_needed: bool = False
-    either: bool = False
+    mutual: bool = False
+    one_way: dict[str, str] = Field(default={}, description="property and value of an edge that states a direction")
     stands_for: bool = False
     forward: tuple[str, ...] = ()
     backward: tuple[str, ...] = ()
@@ -166,3 +193,10 @@ def phrase(text: str) -> str:
     """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
     spaced = text.replace(" ", r"\s+")
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
+
+
+def changes_meaning(word: str) -> NotUnderstood:
+    """The refusal of a word that would be answered as if it were not there."""
+    return NotUnderstood(
+        f"the word {word!r} changes what is asked and is not understood yet", "ask without it, or say it in other words"
+    )

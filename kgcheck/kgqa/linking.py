@@ -9,6 +9,9 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.kgqa.lexicon import Lexicon
@@ -97,7 +100,9 @@ class NameIndex:
         self._schema = schema
         self._words = {label.name: label for label in lexicon.labels}
         self._exact = frozenset(label.name for label in lexicon.labels if label.exact)
-        self._ignored = lexicon.words.ignored
+        self._plain = lexicon.words.ignored | lexicon.words.changing
+        self._species = lexicon.words.species
+        self._of_species = self._of_others = 0
         self._spellings = lexicon.spellings
         self._adjectives = lexicon.adjectives
         self._entries: dict[str, list[_Entry]] = {}
@@ -119,12 +124,26 @@ class NameIndex:
             for label in store.schema.labels:
                 wanted = index._words[label.name].names if label.name in index._words else ()
                 for table in store.scan_nodes(label):
+                    index._note_species(table)
                     columns = [table.column(name).to_pylist() for name in ("id", *wanted)]
                     for id_, *values in zip(*columns, strict=True):
                         if id_ != NO_ID:
                             index.add(label.name, id_, dict(zip(wanted, values, strict=True)))
                 step.advance()
         return index
+
+    def _note_species(self, table: pa.Table) -> None:
+        species = self._species
+        for name in species.properties if species else ():
+            if species and name in table.column_names:
+                stated = pc.equal(table.column(name), species.value)
+                self._of_others += table.num_rows - (pc.sum(stated).as_py() or 0)
+                self._of_species += pc.sum(stated).as_py() or 0
+
+    @property
+    def one_species(self) -> bool:
+        """Whether every node that could be of another species says that it is of the one that the lexicon names."""
+        return bool(self._of_species) and not self._of_others
 
     def add(self, label: str, id_: str, names: dict[str, str | list[str] | None]) -> None:
         """Add a node with its names. The id of another label's node, shared by this one, means the other."""
@@ -203,7 +222,7 @@ class NameIndex:
         return any(c.isdigit() for c in written) and entry.written.casefold() == written.casefold()
 
     def _is_plain(self, token: Token, entry: _Entry) -> bool:
-        if token.folded not in self._ignored:
+        if token.folded not in self._plain:
             return False
         return token.text != entry.id and not (token.text.isupper() and token.text == entry.written)
 

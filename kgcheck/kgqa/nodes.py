@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from kgcheck.graph.schema import Pattern, Schema
-from kgcheck.kgqa.lexicon import Lexicon
+from kgcheck.kgqa.lexicon import Lexicon, changes_meaning
 from kgcheck.kgqa.plan import Filter
 from kgcheck.kgqa.reading import Mention, Name, Noun, Phrase, Reading
 
@@ -105,6 +105,13 @@ class NodeMaker:
 
     def _named(self, name: Name, noun: Noun | None) -> Node:
         labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
+        if (
+            noun
+            and noun.ends
+            and not all(noun.ends[0] == "id" and c.ref.id.endswith(noun.ends[1]) for c in name.candidates)
+        ):
+            # "the Reactome pathway R-HSA-1": nobody has looked whether it is one.
+            raise changes_meaning(noun.text)
         if noun:
             labels = tuple(label for label in labels if label in noun.labels)
         return Node(name, labels, (name,), noun=noun)
@@ -187,10 +194,15 @@ class NodeMaker:
                 if joined and common:
                     mode = joined if joined == "or" or not before.mode else before.mode
                     before.names, before.labels = (*before.names, *node.names), common
-                    before.mode = "or" if self._reading.any_of and not self._reading.all_of else mode
+                    before.mode = "or" if self._is_any_of(before.names[0]) else mode
                     continue
             grouped.append(node)
         return grouped
+
+    def _is_any_of(self, name: Name) -> bool:
+        """Whether "any of" or "either" stands right before a name."""
+        before = [m.end for m in self._reading.mentions if m.end <= name.start]
+        return any(s.kind == "either" and max(before, default=0) <= s.start < name.start for s in self._reading.scoped)
 
 
 def told(node: Node) -> str:

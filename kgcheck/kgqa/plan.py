@@ -1,6 +1,7 @@
 """A typed plan: what a question asks of the graph. Every name in it is of the schema, every id of the graph."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -65,15 +66,30 @@ class Anchor(Value):
 class Step(Value):
     """One relation from a variable to what it is linked with.
 
-    ``direction`` is that of the edge seen from the variable: out, in, or either. ``times`` says how many nodes it
-    has to reach; at least one, if nothing is said.
+    ``direction`` is that of the edge seen from the variable: out, in, or either, as for every symmetric relation; an
+    edge that fulfils ``one_way`` states a direction, and counts only where that is the one that was ``said``. ``times``
+    says how many nodes it has to reach; at least one, if nothing is said.
     """
 
     pattern: Pattern
     direction: Literal["out", "in", "either"]
+    said: Literal["out", "in", "either"] = "either"
+    one_way: Filter | None = None
     filters: tuple[Filter, ...] = ()
     to: "Anchor | Variable"
     times: Filter | None = None
+
+    def takes(self, properties: Mapping[str, Any], *, out: bool) -> bool:
+        """Whether an edge counts.
+
+        Args:
+            properties: Of the edge.
+            out: Whether it leaves the variable's node.
+        """
+        if self.one_way and self.said != "either" and self.one_way.holds(properties.get(self.one_way.property)):
+            if out != (self.said == "out"):
+                return False
+        return all(f.holds(properties.get(f.property)) for f in self.filters)
 
     def __str__(self) -> str:
         left, right = {"out": ("-", "->"), "in": ("<-", "-"), "either": ("-", "-")}[self.direction]

@@ -1,11 +1,12 @@
 """A question as a row of mentions: nouns for labels, names of nodes, phrases for relations, filters."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, phrase
+from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, phrase
 from kgcheck.kgqa.linking import Candidate, Link, NameIndex, Token, tokens
 from kgcheck.kgqa.marks import Mark, Marks, any_of, is_sign, spaced
 from kgcheck.kgqa.plan import Filter
@@ -18,6 +19,7 @@ _PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
 _ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
+_PLURAL = re.compile(r"(?<=\w)\(s\)")
 _OR = re.compile(rf"^[\s,;]*or{_LINK}")
 
 
@@ -65,6 +67,18 @@ class Phrase:
 
 Mention = Noun | Name | Phrase
 
+ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """A word whose meaning hangs on what it stands beside."""
+
+    kind: ScopedKind
+    start: int
+    end: int
+    text: str
+
 
 @dataclass
 class Reading:
@@ -76,8 +90,7 @@ class Reading:
     marks: list[Mark] = field(default_factory=list)
     count: bool = False
     whether: bool = False
-    any_of: bool = False
-    all_of: bool = False
+    scoped: list[Scoped] = field(default_factory=list)
     common: bool = False
     describes: bool = False
 
@@ -104,7 +117,8 @@ class Reader:
         self._index = index
         words = lexicon.words
         self._count = _any(words.count)
-        self._any_of, self._all_of = _any(words.any_of), _any(words.all_of)
+        self._scoped = _scoped_shapes(words.scoped)
+        self._idle = _any((*words.idle, *(words.species.words if words.species and index.one_species else ())))
         self._aside = _any(words.aside)
         self._each = _any(words.each)
         self._refuse = _any(words.refuse)
@@ -131,14 +145,15 @@ class Reader:
             NotUnderstood: Words are left over that nothing explains.
         """
         # "TP53-associated" is two words.
-        text = _SUFFIX.sub(r" \1", question)
+        text = _SUFFIX.sub(r" \1", _PLURAL.sub("s", question))
         reading = Reading(text)
         low = text.lower()
         words = tokens(text)
         links = [link for link in self._index.links(words) if not link.text.isdigit()]
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
-        reading.marks = self._marks.of(low, [*taken, *names])
+        idle = [m.span() for m in self._idle.finditer(low)]
+        reading.marks = self._marks.of(low, [*taken, *names, *idle])
         taken += [(m.start, m.end) for m in reading.marks]
         reading.mentions = self._chosen(low, links, taken)
         nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
@@ -146,12 +161,13 @@ class Reader:
         if reading.count and self._each.search(low):
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
-        reading.any_of, reading.all_of = bool(self._any_of.search(low)), bool(self._all_of.search(low))
+        mentions = [(m.start, m.end) for m in reading.mentions]
+        reading.scoped = self._scoped_in(low, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
         if refused:
-            raise NotUnderstood(f"{refused[0]!r} cannot be asked", "leave it out, or say what is not wanted")
+            raise changes_meaning(refused[0])
         reading.common = bool(self._common.search(low))
         if len(reading.mentions) == 1:
             alone = reading.mentions[0]
@@ -162,8 +178,34 @@ class Reader:
     def forms(self, question: str) -> list[str]:
         """The question without what only says it again, then the whole question."""
         found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
-        whole = self._aside.sub(" ", question)
-        return [question[: found.start()], whole] if found else [question]
+        if not found:
+            return [question]
+        again = (
+            [question[: found.start()]] if self._says_again(question[: found.start()], question[found.end() :]) else []
+        )
+        return [*again, self._aside.sub(" ", question)]
+
+    def _says_again(self, said: str, again: str) -> bool:
+        """Whether words add nothing to a question: no name, condition or quantity that it does not have."""
+        try:
+            more = self.read(again)
+        except NotUnderstood:
+            return False
+        names = {m.text.casefold() for m in more.mentions if isinstance(m, Name)}
+        return not (more.marks or more.filters or more.scoped) and all(name in said.casefold() for name in names)
+
+    def _scoped_in(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
+        """Words whose meaning hangs on what they stand beside, the longest at each place, where nothing explains them."""
+        found: list[Scoped] = []
+        for kind, pattern in self._scoped:
+            for match in pattern.finditer(low):
+                if _is_free(match, taken):
+                    found.append(Scoped(kind, match.start(), match.end(), match[0]))
+        kept: list[Scoped] = []
+        for word in sorted(found, key=lambda s: s.start - s.end):
+            if not any(k.start < word.end and word.start < k.end for k in kept):
+                kept.append(word)
+        return sorted(kept, key=lambda s: s.start)
 
     def _take_filters(
         self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
@@ -191,7 +233,7 @@ class Reader:
 
     def _chosen(self, low: str, links: list[Link], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
-        mutual = frozenset(r.type for r in self._lexicon.relations if r.either)
+        mutual = frozenset(r.type for r in self._lexicon.relations if r.mutual)
         found: list[Mention] = [_predicate(noun, low, mutual) for noun in self._nouns(low)]
         found += self._phrases(low)
         found += [Name(link.start, link.end, link.text, link.candidates) for link in links]
@@ -241,14 +283,18 @@ class Reader:
         spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
         if reading.describes:
             spans.append((0, reading.mentions[0].start))
-        patterns = (self._count, self._any_of, self._all_of, *((self._whether,) if reading.whether else ()))
+        spans += [(s.start, s.end) for s in reading.scoped]
+        patterns = (self._count, self._idle, *((self._whether,) if reading.whether else ()))
         spans += [m.span() for p in patterns for m in p.finditer(low)]
-        rest = [w for w in words if not any(a <= w.start and w.end <= b + 3 for a, b in spans)]
+        rest = [w for w in words if not any(a <= w.start and w.end <= b for a, b in spans)]
         strange = [w for w in rest if not self._is_ignored(w)]
         for word in strange:
             label = self._index.malformed(word)
             if label:
                 raise NotUnderstood(f"there is no {label} {word.text} in the graph", "check the id")
+        for word in strange:
+            if word.folded in self._lexicon.words.changing:
+                raise changes_meaning(word.text)
         if strange:
             near = [n for w in strange for n in self._index.nearest(w.text)]
             hint = f"did you mean {' or '.join(near[:3])}?" if near else "ask with other words, or name ids"
@@ -297,6 +343,17 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
     shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
     shapes.append((lexicon.words.anything, Noun(0, 0, "")))
     return [(text, noun) for nouns, noun in shapes for text in nouns]
+
+
+def _scoped_shapes(words: ScopedWords) -> list[tuple[ScopedKind, re.Pattern[str]]]:
+    return [
+        ("or", _any(words.or_)),
+        ("either", _any(words.either)),
+        ("both", _any(words.both)),
+        ("shared", _any(words.shared)),
+        ("every", _any(words.every)),
+        ("distinct", _any(words.distinct)),
+    ]
 
 
 def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:

@@ -1,12 +1,11 @@
 """Runs a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kgcheck.errors import BudgetExceeded
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import NO_ID, Direction, GraphStore, Hop
-from kgcheck.kgqa.plan import Anchor, Filter, Rank, Step, Variable
+from kgcheck.kgqa.plan import Anchor, Rank, Step, Variable
 from kgcheck.model import Ref, Triple, Value
 
 MOST_NODES = 200_000
@@ -147,6 +146,21 @@ class Runner:
             for i, there in ends.items()
         }
 
+    def looped(self, step: Step, ids: set[str]) -> set[str]:
+        """Those of some nodes that a step joins with themselves, where they are among what it leads to.
+
+        Args:
+            step: To a variable.
+            ids: Nodes at its near end.
+        """
+        if step.pattern.head != step.pattern.tail or isinstance(step.to, Anchor):
+            return set()
+        within = ids & set(self.nodes(step.to))
+        ends = self._ends(
+            step.model_copy(update={"to": Variable(label=step.to.label)}), step.to.label, dict.fromkeys(within, ())
+        )
+        return {id_ for id_ in within if id_ in ends.get(id_, {})}
+
     # --- one step ------------------------------------------------------------------------------------
 
     def _back(self, step: Step, label: str) -> Reached:
@@ -159,7 +173,7 @@ class Runner:
         reached: Reached = {}
         for forward, hops in self._hops(step, sorted(origin), from_far=True):
             for hop in hops:
-                if hop.end not in reached and _fits(step.filters, hop):
+                if hop.end not in reached and step.takes(hop.properties, out=not forward):
                     reached[hop.end] = (
                         Taken(step, label, hop.end, hop.start, not forward, hop.properties),
                         *origin[hop.start],
@@ -181,7 +195,7 @@ class Runner:
             groups = self._hops(step, sorted(reached), from_far=False)
         for out, hops in groups:
             for hop in hops:
-                if (wanted is None or hop.end in wanted) and _fits(step.filters, hop):
+                if (wanted is None or hop.end in wanted) and step.takes(hop.properties, out=out):
                     there = ends.setdefault(hop.start, {})
                     there.setdefault(hop.end, Taken(step, label, hop.start, hop.end, out, hop.properties))
         return ends
@@ -238,11 +252,14 @@ class Runner:
         return {i: () for i in ids if i != NO_ID}
 
     def _filtered(self, variable: Variable, reached: Reached) -> Reached:
-        if variable.ends and variable.ends[0] == "id":
-            reached = {i: p for i, p in reached.items() if i.endswith(variable.ends[1])}
-        if not variable.filters or not reached:
+        name, end = variable.ends or ("id", "")
+        if name == "id":
+            reached = {i: p for i, p in reached.items() if i.endswith(end)}
+        if not (variable.filters or name != "id") or not reached:
             return reached
         held = self._store.nodes(self._schema.label(variable.label), list(reached))
+        if name != "id":
+            reached = {i: p for i, p in reached.items() if str(held.get(i, {}).get(name, "")).endswith(end)}
         return {
             i: p for i, p in reached.items() if all(f.holds(held.get(i, {}).get(f.property)) for f in variable.filters)
         }
@@ -256,10 +273,6 @@ def _is_anchored(step: Step) -> bool:
 def _check_size(nodes: int) -> None:
     if nodes > MOST_NODES:
         raise BudgetExceeded(f"a step starts from {nodes:,} nodes", "ask for less")
-
-
-def _fits(filters: Iterable[Filter], hop: Hop) -> bool:
-    return all(f.holds(hop.properties.get(f.property)) for f in filters)
 
 
 def _number(value: object) -> float | None:

@@ -27,8 +27,8 @@ NOUNS = {
     "Biological_process": ("biological processes", "processes"),
     "Molecular_function": ("molecular functions", "functions"),
     "Cellular_component": ("cellular components", "compartments", "organelles"),
-    "Pathway": ("pathways", "signalling pathways"),
-    "Protein_structure": ("structures", "PDB entries", "crystal structures"),
+    "Pathway": ("pathways", "biological pathways"),
+    "Protein_structure": ("structures", "PDB entries", "solved structures"),
     "Amino_acid_sequence": ("sequences", "amino acid sequences"),
     "Modified_protein": ("modified sites", "modification sites"),
     "Modification": ("modifications", "PTMs"),
@@ -101,7 +101,7 @@ def asked(schema: Schema, lexicon: Lexicon, ids: dict[str, str], seed: int = 0) 
                 # A phrase is said of the head; backwards, of the tail.
                 subject, other = (pattern.tail, pattern.head) if backward else (pattern.head, pattern.tail)
                 way, back = ("in", "out") if backward else ("out", "in")
-                if words.either:
+                if pattern.symmetric:
                     way = back = "either"
                 count = frame.startswith("How many")
                 first = frame.format(rng.choice(NOUNS[subject]), f"{said} {ids[other]}")
