@@ -1,7 +1,11 @@
-"""A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench."""
+"""A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench.
+
+What it answers must rest on what its tools have shown in this conversation (kgcheck.agents.shown); else it is told so,
+and in the end there is no answer.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -10,23 +14,29 @@ from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.agents.brains.llm import data, spec_of
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.toolbox import Tool, Toolbox
+from kgcheck.agents.shown import Path, Shown, Step, Unsupported
+from kgcheck.agents.toolbox import CypherArguments, CypherResult, RelationsResult, Tool, Toolbox
 from kgcheck.agents.transcript import Role
+from kgcheck.agents.whether import bears_out
 from kgcheck.chat import ChatClient, Message, Reply
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
-from kgcheck.kgqa.answer import Answer, Edge, Found, Status
+from kgcheck.kgqa.answer import NOT_IN_THE_GRAPH, Answer, Edge, Found, Status
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
 from kgcheck.spending import Limits, Meter
 
 MOST_ACTIONS = 15
+MOST_UNSUPPORTED = 3
+"""Answers that nothing bears out, after which a model is given up."""
+
 OF_THE_TEAM = ((Role.KG, "kg_relations"), (Role.KG, "kg_cypher"), (Role.VALIDATION, "literature_search"))
 """Tools of the team that serve a question, too; the last one only where there are papers."""
 
 _MOST_SHOWN = 200
 _NAMES = 5
+_ANSWER = "answer"
 
 
 class Find(Value):
@@ -133,9 +143,9 @@ class ReactAgent:
                 if answer:
                     break
             else:
-                answer = _stopped(question, f"no answer after {MOST_ACTIONS} actions")
+                answer = run.without(f"no answer after {MOST_ACTIONS} actions")
         except BudgetExceeded as error:
-            answer = _stopped(question, error.message)
+            answer = run.without(error.message)
         spent = meter.spent
         tokens = spent.input_tokens + spent.output_tokens
         return answer.model_copy(update={"actions": spent.turns, "tokens": tokens, "cost": spent.money})
@@ -156,8 +166,8 @@ class _Run:
         self._question = question
         self._store = store
         self._schema: Schema = store.schema
-        self._shown: dict[Ref, tuple[Edge, ...]] = {}
-        self._listed: set[str] = set()
+        self._shown = Shown(question, store)
+        self._unsupported: list[str] = []
         tools = (
             _Tool("find", Find, self._find),
             _Tool("node", NodeOf, self._node),
@@ -165,7 +175,7 @@ class _Run:
             _Tool("neighbours", Neighbours, self._neighbours),
             _Tool("shared", Shared, self._shared),
             *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more),
-            _Tool("answer", Final, self._answer),
+            _Tool(_ANSWER, Final, self._answer),
         )
         self._tools = {tool.name: tool for tool in tools}
         purposes = {tool.name: tool.purpose for tool in more}
@@ -194,12 +204,30 @@ class _Run:
         try:
             result = self._used(call.name, call.arguments)
         except (UsageError, UnknownName) as error:
-            result = {"refused": error.message}
+            result = {"refused": f"{error.message}; {error.hint}" if error.hint else error.message}
+            if isinstance(error, Unsupported):
+                self._unsupported.append(error.message)
+                if len(self._unsupported) == MOST_UNSUPPORTED:
+                    return self.without(f"the model was given up after {MOST_UNSUPPORTED} answers")
         if isinstance(result, Answer):
             return result
         told = data(json.dumps(result, ensure_ascii=False, default=str))
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
         return None
+
+    def without(self, because: str) -> Answer:
+        """No answer.
+
+        Args:
+            because: Why the model had to stop.
+
+        Returns:
+            Unsupported where it had answered and nothing bore that out, else stopped.
+        """
+        if not self._unsupported:
+            return Answer(question=self._question, status=Status.STOPPED, because=because)
+        because = f"{because}; its last one rests on nothing that its tools have shown: {self._unsupported[-1]}"
+        return Answer(question=self._question, status=Status.UNSUPPORTED, because=because)
 
     def _used(self, name: str, arguments: str) -> Any:
         if name not in self._tools:
@@ -211,17 +239,17 @@ class _Run:
             raise UsageError(f"the arguments of {name} do not fit: {wrong}") from error
 
     def _team(self, tool: Tool) -> Callable[[Any], Any]:
-        """A tool of the team; ids in what it shows may be answers."""
+        """A tool of the team. What papers say is no part of the graph, and shows no answer."""
 
         def run(asked: Any) -> Any:
-            result = tool.run(asked).model_dump(mode="json", exclude_none=True)
-            self._listed |= set(_texts(result))
-            return result
+            result = tool.run(asked)
+            if isinstance(result, RelationsResult):
+                self._shown.relations(result)
+            elif isinstance(result, CypherResult) and isinstance(asked, CypherArguments):
+                self._shown.statement(asked.query, result)
+            return result.model_dump(mode="json", exclude_none=True)
 
         return run
-
-    def _show(self, ref: Ref, path: tuple[Edge, ...] = ()) -> None:
-        self._shown.setdefault(ref, path)
 
     def _find(self, asked: Find) -> dict[str, list[str]]:
         labels = [self._schema.label(asked.label)] if asked.label else self._schema.labels
@@ -231,7 +259,11 @@ class _Run:
             if label.matches(asked.name) and self._store.node(Ref(label=label.name, id=asked.name)):
                 ids = [asked.name, *(i for i in ids if i != asked.name)]
             for id_ in ids:
-                self._show(Ref(label=label.name, id=id_))
+                ref = Ref(label=label.name, id=id_)
+                if id_ == asked.name:
+                    self._shown.looked_up(ref, {})
+                else:
+                    self._shown.named(ref)
             if ids:
                 found[label.name] = ids
         return found
@@ -240,87 +272,108 @@ class _Run:
         ref = self._schema.ref(asked.label, asked.id)
         held = self._store.node(ref)
         if held is not None:
-            self._show(ref)
+            self._shown.looked_up(ref, held)
         return {"exists": held is not None, "attributes": held or {}}
 
     def _edges(self, asked: EdgesOf) -> list[dict[str, Any]]:
-        found = []
-        for head, tail in ((asked.one, asked.other), (asked.other, asked.one)):
+        self._must_have(asked.one, asked.other)
+        found: list[dict[str, Any]] = []
+        for head, tail in dict.fromkeys(((asked.one, asked.other), (asked.other, asked.one))):
             for pattern in self._schema.relations:
                 if (pattern.head, pattern.tail) == (head.label, tail.label):
                     triple = Triple(head=head, relation=pattern.type, tail=tail)
-                    found += [{"triple": str(triple)} | edge for edge in self._store.edges(triple)]
-        return found[:_MOST_SHOWN]
+                    edges = self._store.edges(triple)
+                    told = edges[: _MOST_SHOWN - len(found)]
+                    if told or not edges:
+                        self._shown.edge(triple, told)
+                    found += [{"triple": str(triple)} | edge for edge in told]
+        return found
 
-    def _neighbours(self, asked: Neighbours) -> list[dict[str, Any]]:
-        reached = self._step(asked.node, asked)
-        for ref, edge in reached.items():
-            self._show(ref, (edge, *self._shown.get(asked.node, ())))
+    def _neighbours(self, asked: Neighbours) -> dict[str, Any]:
+        step = Step(asked.node, asked.relation, asked.direction, asked.label)
+        reached = self._step(step)
+        self._shown.step(step, reached, _MOST_SHOWN)
         return self._told(list(reached))
 
-    def _shared(self, asked: Shared) -> list[dict[str, Any]]:
-        steps = [self._step(node, asked) for node in asked.nodes]
-        common = reduce(lambda a, b: {r: e for r, e in a.items() if r in b}, steps)
-        for ref in common:
-            self._show(ref, tuple(step[ref] for step in steps))
+    def _shared(self, asked: Shared) -> dict[str, Any]:
+        steps = [Step(node, asked.relation, asked.direction, asked.label) for node in asked.nodes]
+        reached = [self._step(step) for step in steps]
+        common = reduce(lambda a, b: {r: e for r, e in a.items() if r in b}, reached)
+        paths: Mapping[Ref, Path] = {ref: tuple(way[ref] for way in reached) for ref in common}
+        self._shown.shared(steps, paths, _MOST_SHOWN)
         return self._told(list(common))
 
-    def _step(self, node: Ref, asked: Neighbours | Shared) -> dict[Ref, Edge]:
-        out = asked.direction == "out"
-        head, tail = (node.label, asked.label) if out else (asked.label, node.label)
-        pattern = self._schema.pattern(head, asked.relation, tail)
+    def _step(self, step: Step) -> dict[Ref, Edge]:
+        head, tail = (step.node.label, step.label) if step.direction == "out" else (step.label, step.node.label)
+        pattern = self._schema.pattern(head, step.relation, tail)
+        self._must_have(step.node)
         reached: dict[Ref, Edge] = {}
-        for hop in self._store.hops([node.id], pattern, asked.direction):
-            ref = Ref(label=asked.label, id=hop.end)
-            ends = (node, ref) if out else (ref, node)
-            triple = Triple(head=ends[0], relation=asked.relation, tail=ends[1])
-            reached.setdefault(ref, Edge(triple=triple, properties=hop.properties))
+        for hop in self._store.hops([step.node.id], pattern, step.direction):
+            ref = Ref(label=step.label, id=hop.end)
+            reached.setdefault(ref, Edge(triple=step.triple(ref), properties=hop.properties))
         return reached
 
-    def _told(self, refs: list[Ref]) -> list[dict[str, Any]]:
-        if not refs:
-            return []
-        held = self._store.nodes(self._schema.label(refs[0].label), [r.id for r in refs[:_MOST_SHOWN]])
-        return [{"id": r.id, "name": held.get(r.id, {}).get("name")} for r in refs[:_MOST_SHOWN]]
+    def _must_have(self, *refs: Ref) -> None:
+        """Nothing can be said of the neighbours of a node that is not there."""
+        for ref in refs:
+            if self._store.node(self._schema.ref(ref.label, ref.id)) is None:
+                raise UsageError(f"the graph has no {ref.label} {ref.id!r}", "look its id up with find")
+
+    def _told(self, refs: list[Ref]) -> dict[str, Any]:
+        """Nodes as a model is told of them; of how many where they are cut off."""
+        told = refs[:_MOST_SHOWN]
+        held = self._store.nodes(self._schema.label(told[0].label), [r.id for r in told]) if told else {}
+        nodes = [{"id": r.id, "name": held.get(r.id, {}).get("name")} for r in told]
+        return {"total": len(refs), "nodes": nodes, "cut_off": len(told) < len(refs)}
 
     def _answer(self, final: Final) -> Answer:
         if not final.understood:
             return Answer(question=self._question, status=Status.NOT_UNDERSTOOD, because="the model does not know")
         if final.ids and not final.label:
             raise UsageError("say of which label the ids are")
+        if final.count is not None and final.holds is not None:
+            raise UsageError("the answer is a number, or whether it holds, not both")
+        shown = self._shown
         refs = [self._schema.ref(final.label or "", id_) for id_ in dict.fromkeys(final.ids)]
-        unseen = [ref for ref in refs if ref not in self._shown and not self._is_listed(ref)]
-        if unseen:
-            raise UsageError(f"no tool has shown {', '.join(map(str, unseen[:3]))}")
-        held = self._store.nodes(self._schema.label(refs[0].label), [r.id for r in refs]) if refs else {}
+        for ref in refs:
+            if shown.path(ref) is None:
+                raise Unsupported(shown.why_not(ref))
+        notes = [f"{what} is cut off: there may be more" for what in dict.fromkeys(shown.cut)]
+        if final.holds is not None:
+            edges = bears_out(self._question, final.holds, shown, self._store)
+            if not final.holds:
+                because = NOT_IN_THE_GRAPH
+                return Answer(question=self._question, status=Status.NOTHING, holds=False, because=because)
+            paths: dict[Ref, Path] = {edge.triple.tail: (edge,) for edge in edges}
+            return self._found(list(paths), paths, holds=True)
+        if final.count is not None:
+            if final.count not in shown.counts:
+                raise Unsupported(f"{final.count} is no number that a tool has given, and no result has so many nodes")
+            counted = shown.counts[final.count]
+            refs = refs or list(counted.refs)
+            return self._found(refs, shown.paths, count=final.count, notes=(f"the number is: {counted.what}", *notes))
+        if not refs and not shown.none:
+            raise Unsupported("no look-up has come to nothing, so that nothing shows that the graph has none")
+        if not refs:
+            notes = [f"there are none: {what}" for what in dict.fromkeys(shown.none)]
+        return self._found(refs, shown.paths, notes=tuple(notes))
+
+    def _found(self, refs: list[Ref], paths: Mapping[Ref, Path], **more: Any) -> Answer:
+        held = {
+            Ref(label=name, id=id_): node
+            for name in dict.fromkeys(ref.label for ref in refs)
+            for id_, node in self._store.nodes(
+                self._schema.label(name), [r.id for r in refs if r.label == name]
+            ).items()
+        }
         found = tuple(
             Found(
                 ref=ref,
-                name=held.get(ref.id, {}).get("name"),
-                properties={k: v for k, v in held.get(ref.id, {}).items() if k not in ("id", "name")},
-                path=self._shown.get(ref, ()),
+                name=held.get(ref, {}).get("name"),
+                properties={k: v for k, v in held.get(ref, {}).items() if k not in ("id", "name")},
+                path=paths.get(ref, ()),
             )
             for ref in refs
         )
-        status = Status.ANSWERED if found or final.count is not None or final.holds else Status.NOTHING
-        return Answer(question=self._question, status=status, count=final.count, holds=final.holds, found=found)
-
-    def _is_listed(self, ref: Ref) -> bool:
-        """Whether a statement or another tool of the team has shown an id, and the graph has that node."""
-        return ref.id in self._listed and self._store.node(ref) is not None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a result."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for held in value.values():
-            yield from _texts(held)
-    elif isinstance(value, list | tuple):
-        for held in value:
-            yield from _texts(held)
-
-
-def _stopped(question: str, because: str) -> Answer:
-    return Answer(question=question, status=Status.STOPPED, because=because)
+        status = Status.ANSWERED if found or more.get("count") is not None else Status.NOTHING
+        return Answer(question=self._question, status=status, found=found, **more)

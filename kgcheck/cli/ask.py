@@ -26,7 +26,8 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
 
     For example: "What diseases are associated with the protein encoded by the gene TP53?" Ends with 2 when the
     question is not understood; a question that is understood and has no answer ends with 0.
-    "Does TP53 act on MDM2?" is answered with yes and the edge, or with "not in this graph".
+    "Does TP53 act on MDM2?" is answered with yes and the edge, or with "not in this graph". Ends with 3 when a model
+    was stopped, or what it answered rests on nothing that its tools have shown.
     """
     from kgcheck.cli.brains import open_asker
     from kgcheck.cli.environment import read_schema, read_settings
@@ -44,7 +45,11 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
         json_result(answer.model_dump_json(indent=2, exclude_none=True))
     else:
         _show(answer)
-    codes = {Status.NOT_UNDERSTOOD: EXIT_USAGE, Status.STOPPED: EXIT_INCOMPLETE}
+    codes = {
+        Status.NOT_UNDERSTOOD: EXIT_USAGE,
+        Status.STOPPED: EXIT_INCOMPLETE,
+        Status.UNSUPPORTED: EXIT_INCOMPLETE,
+    }
     click.get_current_context().exit(codes.get(answer.status, 0))
 
 
@@ -63,7 +68,7 @@ def _show(answer: "Answer") -> None:
     for note in answer.notes:
         say(f"note: {note}")
     match answer.status:
-        case Status.NOT_UNDERSTOOD | Status.STOPPED:
+        case Status.NOT_UNDERSTOOD | Status.STOPPED | Status.UNSUPPORTED:
             say(f"kgcheck: {answer.because}")
         case Status.NOTHING if answer.holds is False:
             result("not in this graph")

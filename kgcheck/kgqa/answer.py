@@ -25,12 +25,17 @@ __all__ = ["Answer", "Edge", "Found", "Questions", "Status", "run_plan"]
 
 
 class Status(StrEnum):
-    """What came of a question. ``nothing``: it was understood, and the graph has no such node."""
+    """What came of a question.
+
+    ``nothing``: it was understood, and the graph has no such node. ``unsupported``: a model answered, and what its
+    tools have shown does not bear that out.
+    """
 
     ANSWERED = "answered"
     NOTHING = "nothing"
     NOT_UNDERSTOOD = "not understood"
     STOPPED = "stopped"
+    UNSUPPORTED = "unsupported"
 
 
 class Found(Value):

@@ -1,25 +1,34 @@
 """A scripted model that answers questions with tools, over a graph of a few invented nodes."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.react import MOST_ACTIONS, ReactAgent
-from kgcheck.chat import ChatClient
+from kgcheck.agents.react import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
+from kgcheck.agents.shown import reads_alone
+from kgcheck.chat import ChatClient, Message, Reply, ToolCall
 from kgcheck.errors import ModelAccess, ModelContext, ModelUnavailable
 from kgcheck.kgqa.answer import Answer, Status
 from kgcheck.settings import Settings
-from kgcheck.spending import Limits
+from kgcheck.spending import Limits, Meter
 from tests.support import chat_server as play
+from tests.support.answers import assert_rests_on_results
 from tests.support.audits import MemoryStore, Rows, demo, kgcheck
 from tests.support.chat_server import Call, Fail, Say, Script
 
+QUESTION = "Is ABC1 associated with grey fever?"
+IDS = st.sampled_from(["P00001", "P00002", "P99999", "DOID:2", "DOID:3"])
 FEVER = {"label": "Disease", "id": "DOID:2"}
+AGUE = {"label": "Disease", "id": "DOID:3"}
 STEP = {"relation": "ASSOCIATED_WITH", "direction": "in", "label": "Protein"}
 FIND = Say("I look it up.", (Call("find", {"name": "grey fever"}),))
+LOOK = Say(calls=(Call("node", {"label": "Protein", "id": "P00001"}),))
 GO = Say(calls=(Call("neighbours", {"node": FEVER, **STEP}),))
 
 
@@ -38,14 +47,16 @@ def graph(name: str = "grey fever") -> MemoryStore:
 
 
 def ask(
-    script: Script, store: MemoryStore | None = None, outside: Outside | None = None, **limits: Any
+    script: Script,
+    store: MemoryStore | None = None,
+    outside: Outside | None = None,
+    question: str = "Which proteins cause grey fever?",
+    **limits: Any,
 ) -> tuple[Answer, list[dict[str, Any]]]:
     with play.chat_server(script) as server:
         settings = Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_price_input=1, llm_price_output=1)
         with ChatClient(settings) as client:
-            answer = ReactAgent(store or graph(), client, Limits(**limits), outside).ask(
-                "Which proteins cause grey fever?"
-            )
+            answer = ReactAgent(store or graph(), client, Limits(**limits), outside).ask(question)
     return answer, server.requests
 
 
@@ -72,7 +83,7 @@ def test_every_tool() -> None:
 
     shown = [json.loads(m["content"][7:-8]) for m in requests[-1]["messages"] if m["role"] == "tool"]
     assert shown[0]["attributes"]["name"] == "grey fever"
-    assert shown[1] == [{"id": "P00002", "name": "BCD2"}]
+    assert shown[1] == {"total": 1, "nodes": [{"id": "P00002", "name": "BCD2"}], "cut_off": False}
     assert shown[2] == [{"triple": "P00002 ASSOCIATED_WITH DOID:3", "source": "Curators"}]
     assert len(answer.found[0].path) == 2
 
@@ -121,34 +132,261 @@ def test_papers_are_searched_where_there_are_any() -> None:
 
 
 def test_yes_and_no_of_a_model() -> None:
-    yes, _ = ask(play.good(FIND, GO, final("P00001", holds=True)))
-    no, _ = ask(play.good(FIND, final(holds=False)))
+    def asked(protein: str, holds: bool, *looked: Say) -> Answer:
+        question = f"Is protein {protein} associated with ague?"
+        return ask(play.good(*looked, Say(calls=(Call("answer", {"holds": holds}),))), question=question)[0]
 
-    assert (yes.status, yes.holds, len(yes.found)) == (Status.ANSWERED, True, 1)
+    look = Say(calls=(Call("edges", {"one": {"label": "Protein", "id": "P00002"}, "other": AGUE}),))
+    other = Say(calls=(Call("edges", {"one": {"label": "Protein", "id": "P00001"}, "other": AGUE}),))
+    walk = Say(calls=(Call("neighbours", {"node": AGUE, **STEP}),))
+    yes, no = asked("BCD2", True, look), asked("P00001", False, other)
+
+    assert (yes.status, yes.holds) == (Status.ANSWERED, True)
+    assert str(yes.found[0].path[0].triple) == "P00002 ASSOCIATED_WITH DOID:3"
     assert (no.status, no.holds) == (Status.NOTHING, False)
+    assert asked("ABC1", False, walk).holds is False
+    # What was shown says the opposite, is about another node, or was not looked for at all.
+    for wrong in (asked("P00002", False, look), asked("P00001", True, other), asked("P00001", True, look)):
+        assert (wrong.status, wrong.holds) == (Status.UNSUPPORTED, None)
+    for wrong in (asked("ABC1", False, look), asked("ABC1", True), asked("ABC1", False)):
+        assert (wrong.status, wrong.holds) == (Status.UNSUPPORTED, None)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is P00002 not associated with ague?",
+        "Is only P00002 associated with ague?",
+        "Is P00002 associated with ague with a score above 0.9?",
+        "Is P00002 associated with ague in zebrafish?",
+        "Is P00002 associated with FOOBAR?",
+        "Is P00002 associated with ague and grey fever?",
+        "Is P99999 associated with ague?",
+        "Is everything fine?",
+    ],
+)
+@pytest.mark.parametrize("holds", [True, False])
+def test_yes_or_no_is_not_judged_where_the_question_says_more_than_an_edge(question: str, holds: bool) -> None:
+    looks = [Say(calls=(Call("neighbours", {"node": node, **STEP}),)) for node in (AGUE, FEVER)]
+    answer, _ = ask(play.good(*looks, Say(calls=(Call("answer", {"holds": holds}),))), question=question)
+
+    assert (answer.status, answer.holds) == (Status.UNSUPPORTED, None)
+
+
+def test_which_way_a_parent_is_asked_for() -> None:
+    nodes: dict[str, Rows] = {"Disease": [{"id": "DOID:2", "name": "grey fever"}, {"id": "DOID:3", "name": "ague"}]}
+    store = MemoryStore(nodes, {"Disease HAS_PARENT Disease": [{"head": "DOID:2", "tail": "DOID:3"}]})
+    look = Say(calls=(Call("edges", {"one": FEVER, "other": AGUE}),))
+
+    def asked(question: str, holds: bool) -> Answer:
+        return ask(play.good(look, Say(calls=(Call("answer", {"holds": holds}),))), store, question=question)[0]
+
+    assert asked("Is grey fever a kind of ague?", True).holds is True
+    assert asked("Is ague a kind of grey fever?", False).holds is False
+    assert asked("Is ague a kind of grey fever?", True).status is Status.UNSUPPORTED
+
+
+def test_what_is_not_in_the_graph_has_no_neighbours_to_tell_of() -> None:
+    nobody = {"label": "Disease", "id": "DOID:99"}
+    script = play.good(
+        Say(calls=(Call("neighbours", {"node": nobody, **STEP}),)),
+        Say(calls=(Call("edges", {"one": nobody, "other": FEVER}),)),
+        Say(calls=(Call("answer", {"count": 0}),)),
+    )
+    answer, requests = ask(script)
+
+    assert "the graph has no Disease 'DOID:99'" in requests[1]["messages"][-1]["content"]
+    assert (answer.status, answer.count) == (Status.UNSUPPORTED, None)
+
+
+def test_an_empty_answer_rests_on_a_look_up_that_found_none() -> None:
+    nodes: dict[str, Rows] = {"Disease": [{"id": "DOID:2", "name": "grey fever"}]}
+    none, _ = ask(play.good(FIND, GO, final()), MemoryStore(nodes, {}))
+    counted, _ = ask(play.good(GO, Say(calls=(Call("answer", {"count": 0}),))), MemoryStore(nodes, {}))
+
+    assert (none.status, none.found) == (Status.NOTHING, ())
+    assert none.notes == ("there are none: Protein nodes one step from Disease DOID:2 along ASSOCIATED_WITH",)
+    assert (counted.status, counted.count) == (Status.ANSWERED, 0)
+
+
+def test_a_number_says_what_it_counts() -> None:
+    answer, _ = ask(play.good(GO, Say(calls=(Call("answer", {"count": 2}),))))
+
+    assert answer.notes == ("the number is: Protein nodes one step from Disease DOID:2 along ASSOCIATED_WITH",)
+    assert [f.ref.id for f in answer.found] == ["P00001", "P00002"]
+
+
+def test_what_is_cut_off_is_not_shown() -> None:
+    ids = [f"P{n:05}" for n in range(300)]
+    nodes: dict[str, Rows] = {"Protein": [{"id": i} for i in ids], "Disease": [{"id": "DOID:2", "name": "grey fever"}]}
+    store = MemoryStore(nodes, {"Protein ASSOCIATED_WITH Disease": [{"head": i, "tail": "DOID:2"} for i in ids]})
+    shown, requests = ask(play.good(GO, final("P00199")), store)
+    hidden, _ = ask(play.good(GO, final("P00250")), store)
+    whole, _ = ask(play.good(GO, Say(calls=(Call("answer", {"count": 300}),))), store)
+    part, _ = ask(play.good(GO, Say(calls=(Call("answer", {"count": 200}),))), store)
+    no, _ = ask(
+        play.good(GO, Say(calls=(Call("answer", {"holds": False}),))), store, question="Does P00299 cause DOID:2?"
+    )
+
+    told = json.loads(requests[-1]["messages"][-1]["content"][7:-8])
+    assert (told["total"], len(told["nodes"]), told["cut_off"]) == (300, 200, True)
+    assert (shown.status, len(shown.notes)) == (Status.ANSWERED, 1)
+    assert "cut off" in shown.notes[0]
+    assert (whole.status, whole.count) == (Status.ANSWERED, 300)
+    assert {a.status for a in (hidden, part, no)} == {Status.UNSUPPORTED}
+
+
+@pytest.mark.parametrize(
+    ("statement", "reads"),
+    [
+        ("MATCH (p:Protein) RETURN p.id", True),
+        ("MATCH (p:Protein)-[:ACTS_ON]->(q) WHERE q.id = 'P1' WITH p, count(q) AS n WHERE n > 3 RETURN p.id, n", True),
+        ("MATCH (p:Protein) RETURN count(*)", True),
+        ("MATCH (p:Protein) RETURN count(DISTINCT p.id) AS n ORDER BY n LIMIT 5", True),
+        ("MATCH (p:Protein) RETURN 424242", False),
+        ("MATCH (p:Protein) RETURN 'P00001' AS id", False),
+        ("MATCH (p:Protein) RETURN 'P000' + '01'", False),
+        ("MATCH (p:Protein) RETURN count(*) + 40", False),
+        ("MATCH (p:Protein) RETURN count(*)*7", False),
+        ("MATCH (p:Protein) WITH p, 7 AS n RETURN n", False),
+        ("MATCH (p:Protein) WITH ['P00001'] AS x RETURN x", False),
+        ("MATCH (p:Protein) RETURN size(p.id)", False),
+        ("MATCH (p:Protein) RETURN CASE WHEN p.id = p.id THEN p.name END", False),
+        ("MATCH (p:Protein) UNWIND [1, 2] AS n RETURN n", False),
+        ("MATCH (p:Protein) RETURN p.`id` AS `where`", False),
+        ("MATCH (p:Protein) /* WHERE */ RETURN p.id", False),
+    ],
+)
+def test_a_statement_shows_only_what_it_reads(statement: str, reads: bool) -> None:
+    assert reads_alone(statement) is reads
+
+
+class Rowed(MemoryStore):
+    """A graph whose statements give what they were told to."""
+
+    rows: ClassVar[list[dict[str, Any]]] = []
+
+    def query(self, text: str, limit: int, timeout_s: float) -> list[dict[str, Any]]:
+        return self.rows[:limit]
 
 
 @pytest.mark.parametrize(
     ("script", "status", "ids", "actions"),
     [
         (play.good(FIND, final("P99999"), GO, final("P00001")), Status.ANSWERED, ["P00001"], 4),
-        (play.good(final()), Status.NOTHING, [], 1),
+        (play.stubborn(final()), Status.UNSUPPORTED, [], MOST_UNSUPPORTED),
         (play.good(final(understood=False)), Status.NOT_UNDERSTOOD, [], 1),
-        (play.good(FIND, GO, Say(calls=(Call("answer", {"count": 2}),))), Status.ANSWERED, [], 3),
+        (play.good(FIND, GO, Say(calls=(Call("answer", {"count": 2}),))), Status.ANSWERED, ["P00001", "P00002"], 3),
+        (play.stubborn(Say(calls=(Call("answer", {"count": 424242}),))), Status.UNSUPPORTED, [], MOST_UNSUPPORTED),
+        (play.stubborn(Say(calls=(Call("answer", {"holds": True}),))), Status.UNSUPPORTED, [], MOST_UNSUPPORTED),
+        (play.good(LOOK, final("P00001")), Status.UNSUPPORTED, [], 1 + MOST_UNSUPPORTED),
         (play.chatty, Status.STOPPED, [], MOST_ACTIONS),
         (play.empty, Status.STOPPED, [], MOST_ACTIONS),
-        (play.stubborn(final("P99999")), Status.STOPPED, [], MOST_ACTIONS),
+        (play.stubborn(final("P99999")), Status.UNSUPPORTED, [], MOST_UNSUPPORTED),
         (play.endless(Call("find", {"name": "grey fever"})), Status.STOPPED, [], MOST_ACTIONS),
         (play.wrong_tool(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 4),
         (play.wrong_json(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 4),
         (play.rate_limited(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 3),
     ],
-    ids=["unseen", "none", "unknown", "count", "chatty", "empty", "stubborn", "endless", "tool", "json", "429"],
-)
+    ids=[
+        "unseen", "none", "unknown", "count", "number", "holds", "own id", "chatty", "empty", "stubborn", "endless",
+        "tool", "json", "429",
+    ],
+)  # fmt: skip
 def test_scripts(script: Script, status: Status, ids: list[str], actions: int) -> None:
     answer, _ = ask(script)
 
     assert (answer.status, [f.ref.id for f in answer.found], answer.actions) == (status, ids, actions)
+
+
+@pytest.mark.parametrize(
+    ("rows", "query", "answer", "status"),
+    [
+        ([{"n": 7, "_id": 5}], "MATCH (p:Protein) RETURN count(*)", {"count": 7}, Status.ANSWERED),
+        ([{"n": 7, "p": {"_id": 5}}], "MATCH (p:Protein) RETURN count(*), p", {"count": 5}, Status.UNSUPPORTED),
+        ([{"n": 7}], "MATCH (p:Protein) RETURN 7", {"count": 7}, Status.UNSUPPORTED),
+        ([{"i": "P00001"}], "MATCH (p:Protein) RETURN 'P00001'", {"ids": ["P00001"]}, Status.UNSUPPORTED),
+        ([{"i": "P00001"}], "MATCH (p:Protein {id: 'P00001'}) RETURN p.id", {"ids": ["P00001"]}, Status.UNSUPPORTED),
+        ([{"i": "P00001"}], "MATCH (p:Disease) RETURN p.id", {"ids": ["P00001"]}, Status.UNSUPPORTED),
+        ([{"i": "P00001"}] * 101, "MATCH (p:Protein) RETURN p.id", {"count": 100}, Status.UNSUPPORTED),
+        ([{"i": "P00001"}] * 101, "MATCH (p:Protein) RETURN p.id", {"ids": ["P00001"]}, Status.ANSWERED),
+    ],
+)
+def test_rows_of_statements(
+    rows: list[dict[str, Any]], query: str, answer: dict[str, Any], status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = graph()
+    store.__class__ = Rowed
+    monkeypatch.setattr(Rowed, "rows", rows)
+    said = Say(calls=(Call("answer", {"label": "Protein", **answer}),))
+
+    found, _ = ask(play.good(Say(calls=(Call("kg_cypher", {"query": query}),)), said), store)
+
+    assert found.status is status
+
+
+def test_two_nodes_between_which_nothing_stands_show_neither() -> None:
+    ends = {"one": AGUE, "other": {"label": "Protein", "id": "P00001"}}
+    between = Say(calls=(Call("kg_relations", ends),))
+
+    assert ask(play.good(between, final("P00001")))[0].status is Status.UNSUPPORTED
+    no = Say(calls=(Call("answer", {"holds": False}),))
+    assert ask(play.good(between, no), question="Is ABC1 associated with ague?")[0].holds is False
+
+
+CALLS = st.one_of(
+    st.builds(lambda name: Call("find", {"name": name}), st.sampled_from(["grey fever", "ABC1", "P00002", "x"])),
+    st.builds(
+        lambda label, id_: Call("node", {"label": label, "id": id_}),
+        st.sampled_from(["Protein", "Disease", "Nothing"]),
+        st.sampled_from(["P00001", "P00002", "DOID:2", "P99999"]),
+    ),
+    st.builds(lambda id_: Call("neighbours", {"node": {"label": "Disease", "id": id_}, **STEP}), IDS),
+    st.builds(
+        lambda one, other: Call(
+            "edges", {"one": {"label": "Disease", "id": one}, "other": {"label": "Protein", "id": other}}
+        ),
+        IDS,
+        IDS,
+    ),
+    st.just(Call("find", "{")),
+    st.just(Call("delete_graph", {"id": "P00001"})),
+)
+ANSWERS = st.one_of(
+    st.builds(lambda n: {"count": n}, st.integers(-3, 424242)),
+    st.builds(lambda n: {"count": n}, st.integers(0, 4)),
+    st.builds(lambda holds: {"holds": holds}, st.booleans()),
+    st.builds(lambda ids: {"label": "Protein", "ids": ids}, st.lists(IDS, max_size=3)),
+    st.builds(
+        lambda ids, n: {"label": "Disease", "ids": ids, "count": n}, st.lists(IDS, max_size=2), st.integers(0, 3)
+    ),
+)
+
+
+class Scripted:
+    """A client without a server, for many conversations; keeps what it was last sent."""
+
+    model, prices = play.MODEL, None
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = list(calls)
+        self.messages: list[Message] = []
+
+    def complete(self, messages: Sequence[Message], *, meter: Meter, **more: Any) -> Reply:
+        meter.take_turn()
+        self.messages = list(messages)
+        call = self._calls.pop(0) if len(self._calls) > 1 else self._calls[0]
+        return Reply(calls=(ToolCall(id=f"c{len(messages)}", name=call.name, arguments=call.text),))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(calls=st.lists(CALLS, max_size=4), answer=ANSWERS)
+def test_whatever_a_model_does_its_answer_is_in_what_it_was_told(calls: list[Call], answer: dict[str, Any]) -> None:
+    """The checker reads the conversation alone; it knows nothing of the code that it checks."""
+    client = Scripted([*calls, Call("answer", answer)])
+    found = ReactAgent(graph(), cast(ChatClient, client)).ask(QUESTION)
+
+    assert_rests_on_results(found.model_dump(mode="json"), QUESTION, client.messages)
 
 
 def test_limits_stop_a_question() -> None:
@@ -181,7 +419,7 @@ def test_an_instruction_in_the_graph_cannot_bring_in_what_was_not_shown() -> Non
 
     answer, _ = ask(order, poisoned)
 
-    assert (answer.status, answer.found) == (Status.STOPPED, ())
+    assert (answer.status, answer.found) == (Status.UNSUPPORTED, ())
 
 
 def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +428,12 @@ def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypa
     with play.chat_server(play.good(find, final("O60502"))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         said = kgcheck("ask", "Which protein is O60502?", "--store", demo().store, "--brain", "llm", "--format", "json")
-    (tmp_path / "q.json").write_text(json.dumps([{"question": "Which?", "type": "t", "answer": ["O60502"]}]))
+    with play.chat_server(play.stubborn(Say(calls=(Call("answer", {"count": 424242}),)))) as server:
+        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
+        made_up = kgcheck("ask", "How many proteins?", "--store", demo().store, "--brain", "llm")
+    assert (made_up.code, made_up.out) == (3, "")
+    assert "rests on nothing that its tools have shown: 424242" in made_up.err
+    (tmp_path / "q.json").write_text(json.dumps([{"question": "Which is O60502?", "type": "t", "answer": ["O60502"]}]))
     with play.chat_server(play.good(find, final("O60502"))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         where = ("--store", demo().store, "--out", tmp_path / "b", "--brain", "llm", "--format", "json")
