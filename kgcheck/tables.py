@@ -1,8 +1,9 @@
 """DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree, names quoted."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 import duckdb
@@ -66,6 +67,30 @@ def identifier(name: str) -> str:
 def literal(text: str) -> str:
     """A string quoted for SQL, for the few places that take no parameter."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), folders: Iterable[Path] = ()) -> None:
+    """Let no further statement leave the database: no other file, no network, no extension, no way back.
+
+    What is attached stays attached. A statement may come from a recipe of somebody else, a view from a file of theirs.
+
+    Args:
+        connection: The database.
+        paths: Files that may still be read.
+        folders: Folders in which files may still be read and written.
+    """
+    # DuckDB compares names as they are written: where one is a pattern, it is written as one.
+    named = [name for path in paths for name in dict.fromkeys((str(path), escape(str(path))))]
+    for setting in (
+        f"allowed_paths = [{', '.join(map(literal, named))}]",
+        f"allowed_directories = [{', '.join(literal(str(folder)) for folder in folders)}]",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "python_enable_replacements = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}").fetchall()
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:

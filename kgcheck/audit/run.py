@@ -17,7 +17,7 @@ from kgcheck.settings import Settings
 from kgcheck.sources.evidence import EvidenceJoin
 from kgcheck.sources.observe import LiveSource, SnapshotSource
 from kgcheck.sources.overlay import attach_snapshot
-from kgcheck.sources.snapshot import Snapshot, SourceRelease
+from kgcheck.sources.snapshot import Snapshot, SourceRelease, damage_told
 from kgcheck.tables import working_database
 
 OLD_YEARS = 3
@@ -121,7 +121,7 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
-        with working_database(self._settings) as db:
+        with working_database(self._settings) as db, damage_told(self._snapshot):
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot)
             worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
             worker.prepare(units)

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
 from kgcheck.graph.schema import Label, Pattern
-from kgcheck.tables import literal
+from kgcheck.sources.snapshot import attach_snapshots, damage_told
 
 _STATE_REASON = {
     "obsolete": "term_obsolete",
@@ -61,8 +61,9 @@ class Truths:
     """
 
     def __init__(self, snapshot: Path) -> None:
+        self._path = snapshot
         self._db = duckdb.connect()
-        self._db.execute(f"ATTACH {literal(str(snapshot))} AS ref (READ_ONLY)").fetchall()
+        attach_snapshots(self._db, {"ref": snapshot})
 
     def close(self) -> None:
         """Close the snapshot."""
@@ -74,27 +75,31 @@ class Truths:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _rows(self, statement: str, asked: dict[str, str]) -> list[tuple[Any, ...]]:
+        with damage_told(self._path):
+            return self._db.execute(statement, asked).fetchall()
+
     def lives(self, label: Label) -> dict[str, Life]:
         """Ids of a label at the authority that issues them; those that it files under another label are left out."""
-        rows = self._db.execute(
+        rows = self._rows(
             """
             SELECT id, state, name, coalesce(nullif(record, ''), id) FROM ref.lifecycle
             WHERE source = $source AND (label = $label OR label IS NULL)
             """,
             {"source": label.authority.source, "label": label.name},
-        ).fetchall()
+        )
         return {id_: Life(state, name, record) for id_, state, name, record in rows}
 
     def values(self, source: str, attribute: str) -> dict[str, str]:
         """The one current value of an attribute by id; ids of which several are stated are left out."""
-        rows = self._db.execute(
+        rows = self._rows(
             """
             SELECT id, any_value(value) FROM ref.value
             WHERE source = $source AND attribute = $attribute AND status = 'current'
             GROUP BY id HAVING count(DISTINCT value) = 1
             """,
             {"source": source, "attribute": attribute},
-        ).fetchall()
+        )
         return dict(rows)
 
     def links(self, pattern: Pattern, source: str, threshold: float | None) -> Links:
@@ -109,24 +114,24 @@ class Truths:
             The links, by head and tail as the source has them.
         """
         known = {"source": source, "relation": pattern.type}
-        rows = self._db.execute(
+        rows = self._rows(
             """
             SELECT head, tail, min(coalesce(score, 1)), max(coalesce(score, 1)), bool_or(negated),
                    min(coalesce(nullif(record, ''), head || ' ' || tail))
             FROM ref.link WHERE source = $source AND relation = $relation GROUP BY head, tail
             """,
             known,
-        ).fetchall()
+        )
         least = threshold or 0.0
         linked = {(h, t): record for h, t, low, _, no, record in rows if low >= least and not no}
         denied = frozenset((h, t) for h, t, low, high, no, _ in rows if low < least or no)
         covered: dict[int, set[str]] = defaultdict(set)
-        for release, id_ in self._db.execute(
+        for release, id_ in self._rows(
             "SELECT release_id, id FROM ref.covered WHERE source = $source AND topic = $relation", known
-        ).fetchall():
+        ):
             covered[release].add(id_)
-        topics = self._db.execute(
+        topics = self._rows(
             "SELECT bool_or(complete) FROM ref.topic WHERE source = $source AND topic = $relation", known
-        ).fetchall()
+        )
         complete = bool(topics[0][0]) if topics else False
         return Links(linked, denied, tuple(frozenset(ids) for ids in covered.values()), complete)

@@ -1,13 +1,13 @@
 """The recipe of an import directory, ``loaders/<profile>/files.toml``: which file becomes which nodes or edges."""
 
-import tomllib
 from collections import Counter
 from typing import Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.schema import Label, Pattern, Schema, profile_dir
+from kgcheck.inputs import plain_pattern, read_toml
 from kgcheck.model import Value
 
 
@@ -21,6 +21,11 @@ class _File(Value):
     list_columns: tuple[str, ...] = Field(default=(), alias="list")
     ignored: tuple[str, ...] = ()
     optional: bool = False
+
+    @field_validator("file")
+    @classmethod
+    def _inside(cls, file: str) -> str:
+        return plain_pattern(file)
 
     @property
     def keys(self) -> dict[str, str]:
@@ -86,7 +91,7 @@ def load_recipe(schema: Schema) -> Recipe:
     """
     path = profile_dir(schema.profile.name) / "files.toml"
     try:
-        recipe = Recipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        recipe = Recipe.model_validate(read_toml(path))
         for file in recipe.nodes:
             _known(file, schema.label(file.label))
         for edge_file in recipe.edges:

@@ -1,26 +1,29 @@
 """Builds a reference snapshot from provider files, by the recipes of a profile."""
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
-from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
+from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.graph.schema import Schema
+from kgcheck.inputs import refuse_odd_name, refuse_outside
+from kgcheck.outputs import replacing
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 from kgcheck.sources.comments import terms_of
+from kgcheck.sources.facts import COLUMNS as FACTS
 from kgcheck.sources.facts import add_facts
 from kgcheck.sources.formats import STREAMS, Parsed, iso_day, read_obo
 from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, load_reference_recipes
+from kgcheck.sources.selects import refusal
+from kgcheck.sources.snapshot import Snapshot
 from kgcheck.sources.tsv import Form, check_file, first_words, open_text, open_tsv
 from kgcheck.sources.writer import COLUMNS, SnapshotWriter
-from kgcheck.tables import limits
+from kgcheck.tables import confine, limits
 
 _HEAD = 20_000
 """Characters at the beginning of a file that may state its release."""
@@ -63,6 +66,8 @@ def build_snapshot(
         UnknownName: A release is stated for a source that no recipe knows.
         InputMissing: The folder is missing, or no recipe knows any file in it.
         InputFormat: A file is not what its name promises.
+        InputError: A link leads out of the folder.
+        ConfigurationError: A select of a recipe does what it must not.
         SnapshotError: The snapshot cannot be written.
         KgcheckError: The memory limit is too small.
     """
@@ -78,33 +83,37 @@ def build_snapshot(
             f"no recipe knows any file under {folder}",
             f"loaders/{schema.profile.name}/reference/*.toml name the files that can be used",
         )
-    partial = out.with_name(out.name + ".partial")
+    for recipe, file, _ in chosen:
+        for rows in file.rows:
+            if why := refusal(rows.select):
+                raise ConfigurationError(
+                    f"a select of the recipe of {recipe.source!r} is refused: {why}",
+                    "a select may read the file and the snapshot, see docs/snapshot.md",
+                )
+    _refuse_out(out)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        with duckdb.connect(str(partial), config=limits(settings)) as db:
-            builder = _Builder(db, schema, releases or {})
-            with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
-                for recipe, file, path in chosen:
-                    builder.add(recipe, file, path, folder)
-                    step.advance()
-            builder.finish(recipes)
-        os.replace(partial, out)
+        with replacing(out) as partial:
+            with duckdb.connect(str(partial), config=limits(settings)) as db:
+                confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
+                builder = _Builder(db, schema, releases or {})
+                with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
+                    for recipe, file, path in chosen:
+                        builder.add(recipe, file, path, folder)
+                        step.advance()
+                builder.finish(recipes)
+            _read_back(partial, schema)
     except duckdb.OutOfMemoryException as error:
         raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
-    except (OSError, duckdb.IOException) as error:
+    # A full disk shows as an IOException, and once a database has met one, as any other.
+    except (OSError, duckdb.OperationalError, duckdb.FatalException, duckdb.InternalException, SnapshotError) as error:
         raise SnapshotError(
-            f"cannot write the snapshot {out}: {error}", "free disk space, or name another --out"
+            f"cannot write the snapshot {out}: {first_words(error)}", "free disk space, or name another --out"
         ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-            partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
     return [path for _, _, path in chosen]
 
 
 def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[ReferenceRecipe, ReferenceFile, Path]]:
-    return [
+    chosen = [
         (recipe, file, path)
         for recipe in recipes
         for file in recipe.files
@@ -112,6 +121,32 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
         # What fetch has not finished is no file yet.
         if path.is_file() and ".part" not in path.suffixes
     ]
+    for _, file, path in chosen:
+        for read in _read_with(file, path):
+            refuse_outside(folder, read)
+    return chosen
+
+
+def _read_with(file: ReferenceFile, path: Path) -> list[Path]:
+    """All that is read where a recipe has found one file."""
+    return [path.parent / f"{name}.tsv" for name in FACTS] if file.format == "facts" else [path]
+
+
+def _refuse_out(out: Path) -> None:
+    """Refuse a place in which DuckDB cannot write: it takes what follows a question mark for a query."""
+    refuse_odd_name(out)
+    if "?" in str(out.absolute()):
+        raise SnapshotError(f"cannot write the snapshot {out}: its path holds a question mark", "name another --out")
+
+
+def _read_back(path: Path, schema: Schema) -> None:
+    """Open a snapshot that was written, and read every block of it.
+
+    Raises:
+        SnapshotError: It is not what was written.
+    """
+    with Snapshot(path, schema) as snapshot:
+        snapshot.check()
 
 
 class _Builder:

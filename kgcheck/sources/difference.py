@@ -6,8 +6,7 @@ import duckdb
 
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
-from kgcheck.sources.overlay import attach_snapshot
-from kgcheck.sources.snapshot import Snapshot
+from kgcheck.sources.snapshot import Snapshot, attach_snapshots, damage_told
 
 EXAMPLES = 5
 """Rows that are shown of each kind of change."""
@@ -46,9 +45,8 @@ def compare_snapshots(older: Path, newer: Path, schema: Schema) -> list[TableCha
     """
     for path in (older, newer):
         Snapshot(path, schema).close()
-    with duckdb.connect() as db:
-        attach_snapshot(db, older, "a")
-        attach_snapshot(db, newer, "b")
+    with duckdb.connect() as db, damage_told(older, newer):
+        attach_snapshots(db, {"a": older, "b": newer})
         return [change for table in _TABLES for change in _compare(db, table)]
 
 

@@ -50,8 +50,9 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
     import obonet
 
     try:
-        graph = obonet.read_obo(str(path), ignore_obsolete=False)
-    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+        with open_text(path) as stream:
+            graph = obonet.read_obo(stream, ignore_obsolete=False)
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
         raise InputFormat(f"{path} is not an OBO file: {error}") from error
     if not len(graph):
         raise InputFormat(f"{path} holds no OBO term", "it may be empty or truncated")

@@ -6,7 +6,7 @@ import duckdb
 
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Ref
-from kgcheck.sources.snapshot import Snapshot
+from kgcheck.sources.snapshot import Snapshot, attach_snapshots, damage_told
 
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
 _ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
@@ -26,7 +26,9 @@ class SnapshotNames:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         Snapshot(path, schema).close()
-        self._db = duckdb.connect(str(path), read_only=True)
+        self._path = path
+        self._db = duckdb.connect()
+        attach_snapshots(self._db, {"ref": path})
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, current ones first."""
@@ -35,43 +37,34 @@ class SnapshotNames:
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Other names of what a text names."""
-        from itertools import chain
-
         words = [w.strip(".,;:()?!'\"") for w in text.split()][:40]
         runs = {" ".join(words[i : i + n]) for n in range(1, 6) for i in range(len(words) - n + 1)}
         # A short word in lower case is a word, not a symbol.
         exact = [r for r in runs if any(c.isupper() or c.isdigit() for c in r)]
         folded = [r.casefold() for r in runs if len(r) > 4]
-        # A cursor each: batches ask from several threads.
-        rows = (
-            self._db.cursor()
-            .execute(
-                f"""
-            SELECT DISTINCT id FROM value WHERE attribute IN {_ATTRIBUTES}
+        found = self._rows(
+            f"""
+            SELECT DISTINCT id FROM ref.value WHERE attribute IN {_ATTRIBUTES}
             AND (list_contains($exact, value) OR list_contains($folded, lower(value))) LIMIT 20
             """,
-                {"exact": exact, "folded": folded},
-            )
-            .fetchall()
+            {"exact": exact, "folded": folded},
         )
-        ids = list(chain.from_iterable(rows))
         known = text.casefold()
-        return tuple(n for n in self._names(ids) if n.casefold() not in known)
+        return tuple(n for n in self._names(found) if n.casefold() not in known)
 
     def _names(self, ids: list[str]) -> list[str]:
-        # A cursor each: batches ask from several threads.
-        rows = (
-            self._db.cursor()
-            .execute(
-                f"""
-            SELECT value FROM value WHERE list_contains($ids, id) AND attribute IN {_ATTRIBUTES} AND value <> ''
+        return self._rows(
+            f"""
+            SELECT value FROM ref.value WHERE list_contains($ids, id) AND attribute IN {_ATTRIBUTES} AND value <> ''
             GROUP BY value ORDER BY min({_ORDER}), value LIMIT {_LIMIT}
             """,
-                {"ids": ids},
-            )
-            .fetchall()
+            {"ids": ids},
         )
-        return [str(row[0]) for row in rows]
+
+    def _rows(self, statement: str, asked: dict[str, list[str]]) -> list[str]:
+        # A cursor each: batches ask from several threads.
+        with damage_told(self._path):
+            return [str(row[0]) for row in self._db.cursor().execute(statement, asked).fetchall()]
 
     def close(self) -> None:
         """Close the snapshot."""

@@ -21,7 +21,7 @@ from kgcheck.sources.evidence import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.sources.networks import NetworkType
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.retractions import retracted_among
-from kgcheck.sources.snapshot import Snapshot
+from kgcheck.sources.snapshot import Snapshot, damage_told
 from kgcheck.tables import limits
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class SnapshotSource(Closing):
         if snapshot:
             Snapshot(snapshot, schema).close()
         self._schema = schema
+        self._snapshot = snapshot
         self.turn = RLock()
         self._db = duckdb.connect(config=limits(settings))
         self._live = live
@@ -116,7 +117,7 @@ class SnapshotSource(Closing):
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
-        with self.turn:
+        with self.turn, damage_told(self._snapshot):
             return self._observe(task, cited)
 
     def _observe(self, task: CheckTask, cited: Sequence[str]) -> Observed:
@@ -158,7 +159,7 @@ class SnapshotSource(Closing):
         Returns:
             Values, current ones first, and links, none that is denied.
         """
-        with self.turn:
+        with self.turn, damage_told(self._snapshot):
             return self._stated(source, identifier)
 
     def _stated(self, source: str, identifier: str) -> Stated:
@@ -191,7 +192,7 @@ class SnapshotSource(Closing):
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
-        with self.turn:
+        with self.turn, damage_told(self._snapshot):
             return retracted_among(self._db, papers)
 
     def _fetch(self, part: Label | Pattern) -> None:

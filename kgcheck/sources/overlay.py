@@ -10,38 +10,49 @@ import duckdb
 
 from kgcheck.graph.schema import Schema
 from kgcheck.sources.keys import covers_tails
-from kgcheck.sources.snapshot import DERIVED_TABLES, TABLES
+from kgcheck.sources.snapshot import DERIVED_TABLES, TABLES, attach_snapshots
 from kgcheck.tables import identifier, literal
 
 FIRST_LIVE_RELEASE = 1_000_000_000
 """Numbers of live releases begin here, so that they are none of the snapshot's."""
 
 
-def attach_snapshot(db: duckdb.DuckDBPyConnection, snapshot: Path | None, name: str = "ref") -> None:
-    """Attach a snapshot, or empty tables of the same form, so that every statement runs and finds nothing.
+def attach_snapshot(db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
+    """Attach a snapshot as ``ref``, or empty tables of the same form, so that every statement runs and finds nothing.
 
     Args:
         db: A working database.
         snapshot: Its path, or None.
-        name: What to call it.
+
+    Raises:
+        SnapshotError: See kgcheck.sources.snapshot.attach_snapshots.
     """
     if snapshot:
-        db.execute(f"ATTACH {literal(str(snapshot))} AS {name} (READ_ONLY)").fetchall()
-        return
+        attach_snapshots(db, {"ref": snapshot})
+    else:
+        _attach_empty(db, "ref")
+
+
+def _attach_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
     own = identifier(str(db.execute("SELECT current_catalog()").fetchall()[0][0]))
     db.execute(f"ATTACH ':memory:' AS {name}; USE {name}; {TABLES} {DERIVED_TABLES} USE {own}").fetchall()
 
 
-def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema: Schema) -> None:
+def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema: Schema, folder: Path) -> None:
     """Attach a snapshot as ``base``, an empty ``live``, and ``ref`` over both.
 
     Args:
         db: A working database.
         snapshot: The snapshot's path, or None.
         schema: Profile.
+        folder: Where the files of live answers will be.
+
+    Raises:
+        SnapshotError: See kgcheck.sources.snapshot.attach_snapshots.
     """
-    attach_snapshot(db, snapshot, "base")
-    attach_snapshot(db, None, "live")
+    attach_snapshots(db, {"base": snapshot} if snapshot else {}, [folder])
+    for name in ("live",) if snapshot else ("live", "base"):
+        _attach_empty(db, name)
     db.execute("ATTACH ':memory:' AS ref").fetchall()
     for table in ("release", "topic", "covered", "entity", "ancestor"):
         db.execute(f"CREATE VIEW ref.{table} AS FROM base.{table} UNION ALL BY NAME FROM live.{table}").fetchall()

@@ -1,13 +1,13 @@
 """Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
 
-import tomllib
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from kgcheck.checks.catalogue import State
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.schema import Schema, profile_dir
+from kgcheck.inputs import plain_pattern, read_toml
 from kgcheck.model import Value
 
 
@@ -55,6 +55,18 @@ class ReferenceFile(Value):
     xrefs: tuple[str, ...] = Field(default=(), description="obo: databases whose cross-references are kept")
     modifications: dict[str, Modification] = {}
 
+    @field_validator("glob")
+    @classmethod
+    def _inside(cls, glob: str) -> str:
+        return plain_pattern(glob)
+
+    @field_validator("save_as")
+    @classmethod
+    def _plain_name(cls, name: str) -> str:
+        if "/" in name or (name and plain_pattern(name) != name):
+            raise ValueError(f"{name!r} is no plain name of a file")
+        return name
+
 
 class ReferenceRecipe(Value):
     """The files of one source."""
@@ -87,7 +99,7 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
     recipes: list[ReferenceRecipe] = []
     for path in sorted(folder.glob("*.toml")):
         try:
-            recipes.append(ReferenceRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))))
-        except (ValidationError, ValueError) as error:
+            recipes.append(ReferenceRecipe.model_validate(read_toml(path)))
+        except (ValidationError, ValueError, OSError) as error:
             raise ConfigurationError(f"{path} is wrong: {error}") from error
     return sorted(recipes, key=lambda r: (len(r.after), r.source))

@@ -1,14 +1,17 @@
 """Tab separated files as DuckDB tables: UTF-8, a field that holds a tab, a line end or a leading quote is quoted."""
 
 import gzip
+import io
 import os
 import zlib
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 import duckdb
 
 from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.inputs import MIB, Bounded, check_packed
 from kgcheck.tables import identifier, literal
 
 
@@ -63,6 +66,7 @@ def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form =
         InputMissing: The file cannot be read.
         InputFormat: It is no such table.
     """
+    check_packed(path)
     if form.lines:
         form = form._replace(header=False, columns=("line",), delimiter="\x1f", quoted=False)
     names = _header(path, form) if form.header else form.columns
@@ -73,7 +77,7 @@ def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form =
         db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE {identifier(table)} AS
-            SELECT * FROM read_csv({literal(str(path))}, columns={{{typed}}}, header={str(form.header).lower()},
+            SELECT * FROM read_csv({literal(escape(str(path)))}, columns={{{typed}}}, header={str(form.header).lower()},
                 delim={literal(form.delimiter)}, quote={quote}, escape={quote}{comment}, auto_detect=false,
                 strict_mode=true)
             """
@@ -87,13 +91,11 @@ def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form =
 
 
 def open_text(path: Path) -> TextIO:
-    """A text file to be read, packed with gzip or not."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+    """A text file to be read, packed with gzip or not, within the limits of kgcheck.inputs."""
+    return io.TextIOWrapper(io.BufferedReader(Bounded(path), MIB), encoding="utf-8-sig", newline="")
 
 
-def first_words(error: duckdb.Error) -> str:
+def first_words(error: Exception) -> str:
     """What DuckDB found wrong, on one line and without its advice, which names options that nobody here can set."""
     told = str(error).split("Possible ")[0]
     return " ".join(told.split())[:300]

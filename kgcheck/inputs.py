@@ -1,0 +1,280 @@
+"""Files that are read: within limits, whoever made them, and within the folder that was given.
+
+A file may be packed a thousand times smaller than what comes out of it, hold one line without end, or nest deeper than
+a program can follow. All limits stand here.
+"""
+
+import gzip
+import io
+import json
+import re
+import tomllib
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from kgcheck.errors import InputError, InputFormat, InputMissing
+
+MIB = 1 << 20
+
+LONGEST_LINE = 64 * MIB
+"""Bytes of one line, or of one record of a form without lines."""
+
+LARGEST_WHOLE = 64 * MIB
+"""Bytes of a file that is held in memory as a whole, unpacked."""
+
+LARGEST_RECIPE = 4 * MIB
+"""Bytes of a TOML file."""
+
+DEEPEST = 200
+"""Lists and objects within each other."""
+
+MOST_UNPACKED = 200
+"""How many times larger a packed file may become. Text becomes 3 to 20 times larger; gzip can do 1,032 times."""
+
+UNPACKED_FREELY = 64 * MIB
+"""Bytes below which that does not count."""
+
+_ENDS = re.compile(rb"[\n\r][^\n\r]*\Z")
+
+
+class Bounded(io.RawIOBase):
+    """The bytes of a file, unpacked, within the limits.
+
+    Args:
+        path: The file; its name tells whether it is packed.
+        lines: Whether a line end also ends a record; if not, `mark` does.
+    """
+
+    def __init__(self, path: Path, *, lines: bool = True) -> None:
+        self._path = path
+        self._lines = lines
+        self._packed = path.suffix == ".gz"
+        self._stream = _opened(path)
+        self._guard = Unpacking(path) if self._packed else None
+        self._since = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read on; see io.RawIOBase.
+
+        Returns:
+            How many bytes came.
+
+        Raises:
+            InputFormat: A limit is passed.
+        """
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        if self._guard:
+            self._guard.came(len(data))
+        end = _ENDS.search(data) if self._lines else None
+        self._since = len(data) - end.start() if end else self._since + len(data)
+        if self._since > LONGEST_LINE:
+            raise InputFormat(
+                f"{self._path} has a {'line' if self._lines else 'record'} of more than {LONGEST_LINE // MIB} MiB",
+                "it is binary, its line ends are lost, or it was made to fill the memory",
+            )
+        return len(data)
+
+    def mark(self) -> None:
+        """Say that a record has ended."""
+        self._since = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        super().close()
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+class Unpacking:
+    """Counts what comes out of a packed file.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._most = max(UNPACKED_FREELY, MOST_UNPACKED * path.stat().st_size)
+        self._out = 0
+
+    def came(self, size: int) -> None:
+        """Count some bytes.
+
+        Raises:
+            InputFormat: They are too many for the size of the file.
+        """
+        self._out += size
+        if self._out > self._most:
+            raise InputFormat(
+                f"{self._path} becomes more than {MOST_UNPACKED} times larger when it is unpacked",
+                "it was made to fill the memory or the disk; if you trust it, unpack it yourself",
+            )
+
+
+def check_packed(path: Path) -> None:
+    """Refuse a packed file that becomes far larger than it is, for readers that unpack it on their own.
+
+    Raises:
+        InputFormat: It does, or cannot be unpacked.
+        InputMissing: It cannot be read.
+    """
+    if path.suffix != ".gz":
+        return
+    try:
+        with gzip.open(path, "rb") as stream:
+            guard = Unpacking(path)
+            while size := len(stream.read(MIB)):
+                guard.came(size)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputFormat(f"{path} cannot be unpacked: {error}", "it may be truncated: get it again") from error
+    except OSError as error:
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def read_whole(path: Path, *, encoding: str = "utf-8", most: int = LARGEST_WHOLE) -> str:
+    """The text of a file that is held in memory as a whole.
+
+    Args:
+        path: The file; unpacked if its name ends in ``.gz``.
+        encoding: Of the text.
+        most: Bytes.
+
+    Returns:
+        The text.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It cannot be read, is no text, or is too large.
+    """
+    try:
+        with _opened(path) as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise InputFormat(
+                f"{path} is larger than {most // MIB} MiB",
+                "split it; JSON lines are read line by line where documents are",
+            )
+        return data.decode(encoding)
+    except FileNotFoundError:
+        raise InputMissing(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise InputFormat(f"{path} is a folder, not a file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        told = (error.strerror if isinstance(error, OSError) else "") or error
+        raise InputFormat(f"cannot read {path}: {told}") from error
+    except UnicodeDecodeError as error:
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def parse_json(text: str | bytes) -> Any:
+    """A JSON value.
+
+    Args:
+        text: The whole of it.
+
+    Returns:
+        The value.
+
+    Raises:
+        ValueError: It is no JSON, or nests too deep.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    shown = text if isinstance(text, str) else text.decode(errors="replace")
+    # Few values have so many lists and objects at all; the others are not walked through.
+    if shown.count("[") + shown.count("{") > DEEPEST and _depth(value) > DEEPEST:
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+_TOO_DEEP = f"it nests lists and objects deeper than {DEEPEST}"
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level := [v for v in level if isinstance(v, list | dict)]:
+        depth += 1
+        if depth > DEEPEST:
+            break
+        level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]
+    return depth
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its tables.
+
+    Raises:
+        ValueError: It is no TOML, not UTF-8, too large, or nests too deep.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as stream:
+        data = stream.read(LARGEST_RECIPE + 1)
+    if len(data) > LARGEST_RECIPE:
+        raise ValueError(f"it is larger than {LARGEST_RECIPE // MIB} MiB")
+    try:
+        return tomllib.loads(data.decode())
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def plain_pattern(pattern: str) -> str:
+    """A name or a pattern of names that cannot lead out of a folder.
+
+    Args:
+        pattern: Of a recipe.
+
+    Returns:
+        The pattern.
+
+    Raises:
+        ValueError: It is empty, absolute, or goes up.
+    """
+    parts = PurePosixPath(pattern).parts
+    if not parts or pattern.startswith(("/", "~")) or ".." in parts or "\\" in pattern or "\0" in pattern:
+        raise ValueError(f"{pattern!r} must name files inside the folder")
+    return pattern
+
+
+def refuse_outside(folder: Path, path: Path) -> None:
+    """Refuse a file that a link leads out of its folder, or whose name cannot be written down.
+
+    Args:
+        folder: The folder that was given.
+        path: A file in it.
+
+    Raises:
+        InputError: It lies elsewhere, or its name is not UTF-8.
+    """
+    refuse_odd_name(path)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{path} leads out of {folder}", "put the file itself there, not a link to it")
+
+
+def refuse_odd_name(path: Path) -> None:
+    """Refuse a name that is not UTF-8: neither databases nor reports can hold it.
+
+    Raises:
+        InputError: It is not.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = str(path).encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise InputError(f"the name {shown} is not UTF-8", "rename it") from None
