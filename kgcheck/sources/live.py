@@ -65,7 +65,7 @@ class LiveReference(Closing):
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
-        attach_overlay(db, snapshot, self._schema, Path(self._folder.name))
+        attach_overlay(db, snapshot, self._schema, self._rows.folder)
         self._terms = None
 
     def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:

@@ -36,7 +36,8 @@ class LiveRows(Closing):
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._folder = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
+        self._temporary = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
+        self.folder = Path(self._temporary.name)
         self._count = 0
 
     def lay(self, db: duckdb.DuckDBPyConnection, said: Sequence[Said]) -> None:
@@ -47,7 +48,7 @@ class LiveRows(Closing):
             said: The rows.
         """
         self._count += 1
-        path = Path(self._folder.name) / f"live-{self._count}.duckdb"
+        path = self.folder / f"live-{self._count}.duckdb"
         with duckdb.connect(str(path)) as live:
             writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
             for one in said:
@@ -60,7 +61,7 @@ class LiveRows(Closing):
 
     def close(self) -> None:
         """Remove the files."""
-        self._folder.cleanup()
+        self._temporary.cleanup()
 
 
 def _write(writer: SnapshotWriter, said: Said) -> None:
