@@ -16,6 +16,7 @@ The tree::
     │   ├── StoreLocked                2
     │   ├── StoreSchema                2  it holds another graph than the profile describes
     │   ├── StoreAccess                2  credentials
+    │   ├── StoreUnguarded             2  statements of a model cannot be run safely on this machine
     │   └── StoreUnavailable           3  down, or it stopped answering
     ├── SnapshotError                  2  the reference snapshot
     ├── SourceError                    3  a reference service could not be looked at: nothing can be said
@@ -134,6 +135,10 @@ class StoreSchema(StoreError):
 
 class StoreAccess(StoreError):
     """The credentials were refused, or none were given."""
+
+
+class StoreUnguarded(StoreError):
+    """This machine cannot guard a process well enough to run statements from outside in it."""
 
 
 class StoreUnavailable(StoreError):

@@ -13,9 +13,8 @@ from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, Lite
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
-from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
-from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
 from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
@@ -148,6 +147,7 @@ class Toolbox:
         self._source = source
         out = outside or Outside()
         kg, validation = Role.KG, Role.VALIDATION
+        cypher = f"rows of a Cypher statement of your own: {SUBSET}"
         self._tools = {
             tool.name: tool
             for tool in (
@@ -157,7 +157,7 @@ class Toolbox:
                 Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
                 Tool("kg_relations", kg, "how two nodes are related, either way", NodesArguments, self._relations),
                 Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
-                Tool("kg_cypher", kg, "rows of a reading Cypher statement of your own", CypherArguments, self._cypher),
+                Tool("kg_cypher", kg, cypher, CypherArguments, self._cypher),
                 Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
                 Tool("uniprot_entry", validation, "what UniProt says of a protein", AccessionArguments, out.entry),
                 Tool("uniprot_lifecycle", validation, "what became of an accession", AccessionArguments, out.lifecycle),
@@ -231,16 +231,19 @@ class Toolbox:
         return IdsResult(ids=tuple(self._store.neighbours(asked.node, pattern, asked.direction, _NEIGHBOUR_LIMIT)))
 
     def _cypher(self, asked: CypherArguments) -> CypherResult:
-        check_reading(asked.query, self.schema)
+        # The tables of a grammar: half a second that only those wait for who write statements.
+        from kgcheck.graph.reading import read_statement
+
+        reading = read_statement(asked.query, self.schema, self._store.backend)
         try:
-            rows = self._store.query(asked.query, _ROW_LIMIT + 1, _CYPHER_SECONDS)
+            rows = self._store.query(reading, _ROW_LIMIT + 1, _CYPHER_SECONDS)
         except StoreUnavailable as error:
             if "too long" not in error.message:
                 raise
             raise UsageError(f"the statement took over {_CYPHER_SECONDS:.0f} seconds", "ask for less") from error
         except StoreError as error:
             # A statement that the store cannot run is the writer's mistake.
-            raise UsageError(error.message) from error
+            raise UsageError(error.message, error.hint) from error
         return CypherResult(rows=tuple(rows[:_ROW_LIMIT]), cut_off=len(rows) > _ROW_LIMIT)
 
     def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:

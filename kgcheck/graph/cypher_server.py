@@ -22,6 +22,7 @@ from kgcheck.graph.store import (
     Direction,
     Hop,
     Properties,
+    Reading,
     StrayEdge,
     check_meta,
     check_names,
@@ -80,7 +81,7 @@ class CypherServerStore(ABC):
         """Run a writing statement in a transaction of its own."""
 
     @abstractmethod
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore."""
 
     @abstractmethod
@@ -289,6 +290,17 @@ class CypherServerStore(ABC):
                 # After an error, or when the caller stops early.
                 for future in waiting:
                     future.cancel()
+
+
+def shown(value: Any) -> Any:
+    """A value of a row; a node or relationship as the map of its properties, a path as the lists of both."""
+    if isinstance(value, list):
+        return [shown(v) for v in value]
+    if hasattr(value, "element_id") or hasattr(value, "identity"):
+        return dict(value)
+    if hasattr(value, "relationships"):
+        return {"nodes": list(map(dict, value.nodes)), "relationships": list(map(dict, value.relationships))}
+    return value
 
 
 def _pieces(heads: Iterable[Row]) -> Iterator[list[str]]:

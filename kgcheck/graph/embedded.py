@@ -1,8 +1,8 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 import ladybug
@@ -12,6 +12,7 @@ from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailab
 from kgcheck.graph.filelock import FileLock, in_use
 from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
 from kgcheck.graph.queries import same as same_values
+from kgcheck.graph.query_process import QueryProcess
 from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
     AS_TEXT,
@@ -20,6 +21,7 @@ from kgcheck.graph.store import (
     Direction,
     Hop,
     Properties,
+    Reading,
     StrayEdge,
     check_meta,
     check_names,
@@ -64,6 +66,8 @@ class EmbeddedStore:
         self._connection: ladybug.Connection | None = None
         self._database: ladybug.Database | None = None
         self._lock: FileLock | None = None
+        self._guarded: QueryProcess | None = None
+        self._asking = Lock()
         try:
             self._database = self._opened(path, create)
             self._connection = ladybug.Connection(self._database)
@@ -139,18 +143,19 @@ class EmbeddedStore:
             rows = [row for id_ in ids for row in self._rows(text, id=id_)]
         return [read_hop(row, pattern) for row in rows]
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
-        """See GraphStore. The file is open for reading only."""
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore. It runs in a process that can do nothing but read this store."""
         if self._database is None:
             raise StoreError(f"the store {self.name} is closed")
-        # A connection of its own: the time limit is not to hold for what other threads ask.
-        with ladybug.Connection(self._database) as connection:
-            connection.set_query_timeout(max(1, int(timeout_s * 1000)))
-            self._run(f"EXPLAIN {text}", {}, connection).close()
-            with self._run(text, {}, connection) as result:
-                names = result.get_column_names()
-                rows = [list(row) for row in islice(result, limit)]
-        return [dict(zip(names, map(_shown, row), strict=True)) for row in rows]
+        if self._database.read_only is False:
+            raise StoreError(f"the store {self.name} is open for writing", "open it for reading to ask it")
+        try:
+            with self._asking:
+                self._guarded = self._guarded or QueryProcess(Path(self.name))
+            rows = self._guarded.rows(reading, limit, timeout_s)
+        except RuntimeError as error:
+            raise self._mapped(error) from error
+        return [dict(zip(reading.columns, row, strict=True)) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""
@@ -246,7 +251,7 @@ class EmbeddedStore:
     def close(self) -> None:
         """See GraphStore."""
         try:
-            for opened in (self._connection, self._database):
+            for opened in (self._guarded, self._connection, self._database):
                 if opened:
                     opened.close()
             if self._unused and self._database:
@@ -255,7 +260,7 @@ class EmbeddedStore:
         except RuntimeError as error:
             raise self._mapped(error) from error
         finally:
-            self._connection = self._database = None
+            self._guarded = self._connection = self._database = None
             if self._lock:
                 self._lock.release()
                 self._lock = None
@@ -286,14 +291,11 @@ class EmbeddedStore:
         with self._run(text, parameters) as result:
             return [list(row) for row in result.get_all()]
 
-    def _run(
-        self, text: str, parameters: dict[str, Any], connection: ladybug.Connection | None = None
-    ) -> ladybug.QueryResult:
-        used = connection or self._connection
-        if used is None:
+    def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
+        if self._connection is None:
             raise StoreError(f"the store {self.name} is closed")
         try:
-            result = used.execute(text, parameters)
+            result = self._connection.execute(text, parameters)
         except RuntimeError as error:
             raise self._mapped(error) from error
         if not isinstance(result, ladybug.QueryResult):
@@ -314,13 +316,6 @@ class EmbeddedStore:
                 "load the graph into a new store",
             )
         return StoreError(f"the store {self.name} refused a query: {said}")
-
-
-def _shown(value: Any) -> Any:
-    """A value of a row; a node or relationship as the map of its properties."""
-    if isinstance(value, dict):
-        return {k: _shown(v) for k, v in value.items() if not k.startswith("_") and v is not None}
-    return value
 
 
 def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:

@@ -8,9 +8,9 @@ from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, Servic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
-from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
+from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.schema import Schema
-from kgcheck.graph.store import Properties
+from kgcheck.graph.store import Properties, Reading
 from kgcheck.settings import Settings
 
 _FETCH_ROWS = 10_000
@@ -82,18 +82,20 @@ class Neo4jStore(CypherServerStore):
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
-        """See GraphStore."""
-        explained: Any = f"EXPLAIN {text}"
-        query: Any = text
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore. The server must take it for a reading one, too, and is asked in a reading transaction."""
+        explained: Any = f"EXPLAIN {reading.text}"
+        query: Any = reading.text
         try:
             with (
                 self._session(neo4j.READ_ACCESS) as session,
                 session.begin_transaction(timeout=timeout_s) as transaction,
             ):
-                if transaction.run(explained).consume().query_type != "r":
+                if transaction.run(explained, reading.parameters).consume().query_type != "r":
                     raise UsageError("the statement is not a reading one", "use MATCH and RETURN")
-                return [record.data() for record in islice(transaction.run(query), limit)]
+                records = islice(transaction.run(query, reading.parameters), limit)
+                # The server names columns by the text that it was sent.
+                return [dict(zip(reading.columns, map(shown, record), strict=True)) for record in records]
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any, Protocol
 
 from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable
-from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows
+from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.neo4j import server_error
 from kgcheck.graph.schema import Schema
-from kgcheck.graph.store import Properties
+from kgcheck.graph.store import Properties, Reading
 
 try:
     from py2neo import errors as py2neo_errors
@@ -72,12 +72,11 @@ class Py2neoStore(CypherServerStore):
             while cursor.forward():
                 yield cursor.current.values()
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore; py2neo knows no time limit."""
         with self._mapped():
-            self._graph.query(f"EXPLAIN {text}")
-            rows = self._graph.query(text)
-            return [_plain_row(row.data()) for row in islice(rows, limit)]
+            rows = islice(self._graph.query(reading.text, reading.parameters), limit)
+            return [dict(zip(reading.columns, map(shown, row.values()), strict=True)) for row in rows]
 
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         with self._mapped():
@@ -95,8 +94,3 @@ class Py2neoStore(CypherServerStore):
 
     def _unavailable(self, error: Exception) -> KgcheckError:
         return StoreUnavailable(f"{self.name} stopped answering: {error}", "run the same command again")
-
-
-def _plain_row(row: dict[str, Any]) -> Properties:
-    """A row whose nodes and relationships are maps of their properties."""
-    return {k: dict(v) if hasattr(v, "identity") else v for k, v in row.items()}

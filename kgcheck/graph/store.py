@@ -69,6 +69,28 @@ class Hop(NamedTuple):
     properties: Properties
 
 
+SUBSET = (
+    "one statement of MATCH, OPTIONAL MATCH, WHERE, WITH, UNWIND, RETURN, ORDER BY, SKIP and LIMIT over the labels,"
+    " relations and properties of the schema; one label a node; CASE, IN, STARTS WITH, ENDS WITH, CONTAINS, IS NULL;"
+    " no parameters, subqueries, UNION or procedures"
+)
+"""What `kgcheck.graph.reading` accepts, in words for who writes statements."""
+
+
+class Reading(NamedTuple):
+    """A statement that only reads, as it is sent; `kgcheck.graph.reading.read_statement` alone makes one.
+
+    Attributes:
+        text: Cypher made of keywords, signs, numbers, quoted names and parameters.
+        parameters: The texts of the statement, by the names of the parameters.
+        columns: A name for each column of a row.
+    """
+
+    text: str
+    parameters: dict[str, str]
+    columns: tuple[str, ...]
+
+
 class LoadTarget(Protocol):
     """What a graph is loaded into. Writes are bulk.
 
@@ -137,8 +159,8 @@ class GraphStore(LoadTarget, Protocol):
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         """Every edge of a pattern that leaves (``out``) or reaches (``in``) one of the nodes."""
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
-        """At most `limit` rows of a statement that `check_reading` let pass; it is explained before it runs."""
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
+        """At most `limit` rows of a statement from outside, as `read_statement` wrote it anew for this backend."""
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""

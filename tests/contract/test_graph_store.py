@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName, UsageError
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties
+from kgcheck.graph.reading import read_statement
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties, Reading
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
     ACTS_ON,
@@ -394,13 +395,17 @@ def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) 
     check()
 
 
-def test_a_reading_query_from_outside(store: GraphStore) -> None:
-    add_nodes(store, PROTEIN, "a", "b", "c")
-    rows = store.query("MATCH (p:Protein) RETURN p.id AS id, p ORDER BY id", 2, 5.0)
-    assert [row["id"] for row in rows] == ["a", "b"]
-    assert rows[0]["p"]["id"] == "a"
-    with pytest.raises(StoreError):
-        store.query("MATCH (p:Protein RETURN p", 2, 5.0)
+def test_a_reading_query_from_outside(opener: Opener) -> None:
+    with opener(create=True) as store:
+        store.prepare()
+        add_nodes(store, PROTEIN, "a", "b", "c")
+    with opener() as store:
+        reading = read_statement("MATCH (p:Protein) RETURN p.id AS id, p ORDER BY id", store.schema, store.backend)
+        rows = store.query(reading, 2, 5.0)
+        assert [row["id"] for row in rows] == ["a", "b"]
+        assert rows[0]["p"]["id"] == "a"
+        with pytest.raises(StoreError):
+            store.query(Reading("MATCH (p:Protein RETURN p", {}, ("p",)), 2, 5.0)
 
 
 def test_a_query_from_outside_cannot_write(opener: Opener) -> None:
@@ -409,5 +414,5 @@ def test_a_query_from_outside_cannot_write(opener: Opener) -> None:
         add_nodes(store, PROTEIN, "a")
     with opener() as store:
         with pytest.raises((StoreError, UsageError)):
-            store.query("MATCH (p:Protein) SET p.name = 'changed' RETURN p.id", 2, 5.0)
+            store.query(Reading("MATCH (p:Protein) SET p.name = 'changed' RETURN p.id", {}, ("p.id",)), 2, 5.0)
         assert all_nodes(store, PROTEIN) == [{"id": "a"}]

@@ -25,6 +25,7 @@ from kgcheck.graph.store import (
     Direction,
     Hop,
     Properties,
+    Reading,
     StrayEdge,
     edge_schema,
     node_schema,
@@ -92,7 +93,7 @@ class MemoryStore:
             if row[start] in ids
         ]
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[Properties]:
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         raise NotImplementedError
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:

@@ -14,6 +14,7 @@ from kgcheck.agents.react import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
 from kgcheck.agents.shown import reads_alone
 from kgcheck.chat import ChatClient, Message, Reply, ToolCall
 from kgcheck.errors import ModelAccess, ModelContext, ModelUnavailable
+from kgcheck.graph.store import Reading
 from kgcheck.kgqa.answer import Answer, Status
 from kgcheck.settings import Settings
 from kgcheck.spending import Limits, Meter
@@ -91,7 +92,7 @@ def test_every_tool() -> None:
 class Papers(MemoryStore):
     """A graph whose statements give one row."""
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[dict[str, Any]]:
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[dict[str, Any]]:
         return [{"p.id": "P00002"}, {"p.id": "P77777"}]
 
 
@@ -111,7 +112,7 @@ def test_tools_of_the_team() -> None:
 
     shown = [json.loads(m["content"][7:-8]) for m in requests[-1]["messages"] if m["role"] == "tool"]
     assert shown[0]["relations"][0]["triple"]["relation"] == "ASSOCIATED_WITH"
-    assert "DELETE is not allowed" in shown[1]["refused"]
+    assert "'DELETE p' is not allowed" in shown[1]["refused"]
     # The graph has no such node, though a statement gave its id.
     assert "no tool has shown" in shown[3]["refused"]
     assert [f.ref.id for f in answer.found] == ["P00002"]

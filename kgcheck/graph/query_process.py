@@ -1,0 +1,149 @@
+"""Runs statements from outside over an embedded store in a process that can do nothing else.
+
+The process is started with the first statement, serves the next ones, and is ended when one takes too long or too much
+memory. It is given the path of the store and an empty environment: what it answers is read as data.
+"""
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from kgcheck.errors import StoreError, StoreUnavailable
+from kgcheck.graph import sandbox
+from kgcheck.graph.query_worker import LONGEST_ANSWER
+from kgcheck.graph.store import Reading
+
+_START_S = 30.0
+_GRACE_S = 1.0
+_KEPT = ("PATH", "LD_LIBRARY_PATH")
+_WORKER = "kgcheck.graph.query_worker"
+
+
+class QueryProcess:
+    """One process for one store; several threads may ask, one after the other.
+
+    Args:
+        store: The file of the embedded store.
+
+    Raises:
+        StoreUnguarded: This machine cannot guard a process.
+    """
+
+    def __init__(self, store: Path) -> None:
+        sandbox.check()
+        self._store = store
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+
+    def rows(self, reading: Reading, limit: int, timeout_s: float) -> list[list[Any]]:
+        """Run a statement.
+
+        Args:
+            reading: It.
+            limit: Rows to give at most.
+            timeout_s: Seconds that it may take.
+
+        Returns:
+            Rows of JSON values.
+
+        Raises:
+            StoreUnavailable: It took too long, or the process could not be started.
+            StoreError: It took too much memory or gave too much.
+            RuntimeError: The store refused it; in the words of LadybugDB.
+        """
+        asked = {
+            "text": reading.text,
+            "parameters": reading.parameters,
+            "limit": limit,
+            "timeout_s": timeout_s,
+        }
+        with self._lock:
+            process = self._running()
+            answer = self._asked(process, asked, timeout_s + _GRACE_S)
+        if "refused" in answer:
+            raise RuntimeError(answer["refused"])
+        if "rows" not in answer:
+            raise StoreError(f"a statement over {self._store} took or gave too much", "ask for less")
+        rows: list[list[Any]] = answer["rows"]
+        return rows
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    pipe.close()
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process and self._process.poll() is None:
+            return self._process
+        self.close()
+        self._process = subprocess.Popen(  # noqa: S603 this very Python, and a path that is no option
+            [sys.executable, "-I", "-m", _WORKER, str(self._store.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            # Ctrl-C is for the one who asked.
+            start_new_session=True,
+        )
+        answer = self._answer(self._process, _START_S)
+        if "ready" not in answer:
+            self.close()
+            raise StoreUnavailable(
+                f"the guarded process for {self._store} did not start: {answer.get('failed', 'it said nothing')}",
+                "run the same command again",
+            )
+        return self._process
+
+    def _asked(self, process: "subprocess.Popen[bytes]", asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        try:
+            if process.stdin:
+                process.stdin.write(json.dumps(asked).encode() + b"\n")
+                process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        return self._answer(process, timeout_s)
+
+    def _answer(self, process: "subprocess.Popen[bytes]", timeout_s: float) -> dict[str, Any]:
+        """The next line of the process; it is ended where there is none in time."""
+        try:
+            line = _line(process, timeout_s)
+            answer: dict[str, Any] = json.loads(line) if line else {}
+        except TimeoutError:
+            self.close()
+            raise StoreUnavailable(f"a query on {self._store} took too long", "ask for less") from None
+        except BaseException:
+            # What it would still say is an answer to another question.
+            self.close()
+            raise
+        if not answer:
+            self.close()
+        return answer
+
+
+def _line(process: "subprocess.Popen[bytes]", timeout_s: float) -> bytes:
+    """A line of a process, or nothing if it ended or said too much."""
+    if process.stdout is None:
+        return b""
+    held = b""
+    until = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as ready:
+        ready.register(process.stdout, selectors.EVENT_READ)
+        while not held.endswith(b"\n"):
+            if not ready.select(max(0.0, until - time.monotonic())):
+                raise TimeoutError
+            some = os.read(process.stdout.fileno(), 1 << 16)
+            held += some
+            if not some or len(held) > LONGEST_ANSWER + 1:
+                return b""
+    return held
