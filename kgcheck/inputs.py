@@ -7,11 +7,13 @@ a program can follow. All limits stand here.
 import gzip
 import io
 import json
+import os
 import re
 import tomllib
 import zlib
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
+from urllib.parse import quote
 
 from kgcheck.errors import InputError, InputFormat, InputMissing
 
@@ -265,6 +267,32 @@ def refuse_outside(folder: Path, path: Path) -> None:
     refuse_odd_name(path)
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{path} leads out of {folder}", "put the file itself there, not a link to it")
+
+
+def read_only_address(path: Path) -> str | None:
+    """How SQLite can read a database in a folder in which nothing may be written.
+
+    Args:
+        path: The database.
+
+    Returns:
+        The address, as a URI; None where it is to be opened as usual.
+
+    Raises:
+        InputError: The newest changes stand beside it, in a form that cannot be read there.
+    """
+    if not path.is_file() or os.access(path.parent, os.W_OK):
+        return None
+    log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+    if log.exists() and log.stat().st_size:
+        if not shared.exists():
+            raise InputError(
+                f"the newest changes of {path} are not in it yet, and nothing can be written beside it",
+                f"copy it to another folder, together with {log.name}",
+            )
+        return f"file:{quote(str(path.absolute()))}?mode=ro"
+    # Nobody is writing to it: SQLite need not look out for changes, for which it would write.
+    return f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
 
 
 def refuse_odd_name(path: Path) -> None:

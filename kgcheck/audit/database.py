@@ -1,9 +1,11 @@
 """The database under the ledger: its tables, its transactions, and its errors in words that help."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from sqlalchemy import (
     URL,
@@ -21,7 +23,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
-from kgcheck.errors import LedgerError
+from kgcheck.errors import InputError, LedgerError
+from kgcheck.inputs import LONGEST_LINE, read_only_address
 
 FORMAT = 1
 
@@ -89,7 +92,7 @@ class Database:
     def __init__(self, where: Path, *, create: bool) -> None:
         self.where = where
         _check_place(where, create)
-        self._engine = create_engine(URL.create("sqlite", database=str(where)))
+        self._engine = create_engine(_address(where, create))
         event.listen(self._engine, "connect", _configure)
         event.listen(self._engine, "begin", _begin)
         try:
@@ -184,6 +187,19 @@ def _check_place(where: Path, create: bool) -> None:
         raise LedgerError(f"there is no ledger at {where}", "kgcheck audit makes one; --ledger names another")
 
 
+def _address(where: Path, create: bool) -> URL:
+    """Where SQLite finds the file; in a folder in which nothing may be written, it is only read."""
+    try:
+        address = None if create else read_only_address(where)
+    except (InputError, OSError) as error:
+        hint = error.hint if isinstance(error, InputError) else _ANOTHER
+        raise LedgerError(f"the ledger cannot be read: {error}", hint) from error
+    if not address:
+        return URL.create("sqlite", database=str(where))
+    name, _, query = address.partition("?")
+    return URL.create("sqlite", database=name, query={**dict(parse_qsl(query)), "uri": "true"})
+
+
 def _in_words(where: Path, said: str) -> LedgerError:
     match said:
         case "database or disk is full" | "disk I/O error":
@@ -193,6 +209,10 @@ def _in_words(where: Path, said: str) -> LedgerError:
             )
         case "file is not a database" | "database disk image is malformed":
             return LedgerError(f"{where} is not a ledger: {said}", _ANOTHER)
+        case "string or blob too big":
+            return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", _ANOTHER)
+        case "attempt to write a readonly database" | "unable to open database file":
+            return LedgerError(f"the ledger {where} cannot be written or opened: {said}", _ANOTHER)
         case "database is locked":
             return LedgerError(
                 f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
@@ -206,6 +226,9 @@ def _configure(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_WAIT_S * 1000}"):
         connection.execute(f"PRAGMA {pragma}")
+    # A ledger may come from anybody.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
 
 
 def _begin(connection: Connection) -> None:

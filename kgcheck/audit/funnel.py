@@ -15,6 +15,7 @@ from kgcheck.errors import BudgetExceeded, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason
+from kgcheck.outputs import write_text
 from kgcheck.progress import Progress
 from kgcheck.sources.observe import ReferenceSource
 
@@ -90,9 +91,7 @@ class Funnel:
         except (UsageError, BudgetExceeded):
             return None
         finally:
-            folder = self._transcripts / run.id
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{finding.fingerprint}.jsonl").write_text(transcript.as_jsonl(), encoding="utf-8")
+            write_text(self._transcripts / run.id / f"{finding.fingerprint}.jsonl", transcript.as_jsonl())
         verdict = checked.verdict
         if checked.task.fingerprint != finding.fingerprint or verdict.outcome in UNDECIDED:
             return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.visible import as_json
 
@@ -141,7 +142,7 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
                     f"{folder} holds a batch with other options: {', '.join(names)}", "name another folder with --out"
                 )
             return
-        path.write_text(json.dumps(options, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(options, indent=2, sort_keys=True) + "\n")
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}", "name another folder with --out") from error
     except ValueError as error:

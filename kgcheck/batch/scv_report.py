@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.batch.metrics import CLASSES, Metrics
-from kgcheck.errors import InputError
+from kgcheck.outputs import write_text
 
 _SIDE = 320
 _EDGE = 40
@@ -86,12 +86,9 @@ def write_report(folder: Path, metrics: Metrics, options: Mapping[str, Any]) -> 
             for b in metrics.calibration
         ),
     )
-    try:
-        (folder / "metrics.json").write_text(metrics.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        (folder / "report.md").write_text(text, encoding="utf-8")
-        (folder / "reliability.svg").write_text(_plot(metrics), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}") from error
+    write_text(folder / "metrics.json", metrics.model_dump_json(indent=2) + "\n")
+    write_text(folder / "report.md", text)
+    write_text(folder / "reliability.svg", _plot(metrics))
 
 
 def _plot(metrics: Metrics) -> str:

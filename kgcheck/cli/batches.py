@@ -148,12 +148,12 @@ def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:
     import json
 
     from kgcheck.cli.console import results
-    from kgcheck.cli.show import write
     from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.outputs import write_text
     from kgcheck.report.answers import metrics_table
 
     text = json.dumps({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
-    write(folder / "metrics.json", text + "\n")
+    write_text(folder / "metrics.json", text + "\n")
     if format_ == "json":
         json_result(text)
     else:

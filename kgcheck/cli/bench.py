@@ -32,9 +32,9 @@ def make(store: str, reference: Path, out: Path, per_type: int, seed: int, profi
     from kgcheck.batch.truth import Truths
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
-    from kgcheck.cli.show import write
     from kgcheck.errors import KgcheckError
     from kgcheck.graph.open import open_store
+    from kgcheck.outputs import write_text
     from kgcheck.sources.snapshot import Snapshot
 
     schema = read_schema(profile)
@@ -44,7 +44,7 @@ def make(store: str, reference: Path, out: Path, per_type: int, seed: int, profi
     found = leaks(made.items)
     if found:
         raise KgcheckError("; ".join(leak.what for leak in found[:5]), "choose another --seed or fewer items")
-    write(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
+    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
     for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
     say(f"{len(made.items)} items: {out}")

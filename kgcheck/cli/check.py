@@ -121,10 +121,10 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
 
 
 def _keep_transcript(transcript: "Transcript", path: Path) -> None:
-    from kgcheck.cli.show import write
+    from kgcheck.outputs import write_text
 
     if transcript.events:
-        write(path, transcript.as_jsonl())
+        write_text(path, transcript.as_jsonl())
 
 
 class _Live:

@@ -36,11 +36,12 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.cli.console import RichProgress, errors, results
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_papers, told_table
-    from kgcheck.cli.show import show_run, write
+    from kgcheck.cli.show import show_run
     from kgcheck.graph.load import load_directory
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema, profile_dir
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.outputs import write_text
     from kgcheck.report.render import render
     from kgcheck.resources import resource_dir
     from kgcheck.sources.build import build_snapshot
@@ -79,7 +80,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         )
         show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
         for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
-            write(out / name, render(ledger, run, format_))
+            write_text(out / name, render(ledger, run, format_))
             result(f"report: {(out / name).resolve()}")
         if papers:
             results().print(told_table(papers.told))

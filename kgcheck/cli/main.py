@@ -1,21 +1,23 @@
 """The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
 
+import errno
 import importlib
 import io
+import os
 import signal
 import sys
 import tempfile
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import click
 
 from kgcheck import __version__
 from kgcheck.cli.output import say, show_logs
-from kgcheck.errors import EXIT_USAGE, KgcheckError
+from kgcheck.errors import EXIT_USAGE, KgcheckError, UsageError
 
 EXIT_SIGNAL = 128
 """An end by a signal, as shells count it: 128 and its number, 130 for Ctrl-C."""
@@ -93,7 +95,11 @@ def run(arguments: list[str]) -> int:
     """
     with _listening() as came:
         try:
-            return _run(arguments)
+            _refuse_odd_names(arguments)
+            code = _run(arguments)
+            # What is left in the buffer is written while an error can still be told.
+            sys.stdout.flush()
+            return code
         except Exception as error:
             # Libraries written in C turn Ctrl-C into errors of their own.
             return _interrupted(came[0]) if came else _failed(error)
@@ -123,11 +129,41 @@ def _failed(error: Exception) -> int:
             _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
         case click.Abort():
             return _interrupted(signal.SIGINT)
+        case UnicodeEncodeError(reason="surrogates not allowed"):
+            _say("a name is not UTF-8", _RENAME)
+        case OSError(filename=None, strerror=str()) if error.errno in _NO_ROOM:
+            _drop_output()
+            _say(f"cannot write the output: {error.strerror}", "free disk space, or write it elsewhere")
+        case OSError(filename=str() | bytes(), strerror=str()):
+            _say(f"cannot use {error.filename!s}: {error.strerror}", "name another, or ask for the right to use it")
         case _:
             _say(
                 f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}"
             )
     return EXIT_USAGE
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+_RENAME = "neither databases nor reports can hold it: rename the file or the folder"
+
+
+def _refuse_odd_names(arguments: list[str]) -> None:
+    """Refuse what is not UTF-8 before any library meets it."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = argument.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            raise UsageError(f"{shown} is not UTF-8", _RENAME) from None
+
+
+def _drop_output() -> None:
+    """Let what could not be written go: Python would try again when it ends, and fail with a code of its own."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 @contextmanager
@@ -159,9 +195,11 @@ def _interrupted(number: int) -> int:
 
 
 def _say(message: str, hint: str) -> None:
-    say(f"kgcheck: {message}")
-    if hint:
-        say(f"  {hint}")
+    # Where stderr cannot be written, the exit code is all that is left to say.
+    with suppress(OSError):
+        say(f"kgcheck: {message}")
+        if hint:
+            say(f"  {hint}")
 
 
 def _crash_file() -> str:

@@ -1,15 +1,14 @@
 """Shows a run in the form that was asked for, and gives its exit code."""
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.cli.console import results
 from kgcheck.cli.output import say, text_result
-from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, InputError
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Outcome, Tally
+from kgcheck.outputs import write_text
 from kgcheck.report.render import render
 from kgcheck.report.tables import findings_table, summary_lines
 
@@ -38,30 +37,9 @@ def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit:
         if output is None:
             text_result(text)
         else:
-            write(output, text)
+            write_text(output, text)
     for line in summary_lines(run, ledger.tallies(run)):
         say(line)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a report, whole or not at all.
-
-    Args:
-        path: The file; its folder is made.
-        text: What goes in.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise InputError(f"cannot write {path}: {error.strerror}", "free space, or name another file") from error
 
 
 def exit_code(tallies: Sequence[Tally], fail_on: str) -> int:

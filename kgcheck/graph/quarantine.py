@@ -1,6 +1,5 @@
 """The quarantine file: every row that was not loaded, as it stands in its file, with the reason. JSON lines."""
 
-import os
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.errors import InputError
+from kgcheck.outputs import replacing
 from kgcheck.tables import literal
 
 _COLUMNS = "{file: 'VARCHAR', line: 'BIGINT', reason: 'VARCHAR', detail: 'VARCHAR', \"row\": 'VARCHAR'}"
@@ -28,20 +28,16 @@ def write_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> int:
     rows = int(db.execute("SELECT count(*) FROM quarantine").fetchall()[0][0])
     if not rows:
         return 0
-    partial = path.with_name(path.name + ".partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db.execute(
-            """
-            COPY (SELECT file, line, reason, detail, row_text AS "row" FROM quarantine ORDER BY file, line)
-            TO $path (FORMAT json)
-            """,
-            {"path": str(partial)},
-        ).fetchall()
-        os.replace(partial, path)
-    except (OSError, duckdb.Error) as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        with replacing(path) as partial:
+            db.execute(
+                """
+                COPY (SELECT file, line, reason, detail, row_text AS "row" FROM quarantine ORDER BY file, line)
+                TO $path (FORMAT json)
+                """,
+                {"path": str(partial)},
+            ).fetchall()
+    except (OSError, UnicodeError, duckdb.Error) as error:
         raise InputError(
             f"cannot write the quarantine file {path}: {error}", "name another with --quarantine"
         ) from error

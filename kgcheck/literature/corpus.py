@@ -5,6 +5,7 @@ are in use, and the manifest is put in place last: an index is the old one or th
 """
 
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -183,8 +184,12 @@ class Corpus:
                 dense=made,
             )
             write_manifest(self.folder, manifest)
-        except OSError as error:
-            raise IndexFault(f"cannot write the index in {self.folder}: {error.strerror}", "free disk space") from error
+        except BaseException as error:
+            shutil.rmtree(part, ignore_errors=True)
+            if not isinstance(error, OSError | InputError):
+                raise
+            told = error.message if isinstance(error, InputError) else error.strerror or error
+            raise IndexFault(f"cannot write the index in {self.folder}: {told}", "free disk space") from error
         for old in self.folder.glob("built-*"):
             if old.name != name:
                 shutil.rmtree(old, ignore_errors=True)
@@ -225,7 +230,9 @@ class Corpus:
         self, embedder: Embedder, numbers: dense.Numbers, part: Path, before: Manifest | None
     ) -> DenseManifest:
         shape = (len(numbers), embedder.dimension)
-        vectors = np.lib.format.open_memmap(part / "vectors.npy", mode="w+", dtype=np.float16, shape=shape)
+        path = part / "vectors.npy"
+        vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
+        _reserve(path)
         with self._progress.step("indexing vectors"):
             for row, (_, raw) in enumerate(self.store.vectors()):
                 vectors[row] = np.frombuffer(raw, dtype=np.float16)
@@ -256,3 +263,11 @@ class Corpus:
 
     def __exit__(self, *ended: object) -> None:
         self.close()
+
+
+def _reserve(path: Path) -> None:
+    """Take the room of a file on the disk: to write into a mapped file for which there is none kills the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("r+b") as file:
+        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

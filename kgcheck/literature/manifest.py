@@ -1,7 +1,6 @@
 """What an index was built of and how, in ``manifest.json``: an index that does not fit is refused, never searched."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from kgcheck.errors import IndexFault
 from kgcheck.literature.dense import Structure
 from kgcheck.literature.lexical import SETTINGS
 from kgcheck.model import Value
+from kgcheck.outputs import write_text
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -74,6 +74,4 @@ def read_manifest(index: Path) -> Manifest:
 
 def write_manifest(index: Path, manifest: Manifest) -> None:
     """Put a manifest in place at once: an index has the old one or the new one."""
-    part = index / f"{MANIFEST}.part"
-    part.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    os.replace(part, index / MANIFEST)
+    write_text(index / MANIFEST, manifest.model_dump_json(indent=2) + "\n")

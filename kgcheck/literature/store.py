@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from kgcheck.closing import Closing
-from kgcheck.errors import IndexFault
+from kgcheck.errors import IndexFault, InputError
+from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.literature.documents import Document
 
 FORMAT = "1"
@@ -71,9 +72,18 @@ class DocumentStore(Closing):
             raise IndexFault(f"there is no index in {path.parent}", "kgcheck corpus add FILE --index DIR makes one")
         self._lock = threading.RLock()
         try:
-            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5.0)
-        except sqlite3.Error as error:
-            raise IndexFault(f"cannot open {path}: {error}") from error
+            address = None if create else read_only_address(path)
+            self._db = sqlite3.connect(
+                address or path, uri=bool(address), check_same_thread=False, isolation_level=None, timeout=5.0
+            )
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexFault(
+                f"cannot open {path}: {error}", "name another index, or ask for the right to it"
+            ) from error
+        except InputError as error:
+            raise IndexFault(error.message, error.hint) from error
+        self._fixed = bool(address)
         try:
             self._prepare(create=create)
         except BaseException:
@@ -82,7 +92,9 @@ class DocumentStore(Closing):
 
     def _prepare(self, *, create: bool) -> None:
         with self._telling():
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA trusted_schema = OFF")
+            if not self._fixed:
+                self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if create and not tables:

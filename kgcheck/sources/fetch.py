@@ -25,6 +25,7 @@ from kgcheck.errors import (
 )
 from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
+from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.sources.faults import WIRE_ERRORS, error_for
 from kgcheck.sources.http import Http, Service
@@ -290,6 +291,4 @@ def _read_log(path: Path) -> dict[str, Fetched]:
 
 
 def _write_log(path: Path, log: dict[str, Fetched]) -> None:
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(_LOG.dump_json(log, indent=2))
-    os.replace(partial, path)
+    write_text(path, _LOG.dump_json(log, indent=2).decode())
