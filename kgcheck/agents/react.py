@@ -23,6 +23,7 @@ from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.symmetry import directions
 from kgcheck.kgqa.answer import NOT_IN_THE_GRAPH, Answer, Edge, Found, Status
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
 from kgcheck.spending import Limits, Meter
@@ -308,9 +309,11 @@ class _Run:
         pattern = self._schema.pattern(head, step.relation, tail)
         self._must_have(step.node)
         reached: dict[Ref, Edge] = {}
-        for hop in self._store.hops([step.node.id], pattern, step.direction):
-            ref = Ref(label=step.label, id=hop.end)
-            reached.setdefault(ref, Edge(triple=step.triple(ref), properties=hop.properties))
+        for way in directions(pattern, step.direction):
+            for hop in self._store.hops([step.node.id], pattern, way):
+                ref = Ref(label=step.label, id=hop.end)
+                triple = step._replace(direction=way).triple(ref)
+                reached.setdefault(ref, Edge(triple=triple, properties=hop.properties))
         return reached
 
     def _must_have(self, *refs: Ref) -> None:
