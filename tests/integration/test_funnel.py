@@ -23,12 +23,12 @@ from kgcheck.literature.triples import TripleReader
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Stance, Tier
 from kgcheck.report.render import render
 from kgcheck.sources.observe import SnapshotSource
-from tests.integration.test_live import World, running
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index
 from tests.support.reports import finding
+from tests.support.world import World, running
 
 PAIRS = [("P10001", "P10002"), ("P10002", "P10003"), ("P10001", "P10003"), ("P10001", "P10004")]
 

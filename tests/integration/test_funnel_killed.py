@@ -12,9 +12,9 @@ import pytest
 
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.model import Finding, Tally
-from tests.integration.test_live import World, running
 from tests.support import ROOT
 from tests.support.facts import Facts
+from tests.support.world import World, running
 
 pytestmark = pytest.mark.slow
 

@@ -31,7 +31,7 @@ from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
 from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult, SourceLookups
 from kgcheck.sources.observe import Observed, SnapshotSource
-from tests.integration.test_live import FAULTS, World, running
+from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
 from tests.support import loopback
 from tests.support import team_scripts as team
@@ -42,6 +42,7 @@ from tests.support.facts import SCHEMA, Facts
 from tests.support.literature import build_index
 from tests.support.loopback import Fault
 from tests.support.services import entry, inactive
+from tests.support.world import World, running
 
 OUTSIDE_TOOLS = ("uniprot_entry", "uniprot_lifecycle", "string_pair", "literature_search")
 ALS = "SOD1 is associated with amyotrophic lateral sclerosis"

@@ -267,7 +267,7 @@ class Rowed(MemoryStore):
 
     rows: ClassVar[list[dict[str, Any]]] = []
 
-    def query(self, text: str, limit: int, timeout_s: float) -> list[dict[str, Any]]:
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[dict[str, Any]]:
         return self.rows[:limit]
 
 
