@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     http_timeout_s: float = Field(default=60.0, gt=0, description="longest silence of a service")
     http_total_s: float = Field(default=300.0, gt=0, description="longest time for one answer, headers and body")
     fetch_total_s: float = Field(default=21_600.0, gt=0, description="longest time for one file of a provider")
+    fetch_max_gb: float = Field(default=100.0, gt=0, description="largest file of a provider")
     fetch_least_kb_s: float = Field(
         default=1.0, ge=0, description="slowest download, over http_timeout_s: a slower one is as good as silence"
     )

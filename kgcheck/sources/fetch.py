@@ -147,7 +147,9 @@ class _Download:
 
     def _save(self, response: requests.Response, start: int) -> None:
         total = self._total(response, start)
-        mode = "ab" if response.status_code == 206 else "wb"
+        going_on = response.status_code == 206
+        most = int(self._limits.fetch_max_gb * 1_000_000_000)
+        self._refuse_over(most, total or 0)
         etag = response.headers.get("ETag", "")
         # A weak tag does not say that the bytes are the same.
         mark = {
@@ -156,14 +158,22 @@ class _Download:
             "last_modified": response.headers.get("Last-Modified", ""),
         }
         self._mark.write_text(json.dumps(mark), encoding="utf-8")
-        with self._partial.open(mode) as out:
+        size = start if going_on else 0
+        with self._partial.open("ab" if going_on else "wb") as out:
             for chunk in self._chunks(response):
+                size += len(chunk)
+                self._refuse_over(most, size)
                 out.write(chunk)
         size = self._partial.stat().st_size
         if total is not None and size != total:
             raise SourceUnreachable(
                 f"{self._file.url} ended after {size:,} of {total:,} bytes", "fetch again: it goes on"
             )
+
+    def _refuse_over(self, most: int, size: int) -> None:
+        if size > most:
+            self._forget()
+            raise SourceRefused(f"{self._file.url} has over {most:,} bytes", "raise KGCHECK_FETCH_MAX_GB")
 
     def _chunks(self, response: requests.Response) -> Iterator[bytes]:
         """What has come so far, also of a connection that then breaks, or is too slow."""

@@ -99,6 +99,20 @@ def test_a_file_that_was_cut_off_goes_on_where_it_was(provider: Provider) -> Non
     assert provider.ranges_asked == [f"bytes={len(BODY) // 2}-"]
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["as its length says", "which no header tells"])
+def test_no_more_of_a_file_is_fetched_than_the_limit(told: bool, provider: Provider) -> None:
+    def without_length(handler: Any, reply: Reply) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + reply.raw)
+        handler.close_connection = True
+
+    provider.server.always = None if told else without_length
+    done = provider.fetch(fetch_max_gb=0.0005, http_attempts=3)
+
+    assert "over 500,000 bytes" in done.failure
+    assert len(provider.server.calls) == 1
+    assert list(provider.folder.iterdir()) == []
+
+
 def test_it_goes_on_within_one_command_too(provider: Provider) -> None:
     provider.server.faults += [_half, loopback.busy()]
 
