@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest
-# Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures.
+# Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures. Files go out
+# in their order and not, as xdist would have it, those of most tests first: so the slow ones of few tests come before the many
+# small ones of tests/unit, and no worker is left alone with a slow one at the end.
 WORKERS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
@@ -27,7 +29,7 @@ demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
-	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" $(ARGS)
 
 test-slow: setup ## Run the slow tests
 	$(PYTEST) -m slow $(ARGS)

@@ -8,6 +8,7 @@ import duckdb
 
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.items import JOINED_SQL
+from kgcheck.checks.precedence import FIRST_SQL
 from kgcheck.checks.repair import propose
 from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature
 from kgcheck.checks.verdicts import judge
@@ -42,7 +43,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         CREATE OR REPLACE TEMP TABLE signed AS
         WITH by_record AS (
             SELECT task, source, about, stance, world, tier, record,
-                   CASE WHEN count(*) = count(reason) THEN min(reason) END AS reason,
+                   CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
                    floor(max(score) * 10 + 0.5) / 10 AS score
             FROM evidence GROUP BY ALL
         ), said AS (

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kgcheck.checks.precedence import first
 from kgcheck.model import CheckType, Evidence, Reason, Stance, Tier, World
 
 MAX_RECORDS = 3
@@ -85,8 +86,8 @@ def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[G
 
 
 def _reason(told: list[Evidence]) -> Reason | None:
-    reasons = [e.reason for e in told]
-    return None if None in reasons else min(r for r in reasons if r)
+    reasons = [e.reason for e in told if e.reason]
+    return first(reasons) if len(reasons) == len(told) else None
 
 
 def _score(told: list[Evidence]) -> float | None:

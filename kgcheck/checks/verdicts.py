@@ -4,7 +4,8 @@ The order of the decision:
 
 1. an end of the edge is gone or merged: that is the verdict; the rest of the evidence, gathered with the
    replacement, says whether to re-point the edge;
-2. the highest tier that speaks wins; within one tier, disagreement is ``conflicting_evidence``;
+2. the highest tier that speaks wins; within one tier, disagreement is ``conflicting_evidence``, and so is one paper
+   against the silence of a closed source that people curate;
 3. silence of a closed source contradicts;
 4. only open silence is ``insufficient``;
 5. nobody could be asked: ``unavailable``.
@@ -14,6 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kgcheck.checks.precedence import agrees, first
 from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature, signature_of
 from kgcheck.model import (
     CheckType,
@@ -32,6 +34,11 @@ computed sources, because there the score is the source's own probability; it co
 
 SILENCE_PRIOR: dict[Tier, float] = {Tier.OWNER: 0.95, Tier.CURATED: 0.85, Tier.COMPUTED: 0.70, Tier.TEXT: 0.0}
 """Confidence in the silence of a closed source, by tier: a convention, not a measurement."""
+
+ENOUGH_PAPERS = 2
+"""Independent papers that outrank the silence of a closed source that people curate."""
+
+_CURATED_BY_PEOPLE = (Tier.OWNER, Tier.CURATED)
 
 _ENDPOINT_REASONS = (Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MERGED)
 
@@ -104,17 +111,29 @@ def _endpoint(ends: list[Observation], with_replacement: Judgement) -> Judgement
 
 def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) -> Judgement:
     spoken = [o for o in facts if o.stance is not Stance.SILENT]
+    closed = [o for o in facts if o.stance is Stance.SILENT and o.world is World.CLOSED]
+    if spoken and _is_one_paper_against(spoken, closed):
+        return Judgement(Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0.0)
     if spoken:
         return _loudest(kind, spoken)
-    closed = [o for o in facts if o.world is World.CLOSED]
     if closed:
-        best = min(closed, key=lambda o: (o.tier.rank, o.reason is None, o.reason or ""))
-        return Judgement(Outcome.REFUTED, best.reason or _SILENT_REASON[kind], SILENCE_PRIOR[best.tier])
+        tier = min((o.tier for o in closed), key=lambda t: t.rank)
+        said = first(o.reason for o in closed if o.tier is tier and o.reason)
+        return Judgement(Outcome.REFUTED, said or _SILENT_REASON[kind], SILENCE_PRIOR[tier])
     if facts:
-        said = sorted({o.reason for o in facts if o.reason})
-        return Judgement(Outcome.INSUFFICIENT, said[0] if said else Reason.NOTHING_FOUND, 0.0)
-    causes = {gap.cause for gap in gaps} or {Reason.REFERENCE_MISSING}
-    return Judgement(Outcome.UNAVAILABLE, max(causes), 0.0)
+        said = first(o.reason for o in facts if o.reason)
+        return Judgement(Outcome.INSUFFICIENT, said or Reason.NOTHING_FOUND, 0.0)
+    cause = first(gap.cause for gap in gaps)
+    return Judgement(Outcome.UNAVAILABLE, cause or Reason.REFERENCE_MISSING, 0.0)
+
+
+def _is_one_paper_against(spoken: list[Observation], closed: list[Observation]) -> bool:
+    """Whether a single paper is all that supports what people who list everything of its kind do not have."""
+    if not any(o.tier in _CURATED_BY_PEOPLE for o in closed):
+        return False
+    if any(o.tier is not Tier.TEXT or o.stance is not Stance.SUPPORTS for o in spoken):
+        return False
+    return sum(o.records for o in spoken) < ENOUGH_PAPERS
 
 
 def _loudest(kind: CheckType, spoken: list[Observation]) -> Judgement:
@@ -123,12 +142,14 @@ def _loudest(kind: CheckType, spoken: list[Observation]) -> Judgement:
     stances = {o.stance for o in top}
     if len(stances) > 1:
         return Judgement(Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0.0)
-    confidence = _confidence([o for o in spoken if o.stance in stances])
-    reasons = sorted(o.reason for o in top if o.reason)
+    agreeing = [o for o in spoken if o.stance in stances]
+    said = first(o.reason for o in top if o.reason)
     if stances == {Stance.SUPPORTS}:
         plain = any(o.reason is None for o in top)
-        return Judgement(Outcome.SUPPORTED, Reason.CONFIRMED if plain else reasons[0], confidence)
-    return Judgement(Outcome.REFUTED, reasons[0] if reasons else _SILENT_REASON[kind], confidence)
+        return Judgement(Outcome.SUPPORTED, Reason.CONFIRMED if plain or not said else said, _confidence(agreeing))
+    # Whoever says that something else is wrong does not make what is told any surer.
+    confidence = _confidence([o for o in agreeing if agrees(o.reason, said)])
+    return Judgement(Outcome.REFUTED, said or _SILENT_REASON[kind], confidence)
 
 
 def _invert(found: Judgement) -> Judgement:

@@ -13,7 +13,7 @@ from kgcheck.model import CheckType, Outcome, Reason, World
 from kgcheck.sources.build import build_snapshot
 from kgcheck.sources.observe import SnapshotSource
 from tests.support.audits import MemoryStore, audited
-from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
+from tests.support.facts import SCHEMA, SETTINGS, Facts, triple, verdict_on
 
 GHR, KW = "DISEASES (GHR)", "DISEASES (UniProtKB-KW)"
 PATTERN = "Protein ASSOCIATED_WITH Disease"
@@ -133,6 +133,32 @@ def _files(folder: Path, kind: str) -> Path:
     text = "".join(f"ENSP{s}\t{s}\t{d}\tx\tGHR\tCURATED\t5\n" for s, d in told)
     (folder / f"human_disease_knowledge_{kind}.tsv.gz").write_bytes(gzip.compress(text.encode()))
     return folder
+
+
+def test_rows_that_a_channel_inherits_are_one_record(tmp_path: Path) -> None:
+    folder = _files(tmp_path / "in", "full")
+    disease = (facts := Facts()).release("do", complete=True).entities("Disease", *TERMS)
+    for below, above in (("DOID:16", "DOID:15"), ("DOID:15", "DOID:14"), ("DOID:14", "DOID:4")):
+        disease.link("HAS_PARENT", below, above)
+    facts.write(folder / "facts")
+    told = [(d, channel) for d in ("DOID:16", "DOID:15", "DOID:14", "DOID:4") for channel in ("GHR", "UniProtKB-KW")]
+    # A gene of which one channel speaks, and one of which two do.
+    rows = [("NEW", d, "GHR") for d, _ in told[::2]] + [("ONE", d, c) for d, c in told]
+    text = "".join(f"ENSP{s}\t{s}\t{d}\tx\t{c}\tCURATED\t5\n" for s, d, c in rows)
+    (folder / "human_disease_knowledge_full.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    build_snapshot(folder, tmp_path / "r.duckdb", SCHEMA, SETTINGS)
+
+    for protein, confidence, records in (
+        ("P10003", 0.95, ["ENSPNEW knowledge (GHR)"]),
+        ("P10001", 0.998, ["ENSPONE knowledge (GHR)", "ENSPONE knowledge (UniProtKB-KW)"]),
+    ):
+        for term in ("DOID:4", "DOID:15"):
+            judged = verdict_on(
+                tmp_path / "r.duckdb", triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
+            )
+            assert judged.reason is Reason.CONFIRMED
+            assert [e.record for e in judged.evidence if e.source == "diseases"] == records
+            assert judged.confidence == pytest.approx(confidence, abs=0.0011)
 
 
 @pytest.mark.parametrize(("kind", "covered"), [("full", ["DOID:14", "DOID:15", "P10001"]), ("filtered", [])])

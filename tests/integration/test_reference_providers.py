@@ -283,8 +283,8 @@ def test_details_of_the_lists(snapshot: Path) -> None:
     assert shared == [([], ["ONE", "TWO"])]
     assert superseded == [(["4HHB"], "OBSLTE 18-JUL-84")]
     assert scores == [
-        ("DOID:14", 3.1, "ENSP1 DOID:14 experiments (TIGA)"),
-        ("DOID:4", 2.6, "ENSP1 DOID:4 text mining"),
+        ("DOID:14", 3.1, "ENSP1 experiments (TIGA)"),
+        ("DOID:4", 2.6, "ENSP1 text mining"),
     ]
 
 

@@ -2,11 +2,13 @@
 
 import re
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kgcheck.checks.precedence import PRECEDENCE
 from kgcheck.checks.signature import MAX_RECORDS, Gap, signature_of
 from kgcheck.checks.verdicts import PRIOR, SILENCE_PRIOR, judge, verdict
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, Stance, Tier, Verdict, World
@@ -125,7 +127,7 @@ def test_potential_edge_is_judged_under_the_ids_of_today_alone() -> None:
         ([supports(Tier.OWNER), contradicts(Tier.CURATED)], Outcome.SUPPORTED, Reason.CONFIRMED),
         ([supports(Tier.CURATED), contradicts(Tier.OWNER)], Outcome.REFUTED, Reason.EDGE_NEGATED),
         ([supports(Tier.TEXT), contradicts(Tier.COMPUTED)], Outcome.REFUTED, Reason.EDGE_NEGATED),
-        ([supports(Tier.TEXT), silent(CLOSED, Tier.OWNER)], Outcome.SUPPORTED, Reason.CONFIRMED),
+        ([supports(Tier.COMPUTED), silent(CLOSED, Tier.OWNER)], Outcome.SUPPORTED, Reason.CONFIRMED),
         ([contradicts(Tier.TEXT), silent(OPEN)], Outcome.REFUTED, Reason.EDGE_NEGATED),
     ],
 )
@@ -139,6 +141,61 @@ def test_one_tier_that_disagrees_is_conflicting(tier: Tier) -> None:
 
     assert ended(judged) == (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE)
     assert judged.confidence == 0
+
+
+def papers(*records: str) -> list[Evidence]:
+    return [told(Stance.SUPPORTS, Tier.TEXT, source="literature", record=r) for r in records]
+
+
+@pytest.mark.parametrize("kind", [TRIPLE, POTENTIAL])
+@pytest.mark.parametrize("tier", [Tier.OWNER, Tier.CURATED])
+def test_one_paper_does_not_outrank_the_silence_of_a_curated_source(kind: CheckType, tier: Tier) -> None:
+    silence = silent(CLOSED, tier)
+    quoted_twice = [*papers("PMID:1"), *(e.model_copy(update={"quote": "binds"}) for e in papers("PMID:1"))]
+
+    for one in (papers("PMID:1"), quoted_twice):
+        judged = verdict(kind, [*one, silence])
+        assert (*ended(judged), judged.confidence) == (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0)
+    assert verdict(TRIPLE, [*papers("PMID:1", "PMID:2"), silence]).outcome is Outcome.SUPPORTED
+
+
+def test_one_paper_outranks_silence_that_says_little() -> None:
+    for silence in (silent(OPEN), silent(CLOSED, Tier.COMPUTED), silent(CLOSED, Tier.TEXT)):
+        assert verdict(TRIPLE, [*papers("PMID:1"), silence]).outcome is Outcome.SUPPORTED
+    assert verdict(TRIPLE, [*papers("PMID:1"), supports(Tier.COMPUTED), silent(CLOSED)]).outcome is Outcome.SUPPORTED
+    against = told(Stance.CONTRADICTS, Tier.TEXT, source="literature")
+    assert ended(verdict(TRIPLE, [against, silent(CLOSED)])) == (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED)
+
+
+# of several reasons, one is told
+
+
+def test_every_reason_has_its_place() -> None:
+    assert len(PRECEDENCE) == len(set(PRECEDENCE))
+    assert set(PRECEDENCE) == set(Reason)
+
+
+def test_an_owner_that_knows_the_value_as_a_former_one_is_told_and_the_other_makes_it_no_surer() -> None:
+    outdated, mismatch = (
+        told(Stance.CONTRADICTS, Tier.OWNER, CLOSED, source=source, reason=reason)
+        for source, reason in (("hgnc", Reason.VALUE_OUTDATED), ("uniprot", Reason.VALUE_MISMATCH))
+    )
+
+    judged = verdict(CheckType.ATTRIBUTE, [outdated, mismatch])
+
+    assert (*ended(judged), judged.confidence) == (Outcome.REFUTED, Reason.VALUE_OUTDATED, 0.99)
+    lower = mismatch.model_copy(update={"tier": Tier.CURATED})
+    assert verdict(CheckType.ATTRIBUTE, [outdated, lower]).confidence == 0.99
+    again = outdated.model_copy(update={"source": "uniprot"})
+    assert verdict(CheckType.ATTRIBUTE, [outdated, again]).confidence == 0.999
+
+
+def test_an_edge_that_one_denies_and_another_lacks_is_surely_wrong() -> None:
+    lacking = told(Stance.CONTRADICTS, source="goa", reason=Reason.EDGE_UNSUPPORTED)
+
+    judged = verdict(TRIPLE, [contradicts(), lacking])
+
+    assert (judged.reason, judged.confidence) == (Reason.EDGE_NEGATED, 0.997)
 
 
 def test_plain_statement_beats_a_qualified_one() -> None:
@@ -341,14 +398,47 @@ def test_potential_is_the_mirror_of_triple(observed: list[Evidence], gaps: list[
         assert absent.reason is there.reason
 
 
-@given(st.sampled_from([Stance.SUPPORTS, Stance.CONTRADICTS]), FACTS, evidence(), GAPS)
+@given(
+    st.sampled_from([Stance.SUPPORTS, Stance.CONTRADICTS]),
+    FACTS,
+    evidence(),
+    GAPS,
+    st.sampled_from(REASONS[Stance.CONTRADICTS]),
+)
 def test_another_record_that_agrees_never_makes_less_sure(
-    stance: Stance, observed: list[Evidence], another: Evidence, gaps: list[Gap]
+    stance: Stance, observed: list[Evidence], another: Evidence, gaps: list[Gap], reason: Reason | None
 ) -> None:
     agreeing = [e for e in observed if e.stance is stance]
     more = another.model_copy(update={"stance": stance, "record": "new"})
+    if stance is Stance.CONTRADICTS:
+        # Two that give other reasons do not agree.
+        agreeing = [e.model_copy(update={"reason": reason}) for e in agreeing]
+        more = more.model_copy(update={"reason": reason})
 
     assert verdict(TRIPLE, [*agreeing, more], gaps).confidence >= verdict(TRIPLE, agreeing, gaps).confidence
+
+
+@given(KINDS, ALL, GAPS, st.randoms())
+def test_the_judgement_does_not_hang_on_the_order_of_a_signature(
+    kind: CheckType, observed: list[Evidence], gaps: list[Gap], random: Random
+) -> None:
+    signature = signature_of(kind, observed, gaps)
+    seen, unseen = list(signature.observations), list(signature.gaps)
+    random.shuffle(seen)
+    random.shuffle(unseen)
+
+    assert judge(signature._replace(observations=tuple(seen), gaps=tuple(unseen))) == judge(signature)
+
+
+@given(FACTS, st.sampled_from([Tier.OWNER, Tier.CURATED]), st.lists(st.sampled_from("abc"), max_size=4))
+def test_papers_alone_support_against_a_curated_source_only_together(
+    observed: list[Evidence], tier: Tier, records: list[str]
+) -> None:
+    quiet = [e for e in observed if e.stance is Stance.SILENT]
+    judged = verdict(TRIPLE, [*quiet, silent(CLOSED, tier), *papers(*records)])
+
+    expected = {0: Outcome.REFUTED, 1: Outcome.INSUFFICIENT}
+    assert judged.outcome is expected.get(len(set(records)), Outcome.SUPPORTED)
 
 
 @given(st.lists(evidence((Stance.SUPPORTS,)), min_size=1), st.integers(0), st.floats(0, 1))
