@@ -152,11 +152,16 @@ class Runner:
         Args:
             step: To a variable.
             ids: Nodes at its near end.
+
+        Returns:
+            Their ids.
         """
         if step.pattern.head != step.pattern.tail or isinstance(step.to, Anchor):
             return set()
         within = ids & set(self.nodes(step.to))
-        ends = self._ends(step.model_copy(update={"to": Variable(label=step.to.label)}), step.to.label, dict.fromkeys(within, ()))
+        ends = self._ends(
+            step.model_copy(update={"to": Variable(label=step.to.label)}), step.to.label, dict.fromkeys(within, ())
+        )
         return {id_ for id_ in within if id_ in ends.get(id_, {})}
 
     # --- one step ------------------------------------------------------------------------------------
