@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import engine
 
 from tests.support import ROOT
 
 pytest_plugins = ["tests.support.neo4j_fixtures"]
 
 # A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
-settings.register_profile("dev", deadline=None)
+settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+# A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.
+engine.MAX_SHRINKING_SECONDS = 60
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.symmetry import directions
 from kgcheck.kgqa.answer import Answer, Edge, Found, Status
 from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
 from kgcheck.spending import Limits, Meter
@@ -266,15 +267,15 @@ class _Run:
         return self._told(list(common))
 
     def _step(self, node: Ref, asked: Neighbours | Shared) -> dict[Ref, Edge]:
-        out = asked.direction == "out"
-        head, tail = (node.label, asked.label) if out else (asked.label, node.label)
+        head, tail = (node.label, asked.label) if asked.direction == "out" else (asked.label, node.label)
         pattern = self._schema.pattern(head, asked.relation, tail)
         reached: dict[Ref, Edge] = {}
-        for hop in self._store.hops([node.id], pattern, asked.direction):
-            ref = Ref(label=asked.label, id=hop.end)
-            ends = (node, ref) if out else (ref, node)
-            triple = Triple(head=ends[0], relation=asked.relation, tail=ends[1])
-            reached.setdefault(ref, Edge(triple=triple, properties=hop.properties))
+        for way in directions(pattern, asked.direction):
+            for hop in self._store.hops([node.id], pattern, way):
+                ref = Ref(label=asked.label, id=hop.end)
+                ends = (node, ref) if way == "out" else (ref, node)
+                triple = Triple(head=ends[0], relation=asked.relation, tail=ends[1])
+                reached.setdefault(ref, Edge(triple=triple, properties=hop.properties))
         return reached
 
     def _told(self, refs: list[Ref]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError
 from kgcheck.graph.reading import check_reading
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.symmetry import directions, edges_stating
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
 from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
@@ -62,7 +63,7 @@ class EdgeArguments(Value):
 
 
 class EdgesResult(Value):
-    """Properties of every parallel edge that states the triple."""
+    """Properties of every edge that states the triple, in either order where order means nothing."""
 
     edges: tuple[dict[str, Any], ...]
 
@@ -88,7 +89,7 @@ class RelationsResult(Value):
 
 
 class NeighbourArguments(Value):
-    """One step from a node along a relation, outwards or inwards, to nodes of a label."""
+    """One step from a node along a relation, outwards or inwards (both where order means nothing), to a label."""
 
     node: Ref
     relation: str
@@ -210,7 +211,7 @@ class Toolbox:
     def _edges(self, asked: EdgeArguments) -> EdgesResult:
         self.schema.pattern(asked.head.label, asked.relation, asked.tail.label)
         triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
-        return EdgesResult(edges=tuple(self._store.edges(triple)))
+        return EdgesResult(edges=tuple(edges_stating(self._store, triple)))
 
     def _relations(self, asked: NodesArguments) -> RelationsResult:
         for end in (asked.one, asked.other):
@@ -222,13 +223,16 @@ class Toolbox:
             for p in self.schema.relations
             if (p.head, p.tail) == (head.label, tail.label)
         ]
-        return RelationsResult(relations=tuple(Between(triple=t, edges=tuple(self._store.edges(t))) for t in meant))
+        found = (Between(triple=t, edges=tuple(edges_stating(self._store, t))) for t in meant)
+        return RelationsResult(relations=tuple(found))
 
     def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
         ends = (asked.node.label, asked.label)
         head, tail = ends if asked.direction == "out" else reversed(ends)
         pattern = self.schema.pattern(head, asked.relation, tail)
-        return IdsResult(ids=tuple(self._store.neighbours(asked.node, pattern, asked.direction, _NEIGHBOUR_LIMIT)))
+        ways = directions(pattern, asked.direction)
+        reached = [self._store.neighbours(asked.node, pattern, way, _NEIGHBOUR_LIMIT) for way in ways]
+        return IdsResult(ids=tuple(sorted({i for ids in reached for i in ids})[:_NEIGHBOUR_LIMIT]))
 
     def _cypher(self, asked: CypherArguments) -> CypherResult:
         check_reading(asked.query, self.schema)
@@ -247,7 +251,8 @@ class Toolbox:
         task = asked.task
         cited: list[str] = []
         if task.type is CheckType.TRIPLE and task.relation and task.object:
-            stated = self._store.edges(Triple(head=task.subject, relation=task.relation, tail=task.object))
+            triple = Triple(head=task.subject, relation=task.relation, tail=task.object)
+            stated = edges_stating(self._store, triple)
             cited = [str(edge["source"]) if edge.get("source") else "" for edge in stated]
         evidence, gaps = self._source.observe(task, cited)
         return ReferenceResult(task=asked.task, evidence=evidence, gaps=gaps)

@@ -104,7 +104,7 @@ class StructureRules:
             Reason.SCORE_OUT_OF_RANGE: _out_of_range(pattern, table),
         }
         # A sequence carries the accession of its protein, so only edges within one label can loop.
-        if pattern.head == pattern.tail:
+        if pattern.head == pattern.tail and not pattern.loops:
             rules[Reason.SELF_LOOP] = f"SELECT head, tail, NULL, NULL FROM {table} WHERE head = tail"
         if pattern.symmetric:
             rules[Reason.REVERSED_DUPLICATE] = _reversed(pattern, table)

@@ -11,6 +11,7 @@ from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.graph.store import GraphStore
+from kgcheck.graph.symmetry import unordered
 from kgcheck.model import CheckType
 from kgcheck.tables import identifier, literal
 
@@ -165,14 +166,14 @@ class TaskSelection:
         if least is not None:
             least = max(least, self._options.threshold or 0.0)
         enough = f"AND (score IS NULL OR score >= {least})" if least is not None else ""
+        looped = "" if pattern.loops or pattern.head != pattern.tail else "AND l.head <> l.tail"
         # Where order means nothing, both orders are one pair.
-        order = "least(head, tail) AS head, greatest(head, tail) AS tail" if pattern.symmetric else "head, tail"
         return f"""
-        SELECT {order} FROM (
-            SELECT DISTINCT l.head, l.tail FROM ref.link l
+        SELECT DISTINCT {unordered(pattern)} FROM (
+            SELECT l.head, l.tail FROM ref.link l
             SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
             WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}
-            AND NOT l.negated AND NOT l.retracted {enough}
+            AND NOT l.negated AND NOT l.retracted {looped} {enough}
         ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
 
     def _held(self, pattern: Pattern, check: EdgeCheck) -> str:

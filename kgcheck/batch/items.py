@@ -18,6 +18,7 @@ from kgcheck.batch.kgqa import read_rows
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.graph.store import GraphStore, Properties
+from kgcheck.graph.symmetry import edges_stating, orders
 from kgcheck.model import Outcome, Ref, Triple, Value
 
 BenchLabel = Literal["support", "refute"]
@@ -171,7 +172,7 @@ def _meant(text: str, head: Ref, tail: Ref, schema: Schema, store: GraphStore | 
     named = [p for p in patterns if p.type in said]
     if named:
         return named[0]
-    there = [p for p in patterns if store and store.edges(Triple(head=head, relation=p.type, tail=tail))]
+    there = [p for p in patterns if store and edges_stating(store, Triple(head=head, relation=p.type, tail=tail))]
     # Where both are there, the instruction of the benchmark wants the curated one checked.
     return max(there, key=lambda p: p.type.startswith("CURATED")) if there else patterns[0]
 
@@ -203,8 +204,12 @@ class SeededStore:
 
     def edges(self, triple: Triple) -> list[Properties]:
         """See GraphStore."""
-        if self._seed.triple == triple:
-            return [{"source": "seeded"}] if self._seed.kind == "add_edge" else []
+        changed, dropped = self._seed.triple, self._seed.kind == "drop_edge"
+        if changed == triple and not dropped:
+            return [{"source": "seeded"}]
+        # Where order means nothing, an edge that is dropped is not there in the other order either.
+        if changed and dropped and triple in orders(self._store.schema, changed):
+            return []
         return self._store.edges(triple)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from kgcheck.batch.items import BenchLabel, Item, Seed, TaskType, Truth
-from kgcheck.batch.truth import Life, Links, Truths
+from kgcheck.batch.truth import Life, Links, Truths, in_one_order
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UsageError
 from kgcheck.graph.schema import Label, Pattern
@@ -173,12 +173,11 @@ class BenchMaker:
             for table in self._store.scan_edges(pattern)
             for h, t in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
         }
-        either = check.match == "either_order"
         heads, tails = self._current(pattern.head), self._current(pattern.tail)
-        for head, tail in sorted(graph | set(links.linked)):
+        for head, tail in _pairs(pattern, graph, links):
             if head not in heads or tail not in tails:
                 continue
-            record = _linked(links, head, tail, either=either)
+            record = links.linked.get(in_one_order(pattern, (head, tail)), "")
             there = (head, tail) in graph
             if record:
                 yield self._edge(kind, pattern, check, (head, tail), "support", record, None if there else "add_edge")
@@ -212,8 +211,8 @@ class BenchMaker:
 
     def _refutable(self, links: Links, check: EdgeCheck, head: str, tail: str) -> bool:
         """Whether the source would have the link and has it in no order, at no score."""
-        pairs = {(head, tail), (tail, head)}
-        if pairs & set(links.linked) or pairs & links.denied or check.match == "descendant":
+        pairs = ((head, tail), (tail, head))
+        if any(p in links.linked or p in links.denied for p in pairs) or check.match == "descendant":
             return False
         return links.lists(head, tail, both=check.both_ends_mapped)
 
@@ -249,8 +248,11 @@ def _kind_of(pattern: Pattern) -> TaskType:
     return TaskType.RELATION
 
 
-def _linked(links: Links, head: str, tail: str, *, either: bool) -> str:
-    return links.linked.get((head, tail)) or (links.linked.get((tail, head), "") if either else "")
+def _pairs(pattern: Pattern, graph: Iterable[tuple[str, str]], links: Links) -> list[tuple[str, str]]:
+    """The pairs of the graph and those that a source links, each once: as the graph has it, where it does."""
+    found = {in_one_order(pattern, pair): pair for pair in (*sorted(links.linked), *sorted(graph, reverse=True))}
+    one_label = pattern.head == pattern.tail
+    return sorted((h, t) for h, t in found.values() if h != t or pattern.loops or not one_label)
 
 
 def _folded(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.graph.schema import Label, Pattern
+from kgcheck.graph.symmetry import unordered
 from kgcheck.tables import literal
 
 _STATE_REASON = {
@@ -51,6 +52,11 @@ class Links(NamedTuple):
             return True
         inside = all if both else any
         return any(inside(end in ids for end in (head, tail)) for ids in self.covered)
+
+
+def in_one_order(pattern: Pattern, pair: tuple[str, str]) -> tuple[str, str]:
+    """A pair as `Links` has it."""
+    return (min(pair), max(pair)) if pattern.symmetric else pair
 
 
 class Truths:
@@ -98,7 +104,7 @@ class Truths:
         return dict(rows)
 
     def links(self, pattern: Pattern, source: str, threshold: float | None) -> Links:
-        """Links of a source for a relation. A pair on which its releases disagree is in neither set.
+        """Links of a source for a relation. A pair on which its releases or its orders disagree is in neither set.
 
         Args:
             pattern: The relation.
@@ -106,14 +112,16 @@ class Truths:
             threshold: Least score that counts.
 
         Returns:
-            The links, by head and tail as the source has them.
+            The links, by head and tail: in one order where order means nothing, else as the source has them.
         """
         known = {"source": source, "relation": pattern.type}
         rows = self._db.execute(
-            """
+            f"""
             SELECT head, tail, min(coalesce(score, 1)), max(coalesce(score, 1)), bool_or(negated),
                    min(coalesce(nullif(record, ''), head || ' ' || tail))
-            FROM ref.link WHERE source = $source AND relation = $relation GROUP BY head, tail
+            FROM (SELECT {unordered(pattern)}, score, negated, record FROM ref.link
+                  WHERE source = $source AND relation = $relation)
+            GROUP BY head, tail
             """,
             known,
         ).fetchall()

@@ -63,7 +63,8 @@ class Pattern(Value):
     type: str
     head: str
     tail: str
-    symmetric: bool = False
+    symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
+    loops: bool = Field(default=False, description="an edge from a node to itself means something")
     properties: dict[str, Property] = {}
     checks: tuple[EdgeCheck, ...] = ()
 
@@ -111,6 +112,13 @@ class Schema(Value):
             for end in (pattern.head, pattern.tail):
                 if end not in self._by_label:
                     raise ValueError(f"{pattern} names the label {end!r}, which is not described")
+        return self
+
+    @model_validator(mode="after")
+    def _ends_can_be_turned(self) -> Self:
+        for pattern in self.relations:
+            if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
+                raise ValueError(f"{pattern} joins two labels, so that it is neither symmetric nor has loops")
         return self
 
     @model_validator(mode="after")

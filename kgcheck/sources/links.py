@@ -9,6 +9,7 @@ from kgcheck.sources.channels import Cited, look_at_own_channel
 from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
 from kgcheck.sources.networks import NETWORKS
+from kgcheck.sources.stance import counting
 from kgcheck.tables import literal
 
 SCHEMA_SOURCE = "profile"
@@ -16,9 +17,6 @@ SCHEMA_SOURCE = "profile"
 
 STRING_ID = "string_id"
 """Attribute under which a network's ids of proteins are kept; they begin with the species."""
-
-MAX_RECORDS_SHOWN = 3
-"""Records of one source kept for one task and stance, the best first; signatures count no more."""
 
 
 def look_up_edges(
@@ -99,28 +97,15 @@ def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> N
 def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck) -> None:
     """Evidence from links that the source states, and table ``hit``: the tasks that have any.
 
-    A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
-    link that is stated in both orders. One that rests on retracted papers is shown, and says nothing.
+    See kgcheck.sources.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
     """
     ways = [_link("e.head_now", "e.tail_now", turned=False)]
     if check.match == "either_order":
         ways.append(_link("e.tail_now", "e.head_now", turned=True) + " AND e.head_now <> e.tail_now")
     if check.match == "descendant":
         ways.append(_link_to_descendant(check.ontology or ""))
-    best = "way NULLS FIRST, score DESC NULLS LAST, release_id DESC, record, said"
     db.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE hit AS
-        WITH stated AS (
-            SELECT * FROM ({" UNION ALL ".join(ways)}) QUALIFY row_number() OVER (
-                PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1
-        ), ranked AS (
-            SELECT *, row_number() OVER (PARTITION BY task, negated, retracted, turned ORDER BY {best}) AS place
-            FROM stated
-        )
-        SELECT * FROM ranked WHERE place <= {MAX_RECORDS_SHOWN} QUALIFY row_number() OVER (
-            PARTITION BY task, negated, retracted, place ORDER BY recency DESC, {best}) = 1
-        """,
+        f"CREATE OR REPLACE TEMP TABLE hit AS {counting(check, ' UNION ALL '.join(ways))}",
         {"source": check.source, "relation": pattern.type},
     ).fetchall()
     db.execute(
@@ -135,14 +120,12 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
                     WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
                AS value,
                score, 'fact' AS about
-        FROM (SELECT *, CASE WHEN retracted THEN 'silent' WHEN negated THEN 'contradicts'
-                             WHEN score < $threshold THEN 'silent' ELSE 'supports' END AS stance FROM hit)
+        FROM hit
         """,
         {
             "source": check.source,
             "world": check.world.value,
             "tier": check.tier.value,
-            "threshold": check.threshold if check.threshold is not None else float("-inf"),
             "note": check.note,
         },
     ).fetchall()

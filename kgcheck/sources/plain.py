@@ -1,17 +1,19 @@
 """Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
 
 An edge is plainly supported when both ends are what they were, a deciding source of the best tier states the very link,
-none denies it or rests on retracted papers, and whatever else there is to look up ends the same for every such edge.
-Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and judged as any other,
-tells of all.
+all links of the pair support it, and whatever else there is to look up ends the same for every such edge. Then their
+outcome, their reason and the sources that spoke are one, and one of them, looked up and judged as any other, tells of
+all. Which of several links of a pair count is never asked: whichever do, they say the same (kgcheck.sources.stance).
 """
 
 import duckdb
 
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.graph.schema import Label, Pattern
+from kgcheck.model import Stance
 from kgcheck.sources.coverage import complete_release
 from kgcheck.sources.keys import authority, base, key
+from kgcheck.sources.stance import stance
 from kgcheck.tables import literal
 
 
@@ -40,13 +42,28 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
                 return None
             conditions.append(looked)
     best = min(check.tier.rank for check in speaking)
-    stated = " UNION ALL ".join(_stated(c, pattern.type) for c in speaking if c.tier.rank == best)
-    denied = " UNION ALL ".join(_denied(c, pattern.type) for c in speaking)
     pair = f"({key(head, 'head')}, {key(tail, 'tail')})"
-    # What is asked of every edge costs time, and of most relations a source denies nothing.
-    if db.execute(f"SELECT 1 FROM ({denied}) LIMIT 1").fetchall():
-        conditions.append(f"{pair} NOT IN ({denied})")
-    return " AND ".join([f"{pair} IN ({stated})", *conditions])
+    stated = " UNION ALL ".join(_pairs(c, pattern.type, "=") for c in speaking if c.tier.rank == best)
+    conditions.insert(0, f"{pair} IN ({stated})")
+    if _qualified(db, " UNION ALL ".join(_pairs(c, pattern.type, "<>") for c in speaking), stated):
+        conditions.append(f"{pair} NOT IN (FROM qualified)")
+    return " AND ".join(conditions)
+
+
+def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
+    """Table ``qualified``: of the pairs that a source states, those of which a link says something else, too.
+
+    What is asked of every edge costs time, and of most relations no link says anything else.
+
+    Returns:
+        Whether there are any.
+    """
+    if not db.execute(f"SELECT 1 FROM ({others}) LIMIT 1").fetchall():
+        return False
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE qualified AS SELECT DISTINCT * FROM ({others}) WHERE (head, tail) IN ({stated})"
+    ).fetchall()
+    return bool(db.execute("SELECT 1 FROM qualified LIMIT 1").fetchall())
 
 
 def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
@@ -88,21 +105,15 @@ def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | 
     return f"{base(label, column)} NOT IN ({moved})" if found else None
 
 
-def _stated(check: EdgeCheck, relation: str) -> str:
-    enough = f"AND (score IS NULL OR score >= {check.threshold})" if check.threshold is not None else ""
-    return _in_order(check, f"{_links(check, relation)} AND NOT negated {enough}")
+def _pairs(check: EdgeCheck, relation: str, how: str) -> str:
+    """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
 
+    In both orders, where order means nothing.
 
-def _denied(check: EdgeCheck, relation: str) -> str:
-    """Pairs that a link denies, or states on the ground of retracted papers."""
-    return _in_order(check, f"{_links(check, relation)} AND (negated OR retracted)")
-
-
-def _links(check: EdgeCheck, relation: str) -> str:
-    return f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(relation)}"
-
-
-def _in_order(check: EdgeCheck, links: str) -> str:
-    """Pairs of links; in both orders, where order means nothing."""
-    told = f"SELECT head_now, tail_now {links}"
-    return f"{told} UNION ALL SELECT tail_now, head_now {links}" if check.match == "either_order" else told
+    Returns:
+        A select.
+    """
+    links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(relation)}"
+    chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
+    told = f"SELECT head_now AS head, tail_now AS tail {chosen}"
+    return f"{told} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else told

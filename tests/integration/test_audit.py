@@ -20,7 +20,8 @@ from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.schema import load_schema
 from kgcheck.model import CheckType, Outcome
-from tests.support.audits import Audited, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.facts import Facts
 
 KEYS = [
     "run",
@@ -388,3 +389,20 @@ def test_a_ledger_that_is_none_is_told(tmp_path: Path) -> None:
 
     assert said.refuses("notes.txt is not a ledger")
     assert (tmp_path / "notes.txt").read_text() == "notes " * 100
+
+
+def test_an_edge_that_a_source_states_in_both_orders_is_missing_once(tmp_path: Path) -> None:
+    nodes = {"Protein": [{"id": f"P1000{n}"} for n in range(1, 5)]}
+    held = [{"head": "P10003", "tail": "P10004", "score": 0.9, "source": "STRING"}]
+    string = (facts := Facts()).release("string", complete=True)
+    for one, other in (("P10001", "P10002"), ("P10003", "P10004"), ("P10001", "P10003")):
+        string.link("ACTS_ON", one, other, 0.9).link("ACTS_ON", other, one, 0.9)
+    # Two proteins of STRING may have one accession.
+    string.link("ACTS_ON", "P10001", "P10001", 0.9)
+    store = MemoryStore(nodes, {"Protein ACTS_ON Protein": held})
+
+    found = audited(store, tmp_path / "ledger", facts.build(tmp_path), types=(CheckType.POTENTIAL,)).findings
+
+    told = {(f.task.subject.id, f.task.object.id if f.task.object else "", f.verdict.reason.value) for f in found}
+    assert told == {("P10001", "P10002", "edge_missing"), ("P10001", "P10003", "edge_missing")}
+    assert len(found) == 2

@@ -21,13 +21,15 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import load_directory
 from kgcheck.graph.schema import load_schema, profile_dir
+from kgcheck.graph.symmetry import edges_stating
 from kgcheck.model import Ref, Triple
 from kgcheck.settings import Settings
 from kgcheck.sources.build import build_snapshot
 from kgcheck.sources.observe import SnapshotSource
 from tests.support import ROOT, team_scripts
-from tests.support.audits import demo, kgcheck
+from tests.support.audits import MemoryStore, demo, kgcheck
 from tests.support.chat_server import chat_server
+from tests.support.facts import Facts
 
 CKG = load_schema()
 COMMITTED = profile_dir("ckg") / "demo" / "kgcheck_bench.jsonl"
@@ -167,6 +169,32 @@ def test_a_seed_changes_the_graph_for_its_item_alone() -> None:
         assert store.edges(triple) == before
         backwards = Triple(head=head, relation="TRANSLATED_INTO", tail=Ref(label="Protein", id=other["tail"]))
         assert len(seeded(store, Seed(kind="add_edge", triple=backwards)).edges(backwards)) == 1
+
+
+def test_an_edge_whose_order_means_nothing_is_one_item_and_dropped_in_both_orders(tmp_path: Path) -> None:
+    pattern = CKG.pattern("Protein", "ACTS_ON", "Protein")
+    proteins = [f"P1000{n}" for n in range(1, 4)]
+    nodes = {"Protein": [{"id": i, "name": i} for i in proteins]}
+    edges = [{"head": "P10002", "tail": "P10001", "score": 0.9}, {"head": "P10001", "tail": "P10002", "score": 0.9}]
+    string = (facts := Facts()).release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.9)
+    string.link("ACTS_ON", "P10003", "P10001", 0.9).link("ACTS_ON", "P10001", "P10003", 0.1)
+    string.link("ACTS_ON", "P10003", "P10002", 0.9)
+    store = MemoryStore(nodes, {str(pattern): edges})
+    with Truths(facts.build(tmp_path)) as truths:
+        links = truths.links(pattern, "string", 0.4)
+        made = BenchMaker(store, truths).make(40)
+
+    assert set(links.linked) == {("P10001", "P10002"), ("P10002", "P10003")}
+    assert links.denied == {("P10001", "P10003")}
+    asked = [frozenset((item.check[0], item.check[2])) for item in made.items if item.type is TaskType.INTERACTION]
+    assert sorted(map(sorted, asked)) == [["P10001", "P10002"], ["P10002", "P10003"]]
+    one, other = (Ref(label="Protein", id=i) for i in proteins[:2])
+    there, back = (Triple(head=a, relation="ACTS_ON", tail=b) for a, b in ((one, other), (other, one)))
+    dropped = seeded(store, Seed(kind="drop_edge", triple=there))
+    assert edges_stating(dropped, there) == edges_stating(dropped, back) == []
+    added = Triple(head=one, relation="ACTS_ON", tail=Ref(label="Protein", id="P10003"))
+    assert len(edges_stating(seeded(store, Seed(kind="add_edge", triple=added)), added)) == 1
+    assert len(edges_stating(store, back)) == 2
 
 
 def test_an_item_without_a_conclusion_is_not_executable() -> None:

@@ -17,11 +17,11 @@ from kgcheck.settings import Settings
 from kgcheck.sources.build import build_snapshot
 from kgcheck.sources.evidence import EvidenceJoin
 from tests.support.audits import audited, comparable, demo
-from tests.support.facts import SCHEMA, Facts
-from tests.support.snapshots import GENES, PROTEINS, TERMS, snapshots
+from tests.support.facts import SCHEMA, Facts, triple, verdict_on
+from tests.support.snapshots import CROWDS, MANY, TERMS, crowded_snapshots
 
 TRIPLES = (CheckType.TRIPLE,)
-ENDS = {"Protein": (*PROTEINS, "P10001-2", "P99999"), "Biological_process": TERMS, "Gene": GENES}
+ENDS = {"Protein": (*MANY, "P10001-2", "P99999"), "Biological_process": TERMS, "Gene": CROWDS["TRANSLATED_INTO"][1]}
 
 
 def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:
@@ -40,11 +40,8 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
         return {pair for (pair,) in plain}, {pair: tuple(verdict) for pair, *verdict in told.fetchall()}
 
 
-def assert_one_verdict_on_plain_edges(folder: Path, facts: Facts) -> None:
-    facts.release("diseases").covers("ASSOCIATED_WITH", "P10001")
-    facts.release("pubmed").entity("PMID:1", state="withdrawn")
-    snapshot = facts.build(folder)
-    for pattern in SCHEMA.relations:
+def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:
+    for pattern in SCHEMA.patterns(relation):
         if pattern.head in ENDS and pattern.tail in ENDS:
             plain, verdicts = plain_and_verdicts(snapshot, pattern)
             if plain:
@@ -54,19 +51,41 @@ def assert_one_verdict_on_plain_edges(folder: Path, facts: Facts) -> None:
                 assert next(iter(found))[:2] == ("supported", "confirmed")
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(snapshots())
-def test_plainly_supported_edges_have_one_verdict(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
-    assert_one_verdict_on_plain_edges(tmp_path_factory.mktemp("generated"), facts)
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@given(crowded_snapshots())
+def test_plainly_supported_edges_have_one_verdict(
+    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
+) -> None:
+    relation, facts = crowd
+    assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(snapshots())
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
-    tmp_path_factory: pytest.TempPathFactory, facts: Facts
+    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
 ) -> None:
-    assert_one_verdict_on_plain_edges(tmp_path_factory.mktemp("generated"), facts)
+    relation, facts = crowd
+    assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
+
+
+def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:
+    facts = Facts()
+    string = facts.release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.399, record="r1")
+    string.link("ACTS_ON", "P10002", "P10001", record="r1")
+    plain, verdicts = plain_and_verdicts(facts.build(tmp_path), SCHEMA.pattern("Protein", "ACTS_ON", "Protein"))
+    assert not plain
+    assert verdicts["P10001 P10002"][:2] == ("refuted", "below_threshold")
+
+
+def test_a_link_without_a_score_counts_beside_three_below_the_cut_off(tmp_path: Path) -> None:
+    string = (facts := Facts()).release("string", complete=True).link("ACTS_ON", "P10001", "P10002", record="r4")
+    for number, score in enumerate((0.1, 0.2, 0.3)):
+        string.link("ACTS_ON", "P10001", "P10002", score, record=f"r{number}")
+    assert (
+        verdict_on(facts.build(tmp_path), triple("Protein P10001", "ACTS_ON", "Protein P10002")).reason == "confirmed"
+    )
 
 
 def test_what_an_audit_leaves_out_changes_nothing(tmp_path: Path) -> None:

@@ -292,6 +292,12 @@ def test_edges_that_say_something_else_are_no_reversed_duplicate(graph: Graph, t
     assert structure(graph, tmp_path).findings == []
 
 
+def test_a_protein_may_bind_its_own_kind(graph: Graph, tmp_path: Path) -> None:
+    graph.edges["Protein CURATED_INTERACTS_WITH Protein"] = [{"head": "P04637", "tail": "P04637", "source": "IntAct"}]
+
+    assert structure(graph, tmp_path).findings == []
+
+
 def test_filters_apply_to_faults(graph: Graph, tmp_path: Path) -> None:
     for spoil in (self_loop, orphan_node, placeholder_text, wrong_end_label):
         spoil(graph)

@@ -104,6 +104,13 @@ class Facts:
     def __init__(self) -> None:
         self._releases: list[Release] = []
 
+    def __repr__(self) -> str:
+        """The rows, so that a failing case can be read."""
+        rows = [
+            (table, *filter(None, row.values())) for r in self._releases for table in r.rows for row in r.rows[table]
+        ]
+        return "\n".join([f"<{type(self).__name__}", *(f"  {' '.join(row)}" for row in rows), ">"])
+
     def release(
         self, source: str, name: str = "", date: str = DATE, *, complete: bool = False, url: str = ""
     ) -> Release:

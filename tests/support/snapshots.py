@@ -1,10 +1,12 @@
 """Snapshots that hypothesis makes: releases that repeat, contradict and leave out each other's facts."""
 
+from itertools import product
+
 from hypothesis import strategies as st
 
 from kgcheck.checks.catalogue import State
 from kgcheck.sources.facts import STATUSES
-from tests.support.facts import Facts
+from tests.support.facts import DATE, Facts
 
 PROTEINS, TERMS, GENES = ("P10001", "P10002"), ("GO:0000011", "GO:0000012", "GO:0000013"), ("AA1", "BB1")
 DATES = st.sampled_from(["", "2015", "2015-05-14", "2026-01-01"])
@@ -43,3 +45,58 @@ def snapshots(draw: st.DrawFn) -> Facts:
                         release.link(relation, head, tail, score, negated=draw(st.booleans()), record=record)
                     release.covers(relation, *draw(st.sets(st.sampled_from((*heads, *tails)))))
     return facts
+
+
+MANY = tuple(f"P1000{n}" for n in range(1, 6))
+CROWDS = {
+    "ACTS_ON": (("string",), MANY, MANY),
+    "CURATED_INTERACTS_WITH": (("uniprot", "string_physical"), MANY, MANY),
+    "ASSOCIATED_WITH": (("uniprot", "goa"), MANY, TERMS),
+    "HAS_PARENT": (("go",), TERMS, TERMS),
+    "TRANSLATED_INTO": (("hgnc", "uniprot"), (*GENES, "CC1"), MANY),
+}
+"""By relation: the sources that may speak of it, its heads and its tails."""
+
+STATED = st.lists(
+    st.sampled_from(
+        list(product((False, True), (None, 0.1, 0.399, 0.4, 0.95), ("", "r1", "r2", "PMID:1"), (*[False] * 5, True)))
+    ),
+    min_size=1,
+    max_size=3,
+)
+"""Links of a pair: whether in the other order, score, record, whether denied; a link of PMID:1 alone is retracted."""
+
+LIVES = st.sampled_from([(State.CURRENT, 0)] * 60 + [(s, n) for s in State for n in (0, 1)])
+"""Mostly current ids; others with so many replacements."""
+
+
+@st.composite
+def crowded_snapshots(draw: st.DrawFn) -> tuple[str, Facts]:
+    """A relation, and releases whose links of it crowd on few pairs.
+
+    In both orders, with and without a score, around the cut-off, under one record or several, denied, retracted, from
+    an end to itself, in releases of one day or of two, between ids of which a few were replaced.
+
+    Returns:
+        The relation's type, and the facts.
+    """
+    relation = draw(st.sampled_from(list(CROWDS)))
+    sources, heads, tails = CROWDS[relation]
+    (facts := Facts()).release("pubmed").entity("PMID:1", state="withdrawn")
+    for source, (label, ids) in LABELS.items():
+        life = facts.release(source, "life", complete=draw(st.booleans()))
+        for identifier in sorted({*ids, *(i for i in (*heads, *tails) if (i in MANY) == (source == "uniprot"))}):
+            state, successors = draw(LIVES)
+            life.entity(identifier, label, state, now=draw(st.permutations(ids))[:successors])
+    if draw(st.booleans()):
+        facts.release("go", "tree", complete=draw(st.booleans())).link("HAS_PARENT", TERMS[0], TERMS[1])
+    for source in sources:
+        for number in range(draw(st.sampled_from([1, 2, 0]))):
+            date = draw(st.sampled_from([DATE] * 5 + ["2015"]))
+            release = facts.release(source, f"links {number}", date, complete=draw(st.booleans()))
+            for head, tail in draw(st.sets(st.sampled_from(list(product(heads, tails))), min_size=6)):
+                for turned, score, record, negated in draw(STATED):
+                    ends = (tail, head) if turned and heads == tails else (head, tail)
+                    release.link(relation, *ends, score, negated=negated, record=record)
+            release.covers(relation, *draw(st.sets(st.sampled_from(sorted({*heads, *tails})))))
+    return relation, facts

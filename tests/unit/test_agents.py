@@ -417,8 +417,32 @@ def test_neighbours_are_one_step_away() -> None:
         return toolbox.call(Role.KG, "kg_neighbours", arguments).model_dump()["ids"]
 
     assert neighbours(TP53, "out") == ("Q00987",)
-    assert neighbours(TP53, "in") == ()
-    assert neighbours(MDM2, "in") == ("P04637",)
+    # Order means nothing, so that there is one way for both.
+    assert neighbours(TP53, "in") == ("Q00987",)
+    assert neighbours(MDM2, "in") == neighbours(MDM2, "out") == ("P04637",)
+
+
+@pytest.mark.parametrize("words", ["P04637 ACTS_ON Q00987", "Q00987 ACTS_ON P04637"])
+def test_an_edge_whose_order_means_nothing_is_found_either_way(words: str) -> None:
+    team = Team(Toolbox(graph(), OneSource(evidence())), RulesBrain(SCHEMA))
+
+    made = team.check(parse_request([words], SCHEMA), Transcript())
+
+    assert made.task.type is CheckType.TRIPLE
+    assert made.verdict.outcome is Outcome.SUPPORTED
+
+
+def test_an_edge_whose_order_matters_is_found_one_way() -> None:
+    nodes = {"Disease": [{"id": "DOID:4"}, {"id": "DOID:305"}]}
+    edges = {"Disease HAS_PARENT Disease": [{"head": "DOID:305", "tail": "DOID:4"}]}
+    team = Team(Toolbox(MemoryStore(nodes, edges), OneSource(evidence())), RulesBrain(SCHEMA))
+
+    made = [
+        team.check(parse_request([f"{a} HAS_PARENT {b}"], SCHEMA), Transcript())
+        for a, b in (("DOID:305", "DOID:4"), ("DOID:4", "DOID:305"))
+    ]
+
+    assert [m.task.type for m in made] == [CheckType.TRIPLE, CheckType.POTENTIAL]
 
 
 def test_relations_between_two_nodes_either_way() -> None:
@@ -432,8 +456,8 @@ def test_relations_between_two_nodes_either_way() -> None:
 
     there = relations(TP53, MDM2)
     assert there == relations(MDM2, TP53)
-    assert there["P04637 ACTS_ON Q00987"] == 1
-    assert there["Q00987 ACTS_ON P04637"] == 0
+    assert there["P04637 ACTS_ON Q00987"] == there["Q00987 ACTS_ON P04637"] == 1
+    assert there["P04637 CURATED_INTERACTS_WITH Q00987"] == 0
     assert {name.split()[1] for name in there} == {"ACTS_ON", "CURATED_INTERACTS_WITH"}
     assert len(relations(TP53, TP53)) == 2
     with pytest.raises(UnknownName):
