@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from kgcheck.agents.request import Request, parse_request
 from kgcheck.batch.kgqa import read_rows
+from kgcheck.batch.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
-from kgcheck.graph.schema import Label, Pattern, Schema
-from kgcheck.graph.store import GraphStore, Properties
-from kgcheck.graph.symmetry import edges_stating, orders
+from kgcheck.graph.schema import Pattern, Schema
+from kgcheck.graph.store import GraphStore
+from kgcheck.graph.symmetry import edges_stating
 from kgcheck.model import Outcome, Ref, Triple, Value
 
 BenchLabel = Literal["support", "refute"]
@@ -42,16 +43,6 @@ class TaskType(StrEnum):
     RELATION = "relation"
 
 
-class Seed(Value):
-    """A change of the graph that holds for one item."""
-
-    kind: Literal["set_value", "add_edge", "drop_edge"]
-    ref: Ref | None = None
-    attribute: str | None = None
-    value: str | None = None
-    triple: Triple | None = None
-
-
 class Truth(Value):
     """What is right and why; made without the verdict function."""
 
@@ -59,6 +50,8 @@ class Truth(Value):
     record: str = ""
     reason: str = ""
     origin: Literal["real", "seeded", "given"] = "given"
+    error: str = Field(default="", description="the error that was put into the graph, by name")
+    told_by: str = Field(default="", description="who says what is right: a snapshot, or a file of labelled items")
 
 
 class Item(Value):
@@ -175,44 +168,3 @@ def _meant(text: str, head: Ref, tail: Ref, schema: Schema, store: GraphStore | 
     there = [p for p in patterns if store and edges_stating(store, Triple(head=head, relation=p.type, tail=tail))]
     # Where both are there, the instruction of the benchmark wants the curated one checked.
     return max(there, key=lambda p: p.type.startswith("CURATED")) if there else patterns[0]
-
-
-class SeededStore:
-    """A store that looks changed to one item; everything else is the store's own."""
-
-    def __init__(self, store: GraphStore, seed: Seed) -> None:
-        self._store = store
-        self._seed = seed
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def node(self, ref: Ref) -> Properties | None:
-        """See GraphStore."""
-        return self._changed(ref, self._store.node(ref))
-
-    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
-        held = self._store.nodes(label, ids)
-        return {i: self._changed(Ref(label=label.name, id=i), p) or {} for i, p in held.items()}
-
-    def _changed(self, ref: Ref, held: Properties | None) -> Properties | None:
-        seed = self._seed
-        if held is not None and seed.kind == "set_value" and seed.ref == ref and seed.attribute:
-            return held | {seed.attribute: seed.value}
-        return held
-
-    def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
-        changed, dropped = self._seed.triple, self._seed.kind == "drop_edge"
-        if changed == triple and not dropped:
-            return [{"source": "seeded"}]
-        # Where order means nothing, an edge that is dropped is not there in the other order either.
-        if changed and dropped and triple in orders(self._store.schema, changed):
-            return []
-        return self._store.edges(triple)
-
-
-def seeded(store: GraphStore, seed: Seed | None) -> GraphStore:
-    """The store as an item sees it."""
-    return cast(GraphStore, SeededStore(store, seed)) if seed else store

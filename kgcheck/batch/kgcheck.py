@@ -11,8 +11,9 @@ from kgcheck.agents.outside import Outside
 from kgcheck.agents.team import Brain, Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
-from kgcheck.batch.items import LABEL_OF, Item, request_of, seeded
+from kgcheck.batch.items import LABEL_OF, Item, request_of
 from kgcheck.batch.kinds import by_type
+from kgcheck.batch.seeded import seeded
 from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.store import GraphStore
@@ -96,9 +97,10 @@ class Checker:
             The result that a batch keeps. An item that comes to no conclusion says why, and is not executable; where a
             service could not be asked, that is its error, and the item is done again.
         """
-        store, transcript, started = seeded(self._store, item.seed), Transcript(), time.monotonic()
+        transcript, started = Transcript(), time.monotonic()
         result: dict[str, Any] = {"type": item.type.value, "label": item.label}
         try:
+            store = seeded(self._store, item.seed)
             request = request_of(item, store.schema, store)
             toolbox = Toolbox(store, self._source, self._outside)
             checked = Team(toolbox, self._brain(store), self._budget).check(request, transcript)

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
-from kgcheck.batch.items import BenchLabel, Item, Seed, TaskType, Truth
+from kgcheck.batch.items import BenchLabel, Item, TaskType, Truth
+from kgcheck.batch.seeded import Seed
 from kgcheck.batch.truth import Life, Links, Truths, in_one_order
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UsageError

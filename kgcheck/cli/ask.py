@@ -24,10 +24,11 @@ _SHOWN = 50
 def command(question: tuple[str, ...], store: str, profile: str, format_: str, **asked: Any) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
 
-    For example: "What diseases are associated with the protein encoded by the gene TP53?" Ends with 2 when the
-    question is not understood; a question that is understood and has no answer ends with 0.
-    "Does TP53 act on MDM2?" is answered with yes and the edge, or with "not in this graph". Ends with 3 when a model
-    was stopped, or what it answered rests on nothing that its tools have shown.
+    For example, over the demo: "What diseases are associated with the protein encoded by the gene APOE?" How the
+    question was read stands above the answer. "Does TLR4 act on TNF?" is answered with yes and the edge, or with "not
+    in this graph". Ends with 2 when the question is not understood or names what the graph does not have; a question
+    that is understood and has no answer ends with 0. Ends with 3 when a model was stopped, or what it answered rests on
+    nothing that its tools have shown.
     """
     from kgcheck.cli.brains import open_asker
     from kgcheck.cli.environment import read_schema, read_settings

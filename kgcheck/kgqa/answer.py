@@ -157,10 +157,7 @@ def _reached(plan: Plan, store: GraphStore) -> tuple[list[str], Reached, tuple[s
 
 
 def _only_back(target: Variable, ids: set[str], run: Runner) -> set[str]:
-    """Named nodes that are reached only by going from them and back: partners of the partners of A are not A.
-
-    A node with an edge to itself is its own partner, and is an answer.
-    """
+    # Partners of the partners of A are not A; but a node with an edge to itself is its own partner, and an answer.
     kept = {ref.id for anchor in target.among for ref in anchor.refs}
     gone: set[str] = set()
     for step in (step for group in target.groups for step in group):

@@ -5,7 +5,7 @@ and at least three then change the relations that they stand before.
 """
 
 import re
-from itertools import pairwise, product
+from itertools import product
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.schema import Schema
@@ -21,6 +21,7 @@ from kgcheck.model import Ref
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
 _SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
+_COUNTS = re.compile(r"^\s*(?:(?:of|the|its|their|an?|different|distinct|various|such|annotated|known)\s+){0,3}$")
 _AN = re.compile(r"\s+an?\s")
 _NOTHING = "the question names nothing that is in the graph"
 
@@ -74,7 +75,6 @@ class _Compilation:
 
     def plan(self) -> Plan:
         nodes = NodeMaker(self._schema, self._lexicon, self._reading).nodes()
-        self._check_beside(nodes)
         target = self._target(nodes)
         mentioned = list(nodes)
         excluded = self._excluded(target, nodes)
@@ -128,18 +128,6 @@ class _Compilation:
             earlier = any(n is not node and n.start < node.start and n.mention.text for n in nodes)
             if noun and earlier and _SECOND.search(self._reading.text[: node.start].lower()):
                 raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
-
-    def _check_beside(self, nodes: list[Node]) -> None:
-        """Refuse two nouns side by side that no relation joins: they are one noun that nobody knows."""
-        for one, other in pairwise(nodes):
-            if one.is_named or other.is_named or self._reading.text[one.end : other.start].strip():
-                continue
-            joined = any(
-                {p.head, p.tail} == {a, b} for p in self._schema.relations for a in one.labels for b in other.labels
-            )
-            if one.labels and other.labels and not joined:
-                said = self._reading.text[one.start : other.end]
-                raise NotUnderstood(f"I did not understand: {said!r}", "ask with other words")
 
     def _says_nothing(self, said: Phrase) -> bool:
         """Whether all words of a phrase are such that may be left over."""
@@ -251,9 +239,9 @@ class _Compilation:
     def _counted(self, mark: Mark, nodes: list[Node]) -> Way:
         """The relation to the noun after a mark that counts."""
         node = self._next(mark, nodes)
-        between = self._reading.text[mark.end : node.start] if node else ""
+        between = self._reading.text[mark.end : node.start].lower() if node else ""
         way = next((w for _, w in self._joiner.ways if w.to is node), None)
-        if node is None or node.is_named or way is None or len(between.split()) > 3:
+        if node is None or node.is_named or way is None or not _COUNTS.match(between):
             raise NotUnderstood(f"I did not understand: {mark.text!r}", "say of what, as in: at least 3 structures")
         return way
 
@@ -367,10 +355,8 @@ class _Compilation:
 
     def _step(self, way: Way, to: Anchor | Variable) -> Step:
         """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
-        one_way = [
-            Filter(property=name, comparison="=", value=value)
-            for name, value in self._lexicon.relation(way.pattern.type).one_way.items()
-        ]
+        said = self._lexicon.relation(way.pattern.type).one_way
+        one_way = [Filter(property=name, comparison="=", value=value) for name, value in said.items()]
         return Step(
             pattern=way.pattern,
             direction="either" if way.pattern.symmetric else way.direction,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from kgcheck.errors import ConfigurationError, NotUnderstood, UnknownName
+from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.graph.schema import Schema, profile_dir
 from kgcheck.model import Value
 
@@ -195,8 +195,9 @@ def phrase(text: str) -> str:
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
 
 
-def changes_meaning(word: str) -> NotUnderstood:
-    """The refusal of a word that would be answered as if it were not there."""
-    return NotUnderstood(
-        f"the word {word!r} changes what is asked and is not understood yet", "ask without it, or say it in other words"
+def changes_meaning(word: str) -> tuple[str, str]:
+    """Message and hint for a word that would be answered as if it were not there."""
+    return (
+        f"the word {word!r} changes what is asked and is not understood yet",
+        "ask without it, or say it in other words",
     )

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kgcheck.kgqa.lexicon import Comparison, Lexicon, phrase
+from kgcheck.kgqa.lexicon import Comparison, Lexicon, ScopedWords, phrase
 
 Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
+ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?P<number>\d+|{'|'.join(_WORDS)})(?![\w.%-])"
@@ -72,6 +73,53 @@ class Marks:
                 )
             )
         return sorted(kept, key=lambda m: m.start)
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """A word whose meaning hangs on what it stands beside: `kgcheck.kgqa.scope` settles it."""
+
+    kind: ScopedKind
+    start: int
+    end: int
+    text: str
+
+
+class ScopedFinder:
+    """Finds such words.
+
+    Args:
+        words: Of the profile.
+    """
+
+    def __init__(self, words: ScopedWords) -> None:
+        kinds: dict[ScopedKind, tuple[str, ...]] = {
+            "or": words.or_,
+            "either": words.either,
+            "both": words.both,
+            "shared": words.shared,
+            "every": words.every,
+            "distinct": words.distinct,
+        }
+        self._shapes = [(kind, re.compile(phrase("|".join(said)))) for kind, said in kinds.items()]
+
+    def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
+        """The words of a question that nothing else explains; the longest first, none over another.
+
+        Args:
+            low: The question in lower case.
+            taken: Spans that something else explains.
+
+        Returns:
+            The words, in order.
+        """
+        found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
+        kept: list[Scoped] = []
+        for word in sorted(found, key=lambda s: s.start - s.end):
+            spans = [*taken, *((k.start, k.end) for k in kept)]
+            if not any(a < word.end and word.start < b for a, b in spans):
+                kept.append(word)
+        return sorted(kept, key=lambda s: s.start)
 
 
 def _as_number(text: str | None) -> int | None:

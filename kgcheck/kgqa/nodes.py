@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
+from kgcheck.errors import NotUnderstood
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.kgqa.lexicon import Lexicon, changes_meaning
 from kgcheck.kgqa.plan import Filter
@@ -101,7 +102,21 @@ class NodeMaker:
             else:
                 said = self._reading.text[: mention.start].lower()
                 nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(said))))
-        return self._turned(self._grouped(self._merged(nodes)))
+        found = self._turned(self._grouped(self._merged(nodes)))
+        self._check_beside(found)
+        return found
+
+    def _check_beside(self, nodes: list[Node]) -> None:
+        """Refuse two nouns side by side that no relation joins: they are one noun that nobody knows."""
+        for one, other in pairwise(nodes):
+            if one.is_named or other.is_named or self._reading.text[one.end : other.start].strip():
+                continue
+            joined = any(
+                {p.head, p.tail} == {a, b} for p in self._schema.relations for a in one.labels for b in other.labels
+            )
+            if one.labels and other.labels and not joined:
+                said = self._reading.text[one.start : other.end]
+                raise NotUnderstood(f"I did not understand: {said!r}", "ask with other words")
 
     def _named(self, name: Name, noun: Noun | None) -> Node:
         labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
@@ -111,7 +126,7 @@ class NodeMaker:
             and not all(noun.ends[0] == "id" and c.ref.id.endswith(noun.ends[1]) for c in name.candidates)
         ):
             # "the Reactome pathway R-HSA-1": nobody has looked whether it is one.
-            raise changes_meaning(noun.text)
+            raise NotUnderstood(*changes_meaning(noun.text))
         if noun:
             labels = tuple(label for label in labels if label in noun.labels)
         return Node(name, labels, (name,), noun=noun)

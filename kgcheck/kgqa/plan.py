@@ -85,6 +85,9 @@ class Step(Value):
         Args:
             properties: Of the edge.
             out: Whether it leaves the variable's node.
+
+        Returns:
+            Whether its direction and its properties are as asked.
         """
         if self.one_way and self.said != "either" and self.one_way.holds(properties.get(self.one_way.property)):
             if out != (self.said == "out"):

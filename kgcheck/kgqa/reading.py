@@ -1,14 +1,13 @@
 """A question as a row of mentions: nouns for labels, names of nodes, phrases for relations, filters."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, phrase
+from kgcheck.kgqa.lexicon import Comparison, Lexicon, Role, changes_meaning, phrase
 from kgcheck.kgqa.linking import Candidate, Link, NameIndex, Token, tokens
-from kgcheck.kgqa.marks import Mark, Marks, any_of, is_sign, spaced
+from kgcheck.kgqa.marks import Mark, Marks, Scoped, ScopedFinder, any_of, is_sign, spaced
 from kgcheck.kgqa.plan import Filter
 
 _LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
@@ -19,6 +18,9 @@ _PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
 _ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
+_SYMBOL = re.compile(r"(?=[^\s]*[A-Z0-9])(?=[^\s]*[A-Z])[A-Z0-9][\w./:-]*[A-Z0-9]\w*|[A-Za-z][\w./:-]*\d\w*")
+"""How symbols and ids are written: TP53, BRCA1, HLA-B; no word has a digit or two capitals."""
+
 _PLURAL = re.compile(r"(?<=\w)\(s\)")
 _OR = re.compile(rf"^[\s,;]*or{_LINK}")
 
@@ -67,18 +69,6 @@ class Phrase:
 
 Mention = Noun | Name | Phrase
 
-ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
-
-
-@dataclass(frozen=True)
-class Scoped:
-    """A word whose meaning hangs on what it stands beside."""
-
-    kind: ScopedKind
-    start: int
-    end: int
-    text: str
-
 
 @dataclass
 class Reading:
@@ -117,7 +107,7 @@ class Reader:
         self._index = index
         words = lexicon.words
         self._count = _any(words.count)
-        self._scoped = _scoped_shapes(words.scoped)
+        self._scoped = ScopedFinder(words.scoped)
         self._idle = _any((*words.idle, *(words.species.words if words.species and index.one_species else ())))
         self._aside = _any(words.aside)
         self._each = _any(words.each)
@@ -162,12 +152,12 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         mentions = [(m.start, m.end) for m in reading.mentions]
-        reading.scoped = self._scoped_in(low, [*taken, *mentions, *idle])
+        reading.scoped = self._scoped.of(low, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
         if refused:
-            raise changes_meaning(refused[0])
+            raise NotUnderstood(*changes_meaning(refused[0]))
         reading.common = bool(self._common.search(low))
         if len(reading.mentions) == 1:
             alone = reading.mentions[0]
@@ -193,19 +183,6 @@ class Reader:
             return False
         names = {m.text.casefold() for m in more.mentions if isinstance(m, Name)}
         return not (more.marks or more.filters or more.scoped) and all(name in said.casefold() for name in names)
-
-    def _scoped_in(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
-        """Words whose meaning hangs on what they stand beside, the longest at each place, where nothing explains them."""
-        found: list[Scoped] = []
-        for kind, pattern in self._scoped:
-            for match in pattern.finditer(low):
-                if _is_free(match, taken):
-                    found.append(Scoped(kind, match.start(), match.end(), match[0]))
-        kept: list[Scoped] = []
-        for word in sorted(found, key=lambda s: s.start - s.end):
-            if not any(k.start < word.end and word.start < k.end for k in kept):
-                kept.append(word)
-        return sorted(kept, key=lambda s: s.start)
 
     def _take_filters(
         self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
@@ -250,6 +227,9 @@ class Reader:
                 # A shorter phrase inside a longer one says what it may also mean: "are affected by".
                 for longer in kept:
                     if isinstance(longer, Phrase) and longer.start <= mention.start and mention.end <= longer.end:
+                        left = low[longer.start : mention.start] + low[mention.end : longer.end]
+                        if not set(left.split()) <= self._lexicon.words.ignored:
+                            continue
                         more = tuple(r for r in mention.readings if r not in longer.readings)
                         longer.others = (*longer.others, *more)
         return sorted(kept, key=lambda m: m.start)
@@ -294,10 +274,14 @@ class Reader:
                 raise NotUnderstood(f"there is no {label} {word.text} in the graph", "check the id")
         for word in strange:
             if word.folded in self._lexicon.words.changing:
-                raise changes_meaning(word.text)
+                raise NotUnderstood(*changes_meaning(word.text))
         if strange:
             near = [n for w in strange for n in self._index.nearest(w.text)]
-            hint = f"did you mean {' or '.join(near[:3])}?" if near else "ask with other words, or name ids"
+            hint = f"did you mean {' or '.join(near[:3])}?" if near else "check the spelling, or name ids"
+            symbols = [w.text for w in strange if _SYMBOL.fullmatch(w.text)]
+            if symbols:
+                are = "is" if len(symbols) == 1 else "are"
+                raise NotUnderstood(f"{' and '.join(symbols)} {are} not in this graph", hint)
             raise NotUnderstood(f"I did not understand: {', '.join(repr(w.text) for w in strange)}", hint)
 
     def _is_ignored(self, word: Token) -> bool:
@@ -343,17 +327,6 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
     shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
     shapes.append((lexicon.words.anything, Noun(0, 0, "")))
     return [(text, noun) for nouns, noun in shapes for text in nouns]
-
-
-def _scoped_shapes(words: ScopedWords) -> list[tuple[ScopedKind, re.Pattern[str]]]:
-    return [
-        ("or", _any(words.or_)),
-        ("either", _any(words.either)),
-        ("both", _any(words.both)),
-        ("shared", _any(words.shared)),
-        ("every", _any(words.every)),
-        ("distinct", _any(words.distinct)),
-    ]
 
 
 def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:

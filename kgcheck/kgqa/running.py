@@ -152,6 +152,9 @@ class Runner:
         Args:
             step: To a variable.
             ids: Nodes at its near end.
+
+        Returns:
+            Their ids.
         """
         if step.pattern.head != step.pattern.tail or isinstance(step.to, Anchor):
             return set()

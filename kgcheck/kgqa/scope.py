@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.kgqa.lexicon import changes_meaning
+from kgcheck.kgqa.marks import Scoped
 from kgcheck.kgqa.nodes import Node, Way
-from kgcheck.kgqa.reading import Name, Noun, Phrase, Reading, Scoped
+from kgcheck.kgqa.reading import Name, Noun, Phrase, Reading
 
 _PAIR = 2
 _MIXED = re.compile(r"\b(?:and|as well as|together with)\b|&")
@@ -51,8 +52,9 @@ class Scope:
         }
         for word in self._reading.scoped:
             if not settled[word.kind](word):
-                raise changes_meaning(word.text)
+                raise NotUnderstood(*changes_meaning(word.text))
         self._check_mixed()
+        self._check_one()
 
     def _check_mixed(self) -> None:
         """Refuse "A or B and C", which may mean two things."""
@@ -60,6 +62,20 @@ class Scope:
             gaps = [self._reading.between(a, b) for a, b in zip(group.names, group.names[1:], strict=False)]
             if any(map(_OR.search, gaps)) and any(map(_MIXED.search, gaps)):
                 raise NotUnderstood("'and' and 'or' between the same names may mean two things", "ask two questions")
+
+    def _check_one(self) -> None:
+        """Refuse a second question after the first: "Which genes ...? Give the proteins."."""
+        text = self._reading.text.lower()
+        nouns = [m for m in self._reading.mentions if isinstance(m, Noun) and m.text]
+        for end in re.finditer(r"\?|[:;]\s*(?:and\s+)?(?:which|what|how many)\b", text):
+            before = [m for m in nouns if m.end <= end.start()]
+            after = [m for m in self._reading.mentions if m.start >= end.end() and not self._is_target_again(m)]
+            if after and (before or text[end.start()] == "?"):
+                raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
+
+    def _is_target_again(self, mention: Noun | Name | Phrase) -> bool:
+        """Whether a noun only says again what is asked for: "... Just tell me the PDB id."."""
+        return isinstance(mention, Noun) and not mention.relation and set(mention.labels) <= set(self._target.labels)
 
     def _next(self, at: int) -> Noun | Name | Phrase | None:
         return next((m for m in self._reading.mentions if m.start >= at), None)
@@ -76,31 +92,39 @@ class Scope:
         )
 
     def _is_either(self, word: Scoped) -> bool:
-        if any(s.kind == "or" and s.start >= word.end and self._is_or(s) for s in self._reading.scoped):
-            return True
         after = self._next(word.end)
         if isinstance(after, Noun) and word.text.startswith("any"):
             return True
-        return any(g.mode == "or" and after is g.names[0] for g in self._groups)
+        if any(g.mode == "or" and after is g.names[0] for g in self._groups):
+            return True
+        said = [s for s in self._reading.scoped if s.kind == "or" and s.start >= word.end]
+        return isinstance(after, Phrase) and any(self._is_or(s) for s in said)
 
-    def _is_and(self, group: Node) -> bool:
-        """Whether all names of a group are meant, and nothing is denied of them."""
-        return group.mode != "or" and not any(way.negated and way.to is group for _, way in self._ways)
+    def _touches(self, word: Scoped, group: Node) -> bool:
+        """Whether a word stands right before or right after the names of a group, of which all are meant."""
+        if group.mode == "or" or any(way.negated and way.to is group for _, way in self._ways):
+            return False
+        before = [m for m in self._reading.mentions if m.end <= word.start]
+        beside = bool(before) and before[-1].end == group.end
+        return beside or self._next(word.end) in (group.names[0], group.noun)
 
     def _is_both(self, word: Scoped) -> bool:
-        if any(len(g.names) == _PAIR and self._is_and(g) for g in self._groups):
+        if any(len(g.names) == _PAIR and self._touches(word, g) for g in self._groups):
             return True
         wanted = [way for node, way in self._ways if node is self._target and not way.negated and not way.alternative]
         joined = bool(_AND.search(self._reading.text[word.end :].lower()))
-        return joined and len([w for w in wanted if w.to.start >= word.end]) == _PAIR
+        said = isinstance(self._next(word.end), Phrase)
+        return said and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
 
     def _is_shared(self, word: Scoped) -> bool:
         """Of several names, or of what is asked for and a name: "proteins in the same pathway as A"."""
-        if any(self._is_and(g) for g in self._groups):
-            return True
-        if len([w for w in self._target.ways if not (w.negated or w.alternative)]) >= _PAIR and self._reading.common:
-            return True
         after = self._next(word.end)
+        for group in self._groups:
+            if self._touches(word, group):
+                return True
+            held = any(way.to is group and node.mention is after and not way.negated for node, way in self._ways)
+            if held and group.mode != "or":
+                return True
         for node, way in self._ways:
             if way.to.mention is after and not way.to.is_named and len(way.to.ways) == 1 and not way.negated:
                 (back,) = way.to.ways
@@ -111,7 +135,7 @@ class Scope:
     def _is_every(self, word: Scoped) -> bool:
         """Before what is asked for, of which all are given anyway; or before names of which all are meant."""
         after = self._next(word.end)
-        if any(after is g.names[0] and self._is_and(g) for g in self._groups):
+        if any(after is g.names[0] and self._touches(word, g) for g in self._groups):
             return True
         return not self._reading.whether and self._is_before_target(word)
 

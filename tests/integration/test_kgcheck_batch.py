@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from kgcheck.batch.items import Item, Seed, TaskType, Truth, read_items, request_of, seeded
+from kgcheck.batch.items import Item, TaskType, Truth, read_items, request_of
 from kgcheck.batch.kgcheck import Checker, metrics
 from kgcheck.batch.make import BenchMaker, leaks
+from kgcheck.batch.seeded import Seed, seeded
 from kgcheck.batch.truth import Truths
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.graph.embedded import EmbeddedStore
