@@ -68,6 +68,8 @@ class Example(NamedTuple):
     label: int
     worth: float = 1.0
     asked: bool = True
+    claim: str = ""
+    document: Document | None = None
 
 
 class Score(NamedTuple):
@@ -202,7 +204,7 @@ def _similar(raw: Sequence[_Raw], embedder: SentenceModel) -> list[Sequence[floa
 def _example(raw: _Raw, similar: Sequence[float] | None) -> Example:
     seen = look(raw.claim, raw.document.passages, similar)
     places = frozenset(seen.places.index(i) for i in raw.gold if i in seen.places)
-    return Example(raw.group, seen, places, raw.label, raw.worth, raw.asked)
+    return Example(raw.group, seen, places, raw.label, raw.worth, raw.asked, raw.claim, raw.document)
 
 
 def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeights:

@@ -107,11 +107,20 @@ def _told(judged: "ClaimVerdict") -> Any:
     from rich.console import Group
     from rich.table import Table
 
+    from kgcheck.model import Stance
+
     head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     head.add_row("claim", judged.claim)
-    head.add_row("papers", f"{judged.stance.value}, probability {judged.probability:.2f}")
-    if judged.note:
+    # Papers of which some speak are not silent: where they disagree, that is what they come to.
+    undecided = judged.conflict and judged.stance is Stance.SILENT
+    papers = "disagree" if undecided else f"{judged.stance.value}, probability {judged.probability:.2f}"
+    head.add_row("papers", papers)
+    if judged.note and not undecided:
         head.add_row("note", judged.note)
+    if judged.dropped:
+        head.add_row(
+            "not counted", f"{judged.dropped} opinion{'s' * (judged.dropped != 1)}, for the reason beside each"
+        )
     if judged.retracted:
         head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
     table = Table("paper", "year", "stance", "probability", "quote")
@@ -122,6 +131,6 @@ def _told(judged: "ClaimVerdict") -> Any:
             str(opinion.year or ""),
             opinion.stance.value,
             f"{opinion.probability:.2f}",
-            "\n".join(quotes) or opinion.title,
+            "\n".join(quotes) or opinion.note or opinion.title,
         )
     return Group(head, table)

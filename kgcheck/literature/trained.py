@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError
+from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.features import (
@@ -31,7 +32,12 @@ from kgcheck.resources import resource_dir
 
 WEIGHTS = "verifier/weights.json"
 QUOTES = 2
-"""Most quotes of one abstract."""
+"""Most quotes of one abstract that fit best."""
+
+MOST_QUOTES = 3
+"""With one that names the rest of what a claim is about."""
+
+_LOOKED = 6
 
 _FAIR = 0.5
 """A second quote must fit at least so well, as a share of the first."""
@@ -113,11 +119,35 @@ class TrainedVerifier:
             stance=chances.stance,
             quotes=tuple(
                 quote_at(document, document.spans[i])
-                for i in best_passages(seen, worth_quoting(seen, fit, kind["statement"]))
+                for i in quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
             )
             if chances.stance is not Stance.SILENT
             else (),
         )
+
+
+def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int]:
+    """Places of the passages to quote: the best, and others that name what the claim names and these do not.
+
+    Args:
+        claim: What is judged.
+        document: The abstract.
+        seen: The claim and its passages.
+        fit: How well each serves as a quote.
+
+    Returns:
+        At most MOST_QUOTES places, in order.
+    """
+    places, passages = best_passages(seen, fit), document.passages
+    lacking = missing(claim, [passages[i] for i in places], document.abstract)
+    for n in np.argsort(-fit, kind="stable")[:_LOOKED]:
+        place = seen.places[int(n)]
+        if not lacking or len(places) == MOST_QUOTES:
+            break
+        left = missing(claim, [passages[i] for i in (*places, place)], document.abstract)
+        if len(left) < len(lacking):
+            places, lacking = [*places, place], left
+    return sorted(places)
 
 
 def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:

@@ -148,7 +148,10 @@ class TripleReader:
         hits, told = self._search(asked), asked.told_in
         papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
-        return verify(asked.claim, [_telling(d, told) for d in read.values()], self._verifier), read, len(hits)
+        judged = verify(
+            asked.claim, [_telling(d, told) for d in read.values()], self._verifier, (asked.head, asked.tail)
+        )
+        return judged, read, len(hits)
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.

@@ -4,11 +4,13 @@ A paper counts once, a retracted one not at all, and papers that disagree are sh
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
+from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.model import Stance, Value
 
@@ -56,6 +58,7 @@ class Opinion(Value):
     stance: Stance
     quotes: tuple[Quote, ...] = ()
     note: str = ""
+    dropped: bool = Field(default=False, description="the verifier took a side, and it does not count: see the note")
 
     @property
     def probability(self) -> float:
@@ -73,6 +76,7 @@ class ClaimVerdict(Value):
     conflict: bool = False
     opinions: tuple[Opinion, ...] = ()
     retracted: tuple[str, ...] = Field(default=(), description="papers that were found and do not count")
+    dropped: int = Field(default=0, description="opinions that do not count, each with its reason")
     note: str = ""
 
 
@@ -104,13 +108,18 @@ class Checked(Value):
         return self
 
 
-def verify(claim: str, documents: Iterable[Document], verifier: Verifier) -> ClaimVerdict:
+def verify(
+    claim: str, documents: Iterable[Document], verifier: Verifier, synonyms: Sequence[Sequence[str]] = ()
+) -> ClaimVerdict:
     """Ask a verifier what documents say of a claim.
+
+    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it.
 
     Args:
         claim: A statement or a question; what is over MAX_CLAIM characters is not read.
         documents: Best first. A paper that is there twice counts once.
         verifier: Who reads them.
+        synonyms: Groups of names for one thing each, as a graph knows them.
 
     Returns:
         The verdict with every opinion.
@@ -122,9 +131,55 @@ def verify(claim: str, documents: Iterable[Document], verifier: Verifier) -> Cla
     read = [d for d in held.values() if not d.retracted]
     asked = claim.strip()[:MAX_CLAIM]
     opinions = verifier.judge(asked, read) if read and asked else []
+    found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         Checked(opinion=opinion, abstract=document.abstract)
-    return together(asked, verifier.name, opinions, retracted)
+        found.append(_about(asked, opinion, document, synonyms))
+    return together(asked, verifier.name, found, retracted)
+
+
+def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]]) -> Opinion:
+    """An opinion, silent where its quotes are about something else than the claim."""
+    if opinion.stance is Stance.SILENT:
+        return opinion
+    lacking = missing(claim, [q.text for q in opinion.quotes], document.abstract, synonyms)
+    why = f"its sentences do not name: {', '.join(lacking)}" if lacking else ""
+    if instructs(document.abstract):
+        why = "it holds an instruction to whoever reads it: nothing of it counts"
+    if not why:
+        return opinion
+    return opinion.model_copy(
+        update={
+            "stance": Stance.SILENT,
+            "probabilities": Probabilities(supports=0.0, contradicts=0.0, silent=1.0),
+            "quotes": (),
+            "note": why,
+            "dropped": True,
+        }
+    )
+
+
+_INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.]{0,60}\b(?:instructions?|prompts?|rules|guidelines|above|previous)\b"
+    r"|\b(?:answer|respond|reply|output|say|return|conclude)\b[^.]{0,30}\b(?:supports?|supported|contradicts?|silent)\b[^.]{0,30}"
+    r"\b(?:probability|stance|opinion|paper|claim)\b"
+    r"|\b(?:you are|act as) an? (?:ai|assistant|language model|llm|chatbot)\b|\bas an? (?:ai|language model|llm)\b"
+    r"|\b(?:system|developer) (?:prompt|message)\b|[\"'](?:stance|opinions|probability)[\"']\s*:"
+    r"|</?(?:system|user|assistant|data|instructions?)>",
+    re.IGNORECASE,
+)
+
+
+def instructs(text: str) -> bool:
+    """Whether a text tells its reader what to answer, as no finding of a paper does.
+
+    Args:
+        text: An abstract.
+
+    Returns:
+        True where it holds such words; a paper about language models may hold them, too, and is then not read.
+    """
+    return bool(_INSTRUCTION.search(text))
 
 
 def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: Sequence[str] = ()) -> ClaimVerdict:
@@ -149,7 +204,13 @@ def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: 
     weights = {stance: sum(p) for stance, p in sides.items()}
     other, best = sorted(weights, key=lambda s: weights[s])
     conflict = weights[other] > 0
-    made = {"claim": claim, "verifier": verifier, "opinions": tuple(opinions), "retracted": tuple(retracted)}
+    made: dict[str, Any] = {
+        "claim": claim,
+        "verifier": verifier,
+        "opinions": tuple(opinions),
+        "retracted": tuple(retracted),
+    }
+    made["dropped"] = sum(o.dropped for o in opinions)
     if weights[best] == 0:
         quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions)) if opinions else 0.0
         note = "" if opinions else "no paper was found"

@@ -140,7 +140,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
 
 
 def claims_of(folder: Path, count: int) -> Path:
-    records = ({"id": str(n), "claim": f"Kinase A binds kinase {n}.", "label": "yes"} for n in range(count))
+    records = ({"id": str(n), "claim": "Kinase A binds kinase B.", "label": "yes"} for n in range(count))
     return lines(folder / "claims.jsonl", *records)
 
 

@@ -1,0 +1,122 @@
+"""What the gate of named things costs and gains: ``python -m benchmarks.gate``.
+
+SciFact and PubMedQA in cross-validation by claim, as benchmarks.train_verifier does it, with words alone; COVID-Fact,
+whose altered claims have one word exchanged; and our own exchanges. Before and after the gate. Needs scikit-learn and
+../shared/data; no embeddings.
+"""
+
+import argparse
+import json
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import train_verifier as training
+from kgcheck.literature.arguments import missing
+from kgcheck.literature.documents import Document
+from kgcheck.literature.features import claim_features
+from kgcheck.literature.trained import Head, TrainedVerifier, kept, quoted, selected, softmax, worth_quoting
+from kgcheck.literature.verify import verify
+from kgcheck.model import Stance
+
+EXCHANGES = Path(__file__).resolve().parents[1] / "tests" / "support" / "exchanges.toml"
+SURE = 0.8
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    asked = parser.parse_args()
+    sys.stdout.write(
+        "| set | | accuracy | macro F1 | support precision | supports found | silent |\n|---|---|---|---|---|---|---|\n"
+    )
+    statements = training._scifact(asked.data)
+    questions = training._pubmedqa(asked.data)
+    heads: dict[Head, list[training._Raw]] = {"statement": statements, "question": questions}
+    for head, raw in heads.items():
+        _cross(head, [training._example(r, None) for r in raw])
+    _covid(asked.data)
+    _exchanges()
+
+
+def _cross(head: Head, examples: list[training.Example]) -> None:
+    """Predictions of each claim by models that did not see it; the gate over their quotes."""
+    true, before, after = [], [], []
+    statement = None if head == "statement" else _statement_head()
+    for train, test in training._folds(examples, 0, 1.0):
+        weights = training.fit([examples[i] for i in train], head, vectors=False)
+        for e in (examples[i] for i in test):
+            assert e.document is not None  # noqa: S101
+            odds = weights.selector.scores(selected(e.seen, vectors=False))[:, 0]
+            row = kept(claim_features(e.seen, odds), vectors=False)
+            said = int(softmax(weights.stance.scores(row[None, :]))[0].argmax())
+            fit = worth_quoting(e.seen, odds, statement or weights)
+            places = quoted(e.claim, e.document, e.seen, fit)
+            lacking = missing(e.claim, [e.document.passages[i] for i in places], e.document.abstract)
+            true.append(e.label)
+            before.append(said)
+            after.append(2 if lacking else said)
+    for name, told in (("before", before), ("after", after)):
+        _row(head, name, np.array(true), np.array(told))
+
+
+def _statement_head() -> "training.HeadWeights":
+    return TrainedVerifier()._weights.words["statement"]
+
+
+def _row(name: str, when: str, true: training.Labels, said: training.Labels) -> None:
+    table = training._table(true, said)
+    precision = table[0, 0] / max(table[:, 0].sum(), 1)
+    recall = table[0, 0] / max(table[0].sum(), 1)
+    cells = (
+        training._accuracy(true, said),
+        training._macro_f1(true, said),
+        precision,
+        recall,
+        float((said == 2).mean()),
+    )
+    sys.stdout.write(f"| {name} ({len(true)}) | {when} | {' | '.join(f'{c:.3f}' for c in cells)} |\n")
+
+
+def _covid(data: Path) -> None:
+    told: Counter[tuple[str, str]] = Counter()
+    verifier = TrainedVerifier()
+    for line in (data / "covidfact" / "claims.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        text = " ".join(row["evidence"])
+        if not text.strip():
+            continue
+        paper = Document(ids=("x",), abstract=text)
+        told[row["label"], "all"] += 1
+        (before,) = verifier.judge(row["claim"], [paper])
+        (after,) = verify(row["claim"], [paper], verifier).opinions
+        for when, opinion in (("before", before), ("after", after)):
+            supports = opinion.stance is Stance.SUPPORTS
+            told[row["label"], f"supported {when}"] += supports
+            told[row["label"], f"at {SURE} and more {when}"] += supports and opinion.probability >= SURE
+    for label in ("SUPPORTED", "REFUTED"):
+        parts = ", ".join(f"{what} {n}" for (of, what), n in told.items() if of == label)
+        sys.stdout.write(f"COVID-Fact, {label}: {parts}\n")
+
+
+def _exchanges() -> None:
+    verifier = TrainedVerifier()
+    told: Counter[tuple[str, str]] = Counter()
+    for row in tomllib.loads(EXCHANGES.read_text(encoding="utf-8"))["exchange"]:
+        paper = Document(ids=("x",), abstract=row["text"])
+        for which in ("claim", "altered"):
+            (before,) = verifier.judge(row[which], [paper])
+            (after,) = verify(row[which], [paper], verifier).opinions
+            told[row["set"], f"{which} all"] += 1
+            told[row["set"], f"{which} supported before"] += before.stance is Stance.SUPPORTS
+            told[row["set"], f"{which} supported after"] += after.stance is Stance.SUPPORTS
+    for name in ("tuning", "held"):
+        sys.stdout.write(f"exchanges, {name}: {', '.join(f'{w} {n}' for (s, w), n in told.items() if s == name)}\n")
+
+
+if __name__ == "__main__":
+    main()

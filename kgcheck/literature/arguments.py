@@ -1,0 +1,403 @@
+"""What a claim is about, and whether sentences name all of it: the gate before a sentence counts for or against it.
+
+A sentence about another gene, dose or population says nothing of a claim, however alike its words are. Named things
+and numbers of the claim must stand in the sentences: by their own words, in the plural, with another hyphen or a Greek
+letter, as an abbreviation that the paper explains, or by a synonym. What cannot be told to be the same is missing: a
+wrong answer is worse than none.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
+from kgcheck.resources import resource_dir
+
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
+        "chi psi omega".split(),
+        strict=True,
+    )
+)
+_LETTERS = {name: name[0] for name in _GREEK.values()}
+_SHORT = {
+    "interleukin": "il",
+    "interleukins": "il",
+    "interferon": "ifn",
+    "interferons": "ifn",
+    "ils": "il",
+    "ifns": "ifn",
+}
+_FOLD = str.maketrans(
+    {
+        **_GREEK,
+        **{k.upper(): v for k, v in _GREEK.items()},
+        "\u00b5": "mu",
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u2013": "-",
+        "\u2019": "'",
+    }
+)
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['-][^\W_]+)*|%|/")
+_CLOSE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(mg|kg|ml|mm|nm|mum|mmol)\b")
+_PART = re.compile(r"\d+|[^\W\d_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SPELLING = (
+    *(("aemi", "emi"), ("oedema", "edema"), ("oesoph", "esoph"), ("oestr", "estr"), ("haem", "hem"), ("paed", "ped")),
+    *(("foet", "fet"), ("leuco", "leuko"), ("our", "or"), ("fibre", "fiber"), ("isation", "ization")),
+)
+_NUMBER_WORDS = {
+    word: str(n)
+    for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    if n > 1
+}
+_ORDINALS = {
+    w: f"{n}." for n, ws in enumerate(("second 2nd", "third 3rd", "fourth 4th", "fifth 5th"), 2) for w in ws.split()
+}
+_UNITS = frozenset(
+    (
+        "mg kg g ug mug min minutes seconds ml l mm cm nm mum "
+        "um mmol ml/min h hours days weeks months years hour day week month year"
+    ).split()
+)
+_PER_CENT = frozenset({"%", "percent", "per"})
+_OTHER = re.compile(r"(?:al|ic|ary|ous|ive|ed|ing|ly|ar|ble|oid|less|wide|free|ory|ent|ical|ize|izes|ise|ises)$")
+"""How words end that name no thing by themselves: most adjectives, adverbs and verbs."""
+
+_STATES = frozenset("positive negative free deficient null resistant sensitive dependent independent naive".split())
+"""Ends of words such as HIV-negative that change who is meant."""
+
+_NEAR = 0.65
+"""Two stems are of one word if they begin alike over this share of the longer."""
+_RUN = 5
+"""Parts of words that one name may be made of."""
+
+
+class Argument(NamedTuple):
+    """One thing that a claim names, as it stands there, and how sentences may say it."""
+
+    words: str
+    kind: str
+    forms: frozenset[str]
+
+
+class Said(NamedTuple):
+    """What sentences hold, counted for comparison."""
+
+    runs: frozenset[str]
+    words: frozenset[str]
+    stems: frozenset[str]
+    numbers: frozenset[tuple[str, str]]
+
+
+def missing(
+    claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()
+) -> tuple[str, ...]:
+    """What a claim names and sentences do not.
+
+    Args:
+        claim: A statement or a question.
+        sentences: The quoted ones.
+        abstract: Where they stand: it may explain abbreviations.
+        synonyms: Groups of names for one thing each, as a graph knows them.
+
+    Returns:
+        The words of the claim that have no counterpart, in their order; empty where the sentences are about it.
+    """
+    text = " ; ".join(sentences)
+    text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))
+    groups = [tuple(group) for group in synonyms]
+    claim, text = _with_names(claim, text, groups)
+    said = _said(text)
+    return tuple(a.words for a in arguments(claim) if not _is_said(a, said))
+
+
+def arguments(claim: str) -> tuple[Argument, ...]:
+    """The named things and numbers of a claim.
+
+    Args:
+        claim: A statement or a question.
+
+    Returns:
+        Them, in the order of the claim.
+    """
+    tokens = _tokens(claim.translate(_FOLD))
+    found: dict[tuple[str, str], Argument] = {}
+    at = 0
+    while at < len(tokens):
+        words, argument = _argument(tokens, at)
+        if argument:
+            found.setdefault((argument.kind, argument.words.lower()), argument)
+        at += words
+    return tuple(found.values())
+
+
+def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
+    """The argument that begins at a token, and how many tokens it takes."""
+    token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
+    word, lower = token, token.lower()
+    if _is_name(lower) and _is_label(lower, following):
+        # vitamin C, kinase A, chromosome 21, histone H3; but in "naive T cells" the letter belongs to what follows.
+        after = tokens[at + 2] if at + 2 < len(tokens) else ""
+        if lower not in _rules().labelled and after.isalpha() and (_is_common(lower) or _OTHER.search(lower)):
+            form = _joined(f"{following} {after}")
+            return 3, Argument(f"{following} {after}", "label", frozenset({form, form.removesuffix("s"), f"{form}s"}))
+        return 2, Argument(f"{word} {following}", "label", frozenset({_joined(f"{word} {following}")}))
+    if _NUMBER.fullmatch(token) or lower in _NUMBER_WORDS or lower in _ORDINALS:
+        number = _number(lower)
+        unit = "%" if following.lower() in _PER_CENT else following.lower() if following.lower() in _UNITS else ""
+        shown = f"{token}{unit if unit == '%' else ' ' + unit if unit else ''}"
+        return 1 + bool(unit), Argument(shown, "number", frozenset({f"{number}|{unit}"}))
+    if lower in _rules().populations:
+        return 1, Argument(word, "population", _rules().populations[lower])
+    if lower in _rules().humans:
+        return 1, Argument(word, "human", _rules().humans)
+    if _is_shaped(token, first=at == 0):
+        form = _joined(token)
+        return 1, Argument(word, "name", _rules().same.get(form, frozenset({form})))
+    if _names_something(lower):
+        return 1, Argument(word, "noun", frozenset(_forms(lower)))
+    return 1, None
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(_CLOSE.sub(r"\1 \2", text))
+
+
+def _is_said(argument: Argument, said: Said) -> bool:
+    if argument.kind == "number":
+        number, _, unit = next(iter(argument.forms)).partition("|")
+        return (number, unit) in said.numbers or (unit != "%" and (number, "") in said.numbers)
+    if argument.kind == "population":
+        return bool(argument.forms & said.words)
+    if argument.kind == "human":
+        # Of people is spoken where nobody is named; not where an animal is.
+        return bool(argument.forms & said.words) or not said.words & _rules().animals
+    if argument.kind in ("name", "label"):
+        return bool(argument.forms & said.runs) or _is_inflected(argument, said)
+    return any(_near(form, stem) for form in argument.forms for stem in said.stems)
+
+
+def _is_inflected(argument: Argument, said: Said) -> bool:
+    """Whether a name stands there in the plural, or with 's: only for words, not for symbols with digits."""
+    if argument.kind == "label":
+        return False
+    word = argument.words.lower().removesuffix("'s")
+    symbol = any(c.isdigit() or c.isupper() for c in argument.words[1:])
+    if symbol and {other for form in argument.forms for other in (f"{form}s", form.removesuffix("s"))} & said.runs:
+        return True
+    if "-" not in word and symbol:
+        return False
+    if "-" in word:
+        # Each part of a word such as anti-CD20 must be there.
+        parts = [p for p in word.split("-") if len(p) > 1]
+        return all(
+            _joined(p) in said.runs
+            or any(_near(f, s) for f in _forms(p) for s in said.stems)
+            or (_is_common(p) and p not in _STATES)
+            for p in parts
+        )
+    return any(_near(form, stem) for form in _forms(word) for stem in said.stems)
+
+
+def _said(text: str) -> Said:
+    folded = text.translate(_FOLD)
+    tokens = _tokens(folded)
+    runs: set[str] = set()
+    # A comma or a bracket does not part a name more than a space does; a new sentence does.
+    for piece in folded.split(";"):
+        parts = [_letter(p.lower()) for p in _PART.findall(piece)]
+        parts = [_american(p) for p in parts]
+        for count in range(1, _RUN + 1):
+            runs |= {"".join(run) for run in zip(*(parts[i:] for i in range(count)), strict=False)}
+    words = {p for t in tokens for p in (t.lower().removesuffix("'s"), *t.lower().split("-"))}
+    stems = {stem for w in words for stem in _forms(w, alone=True)}
+    numbers = set()
+    for at, token in enumerate(tokens):
+        following = tokens[at + 1].lower() if at + 1 < len(tokens) else ""
+        for part in token.lower().split("-"):
+            if _NUMBER.fullmatch(part) or part in _NUMBER_WORDS or part in _ORDINALS:
+                unit = "%" if following in _PER_CENT else following if following in _UNITS else ""
+                numbers.add((_number(part), unit))
+    return Said(frozenset(runs), frozenset(words), frozenset(stems), frozenset(numbers))
+
+
+def _spelt_out(text: str, abstract: str) -> Iterator[str]:
+    """Long forms of abbreviations in a text, and abbreviations of long forms, as the abstract explains them."""
+    for long, short in _explained(abstract or text):
+        if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", text):
+            yield long
+        elif long.lower() in text.lower():
+            yield short
+
+
+@cache
+def _explained(abstract: str) -> tuple[tuple[str, str], ...]:
+    """Abbreviations that a text explains, as in: chronic obstructive pulmonary disease (COPD)."""
+    found = []
+    for match in re.finditer(r"\(([A-Za-z][\w-]{1,9})\)", abstract):
+        short = match[1]
+        if sum(c.isupper() for c in short) < 2:
+            continue
+        before = re.findall(r"[\w'-]+", abstract[max(0, match.start() - 120) : match.start()])
+        letters = [c for c in short.lower() if c.isalpha()]
+        for count in range(1, min(len(letters) + 3, len(before)) + 1):
+            words = before[-count:]
+            if words[0][0].lower() == letters[0] and _abbreviates(letters, " ".join(words).lower()):
+                found.append((" ".join(words), short))
+                break
+    return tuple(found)
+
+
+def _abbreviates(letters: Sequence[str], long: str) -> bool:
+    """Whether the letters stand in a long form, in their order, the last ones too."""
+    rest = iter(long)
+    return all(letter in rest for letter in letters)
+
+
+def _with_names(claim: str, text: str, groups: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """A claim without the names of things that the text names by any of their names."""
+    for group in groups:
+        held = [n for n in group if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text, re.IGNORECASE)]
+        if held:
+            for name in sorted(group, key=len, reverse=True):
+                claim = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", claim, flags=re.IGNORECASE)
+    return claim, text
+
+
+def _is_label(lower: str, following: str) -> bool:
+    """Whether what follows tells one of several things of a name apart: a letter, a number, or both."""
+    if lower in _rules().labelled:
+        return bool(re.fullmatch(r"[A-Za-z]|\d{1,3}|[A-Za-z]\d{1,2}|[IVXivx]{2,4}", following))
+    return bool(re.fullmatch(r"[B-HJ-Z]|[A-Z]\d{1,2}|[IVX]{2,4}", following)) or (following == "A" and lower.isalpha())
+
+
+def _is_name(lower: str) -> bool:
+    """Whether a letter or number after this word belongs to it."""
+    return len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in _empty()
+
+
+def _is_shaped(token: str, *, first: bool) -> bool:
+    """Whether a token looks like a symbol or a proper name."""
+    if len(token) < 2:
+        return False
+    if any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:]):
+        return True
+    if any(part in _LETTERS for part in token.lower().split("-")):
+        return True
+    return token[0].isupper() and not first and not _is_common(token.lower())
+
+
+def _names_something(lower: str) -> bool:
+    """Whether a word is a noun for something: an adjective or a verb names something only where the rules list it."""
+    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 3 and not _is_common(p)]
+    return any(_stem(p) in _rules().synonyms or not _OTHER.search(p) for p in parts)
+
+
+@cache
+def _is_common(word: str) -> bool:
+    rules = _rules()
+    return word in _empty() or _stem(word) in rules.common or any(p.match(word) for p in rules.cues)
+
+
+def _forms(lower: str, *, alone: bool = False) -> list[str]:
+    """Stems of a word and of its synonyms; of a hyphenated one, of its parts that name something."""
+    parts = [p for p in lower.removesuffix("'s").split("-") if alone or (len(p) > 3 and not _is_common(p))] or [lower]
+    stems = [_stem(p) for p in parts]
+    if alone:
+        return stems
+    return [other for stem in stems[:1] for other in (stem, *_rules().synonyms.get(stem, ()))]
+
+
+def _near(one: str, other: str) -> bool:
+    """Whether two stems are of one word."""
+    if one == other:
+        return True
+    alike = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return alike >= 4 and alike >= _NEAR * max(len(one), len(other))
+
+
+def _joined(text: str) -> str:
+    return "".join(_american(_letter(p.lower())) for p in _PART.findall(text))
+
+
+def _letter(part: str) -> str:
+    """The letter of a Greek one that is spelt out, alone or at the end of a symbol: kappa, NFkappa."""
+    if part in _LETTERS:
+        return _LETTERS[part]
+    if part in _SHORT:
+        return _SHORT[part]
+    for name, letter in _LETTERS.items():
+        if len(name) > 3 and part.startswith(name) and len(part) == len(name) + 1:
+            return letter + part[-1]
+        if len(name) > 3 and part.endswith(name) and len(part) <= len(name) + 4:
+            return part.removesuffix(name) + letter
+    return part
+
+
+def _number(text: str) -> str:
+    word = _NUMBER_WORDS.get(text) or _ORDINALS.get(text)
+    if word:
+        return word
+    plain = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+@cache
+def _stem(word: str) -> str:
+    return str(stemmer().stemWord(_american(word)))
+
+
+def _american(word: str) -> str:
+    for british, american in _SPELLING:
+        word = word.replace(british, american)
+    return word
+
+
+class _Rules(NamedTuple):
+    common: frozenset[str]
+    populations: dict[str, frozenset[str]]
+    humans: frozenset[str]
+    synonyms: dict[str, tuple[str, ...]]
+    cues: tuple[re.Pattern[str], ...]
+    labelled: frozenset[str]
+    animals: frozenset[str]
+    same: dict[str, frozenset[str]]
+
+
+@cache
+def _empty() -> frozenset[str]:
+    return frozenset(lexicon()["empty"])
+
+
+@cache
+def _rules() -> _Rules:
+    raw = tomllib.loads((resource_dir("corpus") / "verifier" / "arguments.toml").read_text(encoding="utf-8"))
+    synonyms: dict[str, tuple[str, ...]] = {}
+    same: dict[str, frozenset[str]] = {}
+    for line in raw["synonyms"]:
+        joined = frozenset(_joined(w) for w in line.split())
+        same |= {form: joined for form in joined}
+        stems = tuple(dict.fromkeys(_stem(w) for w in line.split()))
+        for stem in stems:
+            synonyms[stem] = synonyms.get(stem, ()) + stems
+    populations: dict[str, frozenset[str]] = {}
+    for line in (*raw["populations"], *raw["animals"]):
+        asked, _, _ = line.partition("|")
+        for word in asked.split():
+            populations[word] = populations.get(word, frozenset()) | frozenset(line.replace("|", " ").split())
+    return _Rules(
+        common=frozenset(_stem(w) for w in raw["common"].split()),
+        populations=populations,
+        humans=frozenset(raw["humans"].split()),
+        synonyms=synonyms,
+        cues=tuple(cue_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
+        labelled=frozenset(raw["labelled"].split()),
+        animals=frozenset(w for line in raw["animals"] for w in line.split()),
+        same=same,
+    )
