@@ -20,7 +20,10 @@ from kgcheck.errors import InputError, InputFormat, InputMissing
 MIB = 1 << 20
 
 LONGEST_LINE = 64 * MIB
-"""Bytes of one line, or of one record of a form without lines."""
+"""Bytes of one line."""
+
+LARGEST_DOCUMENT = 8 * MIB
+"""Bytes of one document of a corpus: parsed, it may be 30 times larger."""
 
 LARGEST_WHOLE = 64 * MIB
 """Bytes of a file that is held in memory as a whole, unpacked."""
@@ -31,7 +34,7 @@ LARGEST_RECIPE = 4 * MIB
 DEEPEST = 200
 """Lists and objects within each other."""
 
-MOST_UNPACKED = 200
+MOST_UNPACKED = 100
 """How many times larger a packed file may become. Text becomes 3 to 20 times larger; gzip can do 1,032 times."""
 
 UNPACKED_FREELY = 64 * MIB
@@ -45,10 +48,12 @@ class Bounded(io.RawIOBase):
 
     Args:
         path: The file; its name tells whether it is packed.
-        lines: Whether a line end also ends a record; if not, `mark` does.
+        lines: Whether a line end ends a record; if not, `mark` does.
+        most: Bytes of one record.
     """
 
-    def __init__(self, path: Path, *, lines: bool = True) -> None:
+    def __init__(self, path: Path, *, lines: bool = True, most: int = LONGEST_LINE) -> None:
+        self._most = most
         self._path = path
         self._lines = lines
         self._packed = path.suffix == ".gz"
@@ -75,9 +80,9 @@ class Bounded(io.RawIOBase):
             self._guard.came(len(data))
         end = _ENDS.search(data) if self._lines else None
         self._since = len(data) - end.start() if end else self._since + len(data)
-        if self._since > LONGEST_LINE:
+        if self._since > self._most:
             raise InputFormat(
-                f"{self._path} has a {'line' if self._lines else 'record'} of more than {LONGEST_LINE // MIB} MiB",
+                f"{self._path} has a {'line' if self._lines else 'record'} of more than {self._most // MIB} MiB",
                 "it is binary, its line ends are lost, or it was made to fill the memory",
             )
         return len(data)
@@ -142,13 +147,13 @@ def check_packed(path: Path) -> None:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def read_whole(path: Path, *, encoding: str = "utf-8", most: int = LARGEST_WHOLE) -> str:
+def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -> str:
     """The text of a file that is held in memory as a whole.
 
     Args:
         path: The file; unpacked if its name ends in ``.gz``.
         encoding: Of the text.
-        most: Bytes.
+        errors: What to do with bytes that are none of it; see bytes.decode.
 
     Returns:
         The text.
@@ -159,13 +164,13 @@ def read_whole(path: Path, *, encoding: str = "utf-8", most: int = LARGEST_WHOLE
     """
     try:
         with _opened(path) as stream:
-            data = stream.read(most + 1)
-        if len(data) > most:
+            data = stream.read(LARGEST_WHOLE + 1)
+        if len(data) > LARGEST_WHOLE:
             raise InputFormat(
-                f"{path} is larger than {most // MIB} MiB",
+                f"{path} is larger than {LARGEST_WHOLE // MIB} MiB",
                 "split it; JSON lines are read line by line where documents are",
             )
-        return data.decode(encoding)
+        return data.decode(encoding, errors)
     except FileNotFoundError:
         raise InputMissing(f"there is no file {path}") from None
     except IsADirectoryError:

@@ -11,8 +11,9 @@ from kgcheck.agents.request import Request, parse_request
 from kgcheck.agents.team import Action, Budget, Checked, HandOver, Talk, Team, UseTool
 from kgcheck.agents.toolbox import RESULTS, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
-from kgcheck.errors import InputFormat, InputMissing, UsageError
+from kgcheck.errors import InputFormat, UsageError
 from kgcheck.graph.schema import Schema
+from kgcheck.inputs import read_whole
 from kgcheck.model import CheckTask, Value, Verdict
 
 
@@ -43,12 +44,7 @@ def read_transcript(path: Path) -> list[Event]:
         InputMissing: There is no such file.
         InputFormat: It is no transcript.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputMissing(f"there is no transcript {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormat(f"cannot read {path}: {error}") from error
+    text = read_whole(path)
     events = []
     for number, line in enumerate(text.splitlines(), 1):
         try:

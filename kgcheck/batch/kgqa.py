@@ -5,7 +5,6 @@ questions with equal sets; executability is the share that came to a conclusion 
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from kgcheck.batch.kinds import by_type
-from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.kgqa.answer import Answer, Found, Status
 from kgcheck.model import Value
 
@@ -92,17 +92,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         InputMissing: There is no such file.
         InputFormat: It cannot be read, is neither, or is empty.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputMissing(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormat(f"cannot read {path}: {error}") from error
+    text = read_whole(path)
     try:
         if text.lstrip().startswith("["):
-            rows = json.loads(text)
+            rows = parse_json(text)
         else:
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows = [parse_json(line) for line in text.splitlines() if line.strip()]
         found = _ROWS.validate_python(rows)
     except ValueError as error:
         raise InputFormat(f"{path} is neither a JSON list nor JSON lines: {str(error)[:200]}") from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.visible import as_json
@@ -134,7 +135,7 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            before = json.loads(path.read_text(encoding="utf-8"))
+            before = parse_json(read_whole(path))
             wanted = json.loads(json.dumps(options))
             if before != wanted:
                 names = sorted(k for k in {*before, *wanted} if before.get(k) != wanted.get(k))
@@ -218,7 +219,7 @@ def _read(file: IO[bytes], path: Path) -> dict[str, Result]:
         if not line.endswith(b"\n"):
             break
         try:
-            result = json.loads(line)
+            result = parse_json(line)
             results[result["id"]] = result
         except (ValueError, TypeError, KeyError) as error:
             raise InputFormat(f"{path}, line {number}: not a result", "name another file") from error

@@ -1,10 +1,8 @@
 """Claim verification in batches (SCV): claims from a file, read by recipe, each verified against papers or passages."""
 
 import csv
-import json
 import re
 import time
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
+from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import Document
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.text import clean
@@ -97,7 +96,7 @@ def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
     found: list[ClaimRecipe] = []
     for path in sorted((resource_dir("corpus") / "claims").glob("*.toml")):
         try:
-            found.append(ClaimRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))))
+            found.append(ClaimRecipe.model_validate(read_toml(path)))
         except (ValidationError, ValueError) as error:
             raise ConfigurationError(f"{path} is wrong: {error}") from error
     return tuple(sorted(found, key=lambda r: (-len(r.needs), r.name)))
@@ -134,18 +133,18 @@ def read_items(path: Path, recipe: str | None = None) -> list[Item]:
 
 def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_whole(path, encoding="utf-8-sig")
         if recipe.format == "csv":
             yield from csv.DictReader(text.splitlines(keepends=True))
         elif recipe.format == "jsonl" and not path.name.lower().endswith(".json"):
             for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
-                    record = json.loads(line)
+                    record = parse_json(line)
                     if not isinstance(record, dict):
                         raise InputFormat(f"{path}, line {number}: not an object")
                     yield {"@row": number, **record}
         else:
-            whole = json.loads(text)
+            whole = parse_json(text)
             if isinstance(whole, dict):
                 whole = [{"@key": key, **value} for key, value in whole.items() if isinstance(value, dict)]
             yield from (r for r in whole if isinstance(r, dict))

@@ -88,13 +88,10 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
 
 def _lines(path: Path) -> list[str]:
-    from kgcheck.errors import InputError
+    from kgcheck.inputs import read_whole
     from kgcheck.literature.text import clean
 
-    try:
-        text = path.read_text(encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    text = read_whole(path, errors="backslashreplace")
     return [clean(line) for line in text.splitlines() if line.strip()]
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.inputs import LONGEST_LINE, Unpacking
 
 COMPRESSIONS = ("", ".gz", ".zst")
 _BLOCK_BYTES = 16 << 20
-_LONGEST_LINE = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -48,8 +48,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
     """
     first = 1
     try:
+        guard = Unpacking(path) if path.suffix in COMPRESSIONS[1:] else None
         with pa.input_stream(path, compression="detect") as stream:
-            for block in _whole_lines(path, _blocks(stream)):
+            for block in _whole_lines(path, _blocks(stream, guard)):
                 lines = _split(block)
                 yield first, lines
                 first += len(lines)
@@ -65,13 +66,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
         raise InputFormat(f"{path} is empty", "it needs at least a header line")
 
 
-def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
+def _blocks(stream: pa.NativeFile, guard: Unpacking | None) -> Iterator[bytes]:
     """The content of a stream without its byte order mark."""
     start = b""
     while len(start) < len(_BYTE_ORDER_MARK) and (more := stream.read(_BLOCK_BYTES)):
         start += more
     yield start.removeprefix(_BYTE_ORDER_MARK)
     while block := stream.read(_BLOCK_BYTES):
+        if guard:
+            guard.came(len(block))
         yield block
 
 
@@ -86,9 +89,9 @@ def _whole_lines(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
             data = data[: len(data) - held].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         end = data.rfind(b"\n") + 1
         rest = data[end:] + (b"\r" if held else b"")
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > LONGEST_LINE:
             raise InputFormat(
-                f"{path} has a line of more than {_LONGEST_LINE >> 20} MiB", "it is binary, or its line ends are lost"
+                f"{path} has a line of more than {LONGEST_LINE >> 20} MiB", "it is binary, or its line ends are lost"
             )
         if end:
             yield data[:end]

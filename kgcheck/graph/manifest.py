@@ -1,18 +1,18 @@
 """What a load wrote down about itself in the store, and what a later load need not read again because of it."""
 
 import hashlib
-import json
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from kgcheck import __version__
-from kgcheck.errors import InputMissing
+from kgcheck.errors import InputError, InputMissing
 from kgcheck.graph.recipe import Recipe
 from kgcheck.graph.schema import Label, Schema
 from kgcheck.graph.staging import Staging, holder_name
 from kgcheck.graph.store import DONE, LOAD, Counts
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.progress import Progress
 
@@ -98,11 +98,11 @@ def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
     """The sources of each file, from the directory's own manifest; empty where it has none that can be read."""
     found: dict[str, tuple[Origin, ...]] = {}
     try:
-        files = json.loads((folder / _DIRECTORY_MANIFEST).read_text(encoding="utf-8"))["files"].items()
+        files = parse_json(read_whole(folder / _DIRECTORY_MANIFEST))["files"].items()
         for name, file in files:
             fields = [{k: str(s[k]) for k in Origin.model_fields if k in s} for s in file.get("sources", ())]
             found[name] = tuple(Origin.model_validate(f) for f in fields)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (InputError, ValueError, KeyError, AttributeError, TypeError):
         # It is a courtesy of whoever made the directory, in no form that is agreed.
         return {}
     return found

@@ -5,7 +5,6 @@ A name that reaches a query comes from here (`Schema.label`, `Schema.relation`, 
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.checks.catalogue import AttributeCheck, Authority, EdgeCheck
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
+from kgcheck.inputs import read_toml
 from kgcheck.model import Ref, Value
 from kgcheck.resources import resource_dir
 
@@ -271,9 +271,8 @@ def load_schema(profile: str = "ckg") -> Schema:
     """
     path = profile_dir(profile) / "graph.toml"
     try:
-        raw = path.read_bytes()
-        data = tomllib.loads(raw.decode())
-        return Schema.model_validate(data | {"digest": hashlib.sha256(raw).hexdigest()[:12]})
+        data, digest = read_toml(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        return Schema.model_validate(data | {"digest": digest[:12]})
     except FileNotFoundError:
         raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing") from None
     except (OSError, ValueError) as error:

@@ -1,7 +1,6 @@
 """The words of a profile, read from ``loaders/<profile>/lexicon.toml`` and checked against its schema."""
 
 import re
-import tomllib
 from functools import cached_property
 from typing import Literal
 
@@ -9,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.graph.schema import Schema, profile_dir
+from kgcheck.inputs import read_toml
 from kgcheck.model import Value
 
 Role = Literal["head", "tail"]
@@ -164,7 +164,7 @@ def load_lexicon(schema: Schema) -> Lexicon:
     """
     path = profile_dir(schema.profile.name) / "lexicon.toml"
     try:
-        lexicon = Lexicon.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        lexicon = Lexicon.model_validate(read_toml(path))
         _check(lexicon, schema)
     except FileNotFoundError:
         raise ConfigurationError(f"profile {schema.profile.name!r} has no lexicon: {path} is missing") from None

@@ -98,7 +98,11 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
     if len(abstract) > MAX_CHARACTERS:
         detail = f"the abstract has {len(abstract):,} characters; at most {MAX_CHARACTERS:,} are read"
         return Rejected(reason="too_long", detail=detail, record=identifier)
-    types = tuple(clean(str(t)) for t in raw.get("types") or ())
+    given_types = [str(t) for t in raw.get("types") or ()]
+    if sum(map(len, (identifier, str(raw.get("title")), str(raw.get("journal")), *given_types))) > MAX_CHARACTERS:
+        detail = f"id, title, journal and types have more than {MAX_CHARACTERS:,} characters"
+        return Rejected(reason="too_long", detail=detail, record=identifier[:200])
+    types = tuple(map(clean, given_types))
     year = str(raw.get("year") or "")[:4]
     document = Document(
         ids=(identifier,),

@@ -1,15 +1,15 @@
 """Reads documents from files, by recipe. A record that is no document is told, and the rest is read."""
 
 import csv
-import gzip
 import io
-import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.recipe import CorpusRecipe, Fields, by_suffix
 
@@ -39,16 +39,20 @@ def choose_recipe(path: Path) -> CorpusRecipe:
     if not path.is_file():
         raise InputMissing(f"there is no file {path}")
     known: list[str] = []
+    wrong = ""
     for recipe in by_suffix(path):
         known.append(recipe.name)
         try:
             _, first = next(_READERS[recipe.format](path, recipe))
-        except (StopIteration, InputFormat):
+        except StopIteration:
+            continue
+        except InputFormat as error:
+            wrong = f"; {error.message}"
             continue
         if isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs):
             return recipe
     tried = f"tried: {', '.join(known)}" if known else "no recipe reads files that end so"
-    raise InputFormat(f"{path} is no document format that kgcheck knows ({tried})", "name one with --recipe")
+    raise InputFormat(f"{path} is no document format that kgcheck knows ({tried}{wrong})", "name one with --recipe")
 
 
 def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
@@ -132,21 +136,18 @@ def _escaped(match: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
-
-
 def _lines(path: Path) -> Iterator[str]:
     """Lines of a text file; bytes that are no UTF-8 are shown as escapes."""
     try:
-        with _open(path) as stream:
+        with io.BufferedReader(Bounded(path, most=LARGEST_DOCUMENT), MIB) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
             for line in text:
                 if "\0" in line:
                     raise InputFormat(f"{path} is no text file")
                 yield line
-    except (OSError, EOFError) as error:
-        raise InputFormat(f"cannot read {path}: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        told = (error.strerror if isinstance(error, OSError) else "") or error
+        raise InputFormat(f"cannot read {path}: {told}") from error
 
 
 def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
@@ -170,9 +171,8 @@ def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     try:
-        with _open(path) as stream:
-            whole = json.load(stream)
-    except (ValueError, OSError, EOFError, RecursionError) as error:
+        whole = parse_json(read_whole(path, encoding="utf-8-sig"))
+    except ValueError as error:
         raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
     records = _get(whole, recipe.records) if recipe.records and isinstance(whole, dict) else whole
     if isinstance(records, dict):
@@ -190,8 +190,8 @@ def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
             continue
         place = f"{path}, line {number}"
         try:
-            raw = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            raw = parse_json(line)
+        except ValueError as error:
             yield place, Rejected(reason="malformed", detail=f"not JSON: {error}", record=line[:200])
             continue
         yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
@@ -221,14 +221,24 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     from defusedxml.ElementTree import ParseError, iterparse
 
     try:
-        with _open(path) as stream:
-            number = 0
-            for _, element in iterparse(stream, events=("end",)):
+        raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
+        with io.BufferedReader(raw, MIB) as stream:
+            number, open_ones = 0, list[Any]()
+            for event, element in iterparse(stream, events=("start", "end")):
+                if event == "start":
+                    open_ones.append(element)
+                    if len(open_ones) > DEEPEST:
+                        raise InputFormat(f"{path} nests elements deeper than {DEEPEST}")
+                    continue
+                open_ones.pop()
                 if element.tag == "PubmedArticle":
                     number += 1
                     yield f"{path}, record {number}", _article(element)
-                    element.clear()
-    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError) as error:
+                if len(open_ones) == 1:
+                    # Also its place in the set goes: millions of empty ones would stay.
+                    open_ones[0].clear()
+                    raw.mark()
+    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError, zlib.error) as error:
         raise InputFormat(f"{path} is not PubMed XML: {error!r}"[:300], "it may be cut off") from error
 
 

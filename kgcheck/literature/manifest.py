@@ -1,13 +1,13 @@
 """What an index was built of and how, in ``manifest.json``: an index that does not fit is refused, never searched."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from kgcheck import __version__
-from kgcheck.errors import IndexFault
+from kgcheck.errors import IndexFault, InputError
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.dense import Structure
 from kgcheck.literature.lexical import SETTINGS
 from kgcheck.model import Value
@@ -37,7 +37,7 @@ class Manifest(Value):
     built_at: str
     version: int = Field(description="of the document store when the index was built")
     documents: int
-    folder: str = Field(description="where the built parts are")
+    folder: str = Field(description="where the built parts are", pattern=r"^built-[0-9]+-[0-9]+$")
     lexical: dict[str, Any] = SETTINGS
     dense: DenseManifest | None = None
 
@@ -61,14 +61,14 @@ def read_manifest(index: Path) -> Manifest:
         raise IndexFault(f"there is no index in {index}", "kgcheck corpus add FILE --index DIR makes one")
     anew = f"kgcheck corpus build --index {index} --anew"
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = parse_json(read_whole(path))
         if raw.get("format") != FORMAT or raw.get("lexical") != SETTINGS:
             raise IndexFault(
                 f"the index in {index} was built by kgcheck {raw.get('kgcheck')}, which indexes otherwise",
                 f"{anew} makes it again from its documents",
             )
         return Manifest.model_validate(raw)
-    except (OSError, ValueError, AttributeError, ValidationError) as error:
+    except (InputError, ValueError, AttributeError) as error:
         raise IndexFault(f"{path} is broken: {str(error)[:200]}", f"{anew} makes it again") from error
 
 

@@ -5,7 +5,6 @@ term, and the words of more and less; what is left when both sides are compared 
 """
 
 import re
-import tomllib
 from collections.abc import Set
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
 
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
@@ -177,8 +177,7 @@ def cue_pattern(words: list[str]) -> re.Pattern[str]:
 @cache
 def lexicon() -> dict[str, list[str]]:
     """The cue words."""
-    text = (resource_dir("corpus") / "verifier" / "cues.toml").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = tomllib.loads(text)
+    found: dict[str, list[str]] = read_toml(resource_dir("corpus") / "verifier" / "cues.toml")
     return found
 
 

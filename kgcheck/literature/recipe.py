@@ -1,6 +1,5 @@
 """Recipes of document formats, ``corpus/*.toml``: which fields of a file are id, title, abstract and so on."""
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -8,6 +7,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.inputs import read_toml
 from kgcheck.model import Value
 from kgcheck.resources import resource_dir
 
@@ -63,7 +63,7 @@ def load_corpus_recipes() -> tuple[CorpusRecipe, ...]:
     recipes: list[CorpusRecipe] = []
     for path in sorted(resource_dir("corpus").glob("*.toml")):
         try:
-            recipes.append(CorpusRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))))
+            recipes.append(CorpusRecipe.model_validate(read_toml(path)))
         except (ValidationError, ValueError) as error:
             raise ConfigurationError(f"{path} is wrong: {error}") from error
     return tuple(sorted(recipes, key=lambda r: (-len(r.needs), r.name)))

@@ -4,15 +4,14 @@
 they were trained on and how well they do stands beside them in README.md.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
 import numpy as np
-from pydantic import ValidationError
 
-from kgcheck.errors import ConfigurationError
+from kgcheck.errors import ConfigurationError, InputError
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder
@@ -231,8 +230,8 @@ def load_weights() -> Weights:
     """
     path = resource_dir("corpus") / WEIGHTS
     try:
-        weights = Weights.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, ValidationError) as error:
+        weights = Weights.model_validate(parse_json(read_whole(path)))
+    except (InputError, ValueError) as error:
         raise ConfigurationError(f"the weights of the verifier in {path} cannot be read: {str(error)[:200]}") from error
     for vectors, heads in ((True, weights.vectors), (False, weights.words)):
         for head in heads.values():

@@ -1,7 +1,6 @@
 """What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
 
 import re
-import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.graph.schema import Schema, profile_dir
+from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Document
 from kgcheck.literature.names import Names, naming
 from kgcheck.literature.passages import SOURCE, Passage, Passages
@@ -78,7 +78,7 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
     if not path.is_file():
         return ()
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = read_toml(path)
         return tuple(ClaimForm.model_validate(form) for form in raw["claims"])
     except (ValidationError, ValueError, KeyError) as error:
         raise ConfigurationError(f"{path} is wrong: {error}") from error
