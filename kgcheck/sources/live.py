@@ -380,7 +380,8 @@ def _write(writer: SnapshotWriter, said: _Said) -> None:
             "url_template": said.url_template,
             "file": "",
             "sha256": "",
-            "built_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "retrieved_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "built_at": None,
         }
     )
     for topic in topics_of(said.source, said.rows):
