@@ -247,7 +247,7 @@ def _evidence(row: Sequence[object]) -> Evidence:
             "source": source,
             "release": "graph.toml" if own else release or "",
             "record": record,
-            "url": _address(str(template or ""), str(record), " ".join(str(end) for end in row[-2:] if end)),
+            "url": _address(str(template or ""), str(record), " ".join(str(end) for end in ends if end)),
             "retrieved_at": stamp.replace(microsecond=0),
             "pinned_at": pinned.replace(tzinfo=UTC, microsecond=0) if isinstance(pinned, datetime) else None,
             "stance": stance,

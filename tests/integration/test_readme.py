@@ -53,8 +53,8 @@ def test_check_of_one_fact(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     line = re.search(r"^\$ (kgcheck check .*)$", text, re.MULTILINE)
     assert line
-    words = [{"kgcheck-demo/graph.lbdb": str(demo().store), "kgcheck-demo/reference.duckdb": str(demo().reference)}.get(w, w)
-             for w in shlex.split(line[1])[1:]]  # fmt: skip
+    places = {"kgcheck-demo/graph.lbdb": demo().store, "kgcheck-demo/reference.duckdb": demo().reference}
+    words = [str(places.get(word, word)) for word in shlex.split(line[1])[1:]]
 
     said = kgcheck(*words, cwd=tmp_path)
 

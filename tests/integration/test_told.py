@@ -18,7 +18,7 @@ from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions, make_plan, sources_of
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.schema import load_schema
-from kgcheck.graph.store import Counts
+from kgcheck.graph.store import META_LABEL, Counts
 from kgcheck.graph.unknown import unknown_names
 from kgcheck.model import CheckType, Outcome
 from kgcheck.report.sheets import COLUMNS, findings_csv
@@ -39,7 +39,7 @@ def test_unknown_labels_relations_and_properties_are_counted() -> None:
         (["Protein"], ["id", "colour", "smell"], 2),
         (["Drug"], ["id", "dose"], 7),
         (["Protein", "Old"], ["id"], 1),
-        (["kgcheck_meta"], ["key", "value"], 4),
+        ([META_LABEL], ["key", "value"], 4),
     ]
     edges = [(["ACTS_ON"], ["score", "weight"], 5), (["TREATS"], ["dose"], 9), (["ACTS_ON"], ["source"], 8)]
 
