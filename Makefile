@@ -12,7 +12,7 @@ WORKERS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format neo4j lock bench clean
+.PHONY: help setup demo test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra llm --extra py2neo --group dev -c requirements/run.txt -o requirements/dev.txt
+
+sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json
+	@mkdir -p build
+	$(BIN)/cyclonedx-py requirements requirements/run.txt --pyproject pyproject.toml --output-reproducible \
+		--sv 1.6 --of JSON -o build/sbom.cdx.json
 
 bench: setup ## Measure; see benchmarks/
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -203,7 +203,8 @@ class Evidence(Value):
     release: str
     record: str
     url: str = ""
-    retrieved_at: datetime
+    retrieved_at: datetime = Field(description="when the source was asked, or its file was fetched")
+    pinned_at: datetime | None = Field(default=None, description="when the snapshot was built that it stands in")
     stance: Stance
     world: World
     tier: Tier
@@ -258,22 +259,26 @@ class Finding(Value):
     task: CheckTask
     verdict: Verdict
     change: Change | None = None
+    names: tuple[str | None, str | None] = Field(
+        default=(None, None), description="what the graph calls the subject and the object"
+    )
 
     def as_row(self) -> dict[str, Any]:
         """The finding in the flat form that `--format json` prints.
 
         Returns:
             Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, reason,
-            confidence, evidence, missing, note, proposed_change.
+            confidence, evidence, missing, note, proposed_change. Subject and object have a name where
+            the graph has one.
         """
         task, verdict = self.task, self.verdict
         return {
             "run": self.run,
             "fingerprint": self.fingerprint,
             "type": task.type.value,
-            "subject": task.subject.model_dump(),
+            "subject": _named(task.subject, self.names[0]),
             "relation": task.relation,
-            "object": task.object.model_dump() if task.object else None,
+            "object": _named(task.object, self.names[1]) if task.object else None,
             "attribute": task.attribute,
             "rule": task.rule,
             "value": task.value,
@@ -285,6 +290,10 @@ class Finding(Value):
             "note": verdict.note,
             "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
         }
+
+
+def _named(ref: Ref, name: str | None) -> dict[str, str]:
+    return ref.model_dump() | ({"name": name} if name else {})
 
 
 class Tally(Value):

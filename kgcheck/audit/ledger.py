@@ -44,6 +44,9 @@ class Run(Value):
     options: dict[str, Any] = Field(default_factory=dict)
     nodes: dict[str, int] = Field(default_factory=dict)
     edges: dict[str, int] = Field(default_factory=dict)
+    unknown: dict[str, int] = Field(
+        default_factory=dict, description="labels, relations and properties that the profile does not describe"
+    )
     team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
     live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
@@ -70,6 +73,11 @@ class Run(Value):
                 moved = f"{name} moved while the run was under way, {' to '.join(told)}: evidence names its own"
                 warnings[moved] = None
         return self.model_copy(update={"live": seen, "warnings": tuple(warnings)})
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is of one task only, by kgcheck check."""
+        return "check" in self.options
 
 
 class Ledger(Closing):
@@ -207,7 +215,7 @@ class Ledger(Closing):
         return [self._parsed(Run, body) for body in bodies]
 
     def run(self, name: str) -> Run:
-        """A run by its id, the beginning of its id, or ``latest``.
+        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one.
 
         Returns:
             The run.
@@ -218,7 +226,7 @@ class Ledger(Closing):
         """
         runs = self.runs()
         if name == "latest" and runs:
-            return runs[0]
+            return next((r for r in runs if not r.is_check), runs[0])
         found = [r for r in runs if r.id.startswith(name)]
         exact = [r for r in found if r.id == name]
         if not found:

@@ -70,6 +70,15 @@ class Unit(Value):
         return f"{self.type.value} {self.target} #{'last' if last else number}"
 
 
+def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:
+    """The reference sources that may decide the tasks of some units, or the ends of their edges."""
+    asked = [unit for unit in units if unit.type is not CheckType.STRUCTURE]
+    labels = [schema.label(name) for unit in asked for name in unit.labels]
+    found = {name for label in labels for name in (label.authority.source, label.authority.other) if name}
+    found |= {schema.attribute(u.label, u.attribute).source for u in asked if u.label and u.attribute}
+    return found | {check.source for unit in asked if unit.pattern for check in unit.pattern.checks}
+
+
 def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Unit]:
     """The units that the options ask for and that have anything to check.
 

@@ -7,11 +7,12 @@ from kgcheck.agents.literature import with_papers
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plan import AuditOptions, make_plan
+from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
 from kgcheck.audit.work import Worker
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Counts, GraphStore
+from kgcheck.model import CheckType
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 from kgcheck.sources.evidence import EvidenceJoin
@@ -72,7 +73,7 @@ class Audit:
             LedgerError: The ledger cannot be written.
         """
         counts = self._store.counts()
-        make_plan(options, self._store.schema, counts)
+        units = make_plan(options, self._store.schema, counts)
         place, releases = store_place(self._store), _releases(self._snapshot, self._store.schema)
         before = self._ledger.audit_before(place)
         run = Run(
@@ -82,10 +83,12 @@ class Audit:
             profile=self._store.schema.profile.name,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
             releases=listed_releases(self._snapshot, self._store.schema),
-            warnings=_warnings(self._snapshot, releases, live=options.live),
+            warnings=_warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live),
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
             edges=counts.edges,
+            # It reads the whole graph once more, as only structure does.
+            unknown=self._store.unknown() if CheckType.STRUCTURE in options.types else {},
             compared_with=before.id if before else None,
         )
         return self._work(run, counts, new=True)
@@ -168,6 +171,12 @@ def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:
         return []
     with Snapshot(snapshot, schema) as opened:
         return opened.releases()
+
+
+def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Schema) -> list[SourceRelease]:
+    """The releases of sources that a plan asks."""
+    wanted = sources_of(units, schema)
+    return [r for r in releases if r.source in wanted]
 
 
 def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:

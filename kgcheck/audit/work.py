@@ -10,6 +10,7 @@ import duckdb
 from kgcheck.audit import bulk, structure
 from kgcheck.audit.graphcopy import GraphCopy
 from kgcheck.audit.ledger import Ledger, Run, now
+from kgcheck.audit.naming import with_names
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
@@ -117,7 +118,8 @@ class Worker:
             found: Iterable[Finding] = []
             if selected.chosen:
                 self._judge(unit, number * size + 1, (number + 1) * size)
-                found = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+                judged = bulk.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+                found = with_names(judged, self._store)
                 counted = bulk.added(counted, bulk.tallies(self._db, unit))
             self._ledger.record(self._run, piece, found, counted, selected.digest)
 
@@ -186,7 +188,7 @@ class Worker:
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)
             if not self._is_done(piece, digest, done):
-                found = structure.findings(hits, self._run.id, now())
+                found = with_names(structure.findings(hits, self._run.id, now()), self._store)
                 self._ledger.record(self._run, piece, found, structure.tallies(hits, unit), digest)
 
     def _is_done(self, piece: str, digest: str, done: Mapping[str, str]) -> bool:

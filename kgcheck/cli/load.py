@@ -96,6 +96,8 @@ def _show(summary: "LoadSummary", format_: str) -> None:
     left_out = Counter(column for file in summary.files for column in file.ignored_columns.split(", ") if column)
     for column, files in left_out.items():
         say(f"column {column!r} of {files} files is not in the profile and was left out")
+    for text in summary.warnings:
+        say(f"warning: {text}")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
         say(f"{summary.quarantined:,} rows cannot be loaded{where}")

@@ -12,7 +12,7 @@ from kgcheck.redact import is_secret_path
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEFAULT_STORE = ".kgcheck/graph.lbdb"
-FORMATS = ("table", "json", "jsonl", "markdown", "html")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
 
 
 class FilePath(click.Path):

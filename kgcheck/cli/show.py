@@ -22,7 +22,7 @@ def show_run(ledger: Ledger, run: Run, format_: str, output: Path | None, limit:
     Args:
         ledger: Where it is.
         run: The run.
-        format_: table, json, jsonl, markdown or html.
+        format_: table, json, jsonl, csv, markdown or html.
         output: A file; stdout if None.
         limit: At most so many findings.
 

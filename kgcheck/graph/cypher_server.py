@@ -32,6 +32,7 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
+from kgcheck.graph.unknown import unknown_names
 from kgcheck.model import Ref, Triple
 
 SCAN_ROWS = 50_000
@@ -187,6 +188,11 @@ class CypherServerStore(ABC):
                     )
                 )
         return found
+
+    def unknown(self) -> dict[str, int]:
+        """See GraphStore."""
+        nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes")] for of in ("node", "edge"))
+        return unknown_names(self.schema, nodes, edges)
 
     def counts(self) -> Counts:
         """See GraphStore."""

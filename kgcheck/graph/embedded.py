@@ -32,6 +32,7 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
+from kgcheck.graph.unknown import Shape, unknown_names
 from kgcheck.model import Ref, Triple
 
 _FEW = 100
@@ -173,6 +174,28 @@ class EmbeddedStore:
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """See GraphStore; the tables of this store can hold none."""
         return []
+
+    def unknown(self) -> dict[str, int]:
+        """See GraphStore."""
+        nodes, edges = list[Shape](), list[Shape]()
+        for name, kind in self._rows(self._cypher.text("tables")):
+            if name == META_LABEL or "`" in name:
+                continue
+            of, held = ("node", nodes) if kind == "NODE" else ("edge", edges)
+            count = {"label" if of == "node" else "table": f"`{name}`"}
+            known = self._described(name)
+            held.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
+            # A table that the profile lacks is told as a whole; of the others, the names are the schema's.
+            for (column,) in self._rows(self._cypher.text("table_columns", table=f"'{name}'")) if known else ():
+                if column not in known and "`" not in column:
+                    places = {"table": f"`{name}`", "property": f"`{column}`"}
+                    held.append(([name], [column], self._count(f"count_{of}_values", **places)))
+        return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
+
+    def _described(self, table: str) -> set[str]:
+        """The columns that the profile knows of a table; empty where it lacks the table."""
+        holders = [h for h in self.schema.holders if table == (h.name if isinstance(h, Label) else h.type)]
+        return {name for h in holders for name in ("id", *h.properties)}
 
     def counts(self) -> Counts:
         """See GraphStore."""

@@ -66,6 +66,17 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
         raise InputFormat(f"{path} is empty", "it needs at least a header line")
 
 
+def ends_whole(path: Path) -> bool:
+    """Whether the last line of a file has a line end: one that has none may be cut inside its last field."""
+    last = b"\n"
+    with pa.input_stream(path, compression="detect") as stream:
+        if path.suffix not in COMPRESSIONS[1:]:
+            stream.seek(max(0, path.stat().st_size - 1))
+        while block := stream.read(_BLOCK_BYTES):
+            last = block[-1:]
+    return last in (b"\n", b"\r")
+
+
 def _blocks(stream: pa.NativeFile, guard: Unpacking | None) -> Iterator[bytes]:
     """The content of a stream without its byte order mark."""
     start = b""

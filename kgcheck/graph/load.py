@@ -1,11 +1,14 @@
 """The loader: stage and check every changed source file, compare with the store, write only what differs."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import Field
 
 from kgcheck.graph.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
+from kgcheck.graph.lines import ends_whole
 from kgcheck.graph.manifest import (
     LOADED,
     LoadedFile,
@@ -17,7 +20,7 @@ from kgcheck.graph.manifest import (
     unchanged,
 )
 from kgcheck.graph.quarantine import keep_rows, kept_rows, write_quarantine
-from kgcheck.graph.recipe import load_recipe
+from kgcheck.graph.recipe import NodeFile, load_recipe
 from kgcheck.graph.schema import Holder
 from kgcheck.graph.staging import Staging, holder_name
 from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
@@ -56,6 +59,7 @@ class LoadSummary(Value):
     left: dict[str, int] = Field(default_factory=dict, description="facts that no file states, and that stay")
     quarantine: Path | None
     dry_run: bool = False
+    warnings: tuple[str, ...] = Field(default=(), description="files that may be cut, or that cost edges")
 
     def total(self, field: str) -> int:
         """Sum of one count over all files."""
@@ -136,9 +140,10 @@ class _Load:
             comparison = Comparison(db, self._store, prune=self._options.prune)
             comparison.judge(held, changed, self._progress)
             files = _file_counts(staging, comparison, before, same)
+            warnings = (*_cut_short(staging), *_costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
-                return self._summary(files, held, removed, left, rejected=False)
+                return self._summary(files, held, removed, left, rejected=False, warnings=warnings)
             staging.restore_rows()
             keep_rows(db, self._quarantine, [f.file for f in files if f.target in same and f.quarantined])
             rejected = write_quarantine(db, self._quarantine)
@@ -150,7 +155,7 @@ class _Load:
                 held = self._store.counts()
                 manifest = self._manifest(files, hashes, held, left, before, same)
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            return self._summary(files, held, removed, left, rejected=bool(rejected))
+            return self._summary(files, held, removed, left, rejected=bool(rejected), warnings=warnings)
 
     def _write(self, comparison: Comparison, total: int) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
@@ -232,6 +237,7 @@ class _Load:
         left: dict[str, int],
         *,
         rejected: bool,
+        warnings: tuple[str, ...],
     ) -> LoadSummary:
         return LoadSummary(
             store=self._store.name,
@@ -242,7 +248,32 @@ class _Load:
             left=left,
             quarantine=self._quarantine if rejected else None,
             dry_run=self._options.dry_run,
+            warnings=warnings,
         )
+
+
+def _cut_short(staging: Staging) -> Iterator[str]:
+    for name, path in staging.files.items():
+        if not ends_whole(path):
+            yield f"{name}: its last line has no line end: it may be cut inside its last field"
+
+
+def _costly(staging: Staging, files: Iterable[FileCount]) -> Iterator[str]:
+    """Labels of which the files have only headers, while edges that end there could not be loaded."""
+    read, lost = Counter[str](), Counter[str]()
+    of_label: dict[str, list[str]] = {}
+    counts = {f.file: f for f in files}
+    for recipe in staging.recipe_files():
+        count = counts[recipe.file]
+        if isinstance(recipe, NodeFile):
+            read[recipe.label] += count.read
+            of_label.setdefault(recipe.label, []).append(recipe.file)
+        else:
+            lost[recipe.head] += count.quarantined.get("unknown_head", 0)
+            lost[recipe.tail] += count.quarantined.get("unknown_tail", 0)
+    for label, names in of_label.items():
+        if not read[label] and lost[label]:
+            yield f"{', '.join(names)}: no row but the header, and {lost[label]:,} edges end at a {label}"
 
 
 def _file_counts(

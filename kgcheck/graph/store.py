@@ -165,6 +165,9 @@ class GraphStore(LoadTarget, Protocol):
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
+    def unknown(self) -> dict[str, int]:
+        """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
+
     def close(self) -> None:
         """Give up connections and locks."""
 

@@ -19,7 +19,7 @@ from kgcheck import __version__
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Tally
 from kgcheck.report.choice import Choice
-from kgcheck.report.tables import deciding, outcomes, proposal
+from kgcheck.report.tables import called_in, deciding, outcomes, proposal
 from kgcheck.visible import visible
 
 MAX_SHOWN = 2_000
@@ -323,7 +323,9 @@ def _environment(**more: Any) -> Environment:
     env = Environment(  # noqa: S701  # each caller says how it escapes
         loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
-    env.filters.update(what=what, graph_says=graph_says, proposed=proposed, deciding=deciding, cut=cut)
+    env.filters.update(
+        what=what, graph_says=graph_says, proposed=proposed, deciding=deciding, cut=cut, called=called_in
+    )
     env.tests["web"] = is_web
     return env
 

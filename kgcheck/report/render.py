@@ -2,6 +2,7 @@
 
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.report.cells import as_text
+from kgcheck.report.sheets import findings_csv
 from kgcheck.report.tables import findings_table
 from kgcheck.visible import as_json
 
@@ -12,7 +13,7 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
     Args:
         ledger: Where the run is.
         run: The run.
-        format_: table, json, jsonl, markdown or html.
+        format_: table, json, jsonl, csv, markdown or html.
         limit: At most so many findings.
 
     Returns:
@@ -26,6 +27,8 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
             return as_json(whole, indent=2) + "\n"
         case "jsonl":
             return "".join(f"{as_json(f.as_row())}\n" for f in findings)
+        case "csv":
+            return findings_csv(findings)
         case "table":
             return as_text(findings_table(findings))
         case _:

@@ -16,6 +16,7 @@ from kgcheck.report.cells import cell
 from kgcheck.sources.snapshot import SourceRelease
 
 _SHOWN_RESULT = 300
+_SHOWN_UNKNOWN = 12
 _COLOURS = {
     Outcome.REFUTED: "red",
     Outcome.INSUFFICIENT: "yellow",
@@ -94,6 +95,7 @@ def explain_finding(finding: Finding) -> RenderableType:
     for name, value in (
         ("finding", f"{finding.fingerprint} in run {finding.run}"),
         ("checked", f"{finding.task.type.value}: {finding.task}"),
+        ("called", called_in(finding)),
         ("graph says", finding.task.value or ""),
         ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
         ("note", verdict.note),
@@ -109,8 +111,14 @@ def explain_finding(finding: Finding) -> RenderableType:
         cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
         score = f"score {e.score:g}" if e.score is not None else None
         says = " ".join(filter(None, (e.value, score, e.quote)))
-        evidence.add_row(*(cell(c) for c in (*cells, says, f"{e.retrieved_at:%Y-%m-%d}", e.url)))
+        evidence.add_row(*(cell(c) for c in (*cells, says, _dates(e), e.url)))
     return Group(facts, Text(), evidence)
+
+
+def _dates(e: Evidence) -> str:
+    """When the source was asked, and when that was pinned, where it was."""
+    pinned = f", pinned {e.pinned_at:%Y-%m-%d}" if e.pinned_at else ""
+    return f"{e.retrieved_at:%Y-%m-%d}{pinned}"
 
 
 def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
@@ -123,6 +131,9 @@ def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
     if run.team:
         went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
         lines.append(f"  handed to the team: {sum(run.team.values()):,}: {went}")
+    lines += [f"  the profile does not know: {what}: {n:,}" for what, n in list(run.unknown.items())[:_SHOWN_UNKNOWN]]
+    if len(run.unknown) > _SHOWN_UNKNOWN:
+        lines.append(f"  and {len(run.unknown) - _SHOWN_UNKNOWN} more: kgcheck report {run.id} --format json")
     missing = Counter[str]()
     for t in tallies:
         if t.outcome is Outcome.UNAVAILABLE:
@@ -173,7 +184,16 @@ def proposal(change: Change | None) -> str:
 
 def _what(f: Finding) -> str:
     value = f" = {f.task.value!r}" if f.task.attribute and f.task.value else ""
-    return f"{f.task}{value}"
+    called = called_in(f)
+    return f"{f.task}{value}{f' ({called})' if called else ''}"
+
+
+def called_in(finding: Finding) -> str:
+    """What the graph calls the ends of a finding; empty where the ids or the value say it already."""
+    task = finding.task
+    said = {task.subject.id, task.object.id if task.object else "", task.value or ""}
+    named = [name if name and name not in said else "" for name in finding.names]
+    return ", ".join(filter(None, named))
 
 
 def transcript_line(event: Event) -> str:

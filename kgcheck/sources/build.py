@@ -112,6 +112,11 @@ def build_snapshot(
     return [path for _, _, path in chosen]
 
 
+def _retrieved(path: Path) -> datetime:
+    """When a file came to lie here, in UTC without a zone: fetching writes it then, copying with its dates keeps it."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None, microsecond=0)
+
+
 def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[ReferenceRecipe, ReferenceFile, Path]]:
     chosen = [
         (recipe, file, path)
@@ -159,7 +164,10 @@ class _Builder:
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
-            add_facts(self._db, path.parent, self._schema, self._writer.add_release)
+            at = _retrieved(path)
+            add_facts(
+                self._db, path.parent, self._schema, lambda row: self._writer.add_release({"retrieved_at": at, **row})
+            )
             return
         if file.format in STREAMS:
             self._add_stream(recipe, file, path, folder)
@@ -191,6 +199,7 @@ class _Builder:
                 "url_template": recipe.url_template,
                 "file": str(path.relative_to(folder)),
                 "sha256": _sha256(path),
+                "retrieved_at": _retrieved(path),
             }
         )
         for topic, complete in file.topics.items():

@@ -75,7 +75,8 @@ def _write(writer: SnapshotWriter, said: Said) -> None:
             "url_template": said.url_template,
             "file": "",
             "sha256": "",
-            "built_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "retrieved_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "built_at": None,
         }
     )
     for topic in topics_of(said.source, said.rows):

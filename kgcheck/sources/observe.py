@@ -180,7 +180,7 @@ class SnapshotSource(Closing):
         ).fetchall()
         place = self._db.execute(
             """
-            SELECT release, url_template, built_at FROM ref.release WHERE id IN (
+            SELECT release, url_template, retrieved_at FROM ref.release WHERE id IN (
                 SELECT release_id FROM ref.value WHERE source = $source AND id = $id UNION
                 SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
             ORDER BY recency DESC, id DESC LIMIT 1
@@ -216,9 +216,11 @@ def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Ev
     """
     rows = db.execute(
         f"""
-        SELECT e.task, e.source, r.release, e.record, r.url_template, r.built_at, e.stance, e.world, e.tier, e.reason,
-               e.value, e.score, e.about, e.replacements, e.candidates
+        SELECT e.task, e.source, r.release, e.record, r.url_template, r.retrieved_at, r.built_at,
+               e.stance, e.world, e.tier, e.reason, e.value, e.score, e.about, e.replacements, e.candidates,
+               t.head, t.tail
         FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
+             LEFT JOIN task t ON t.task = e.task
         ORDER BY e.task, e.about DESC, e.stance DESC, e.source, e.record
         """
     ).fetchall()
@@ -240,18 +242,20 @@ def gaps_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Gap, .
 
 
 def _evidence(row: Sequence[object]) -> Evidence:
-    source, release, record, template, built_at, stance, world, tier, reason, value, score, about, new, other = row
+    source, release, record, template, at, pinned, stance, world, tier, reason, value, score, about = row[:-4]
+    new, other, *ends = row[-4:]
     if source == WHOLE_SOURCE:
         return Evidence.model_validate_json(str(value))
     own = source == SCHEMA_SOURCE
-    stamp = built_at.replace(tzinfo=UTC) if isinstance(built_at, datetime) else datetime.now(UTC)
+    stamp = at.replace(tzinfo=UTC) if isinstance(at, datetime) else datetime.now(UTC)
     return Evidence.model_validate(
         {
             "source": source,
             "release": "graph.toml" if own else release or "",
             "record": record,
-            "url": _address(str(template or ""), str(record)),
+            "url": _address(str(template or ""), str(record), " ".join(str(end) for end in ends if end)),
             "retrieved_at": stamp.replace(microsecond=0),
+            "pinned_at": pinned.replace(tzinfo=UTC, microsecond=0) if isinstance(pinned, datetime) else None,
             "stance": stance,
             "world": world,
             "tier": tier,
@@ -266,9 +270,9 @@ def _evidence(row: Sequence[object]) -> Evidence:
 
 
 @lru_cache(10_000)
-def _address(template: str, record: str) -> str:
-    """Where a record stands; of a pair, the two are parted as STRING wants it."""
+def _address(template: str, record: str, ends: str = "") -> str:
+    """Where a record stands; of a pair, the two are parted as STRING wants it: those of the record, or of the edge."""
     if not template:
         return ""
-    parts = "%0d".join(quote(part) for part in record.split(" "))
+    parts = "%0d".join(quote(part) for part in (record if " " in record else ends or record).split(" "))
     return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)

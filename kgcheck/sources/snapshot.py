@@ -29,13 +29,14 @@ from kgcheck.graph.schema import Schema
 from kgcheck.model import Value
 from kgcheck.tables import confine, literal
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
 CREATE TABLE release (
     id INTEGER PRIMARY KEY, source VARCHAR, name VARCHAR, release VARCHAR, released VARCHAR, licence VARCHAR,
-    url_template VARCHAR, file VARCHAR, sha256 VARCHAR, built_at TIMESTAMP, recency BIGINT);
+    url_template VARCHAR, file VARCHAR, sha256 VARCHAR, retrieved_at TIMESTAMP, built_at TIMESTAMP,
+    recency BIGINT);
 CREATE TABLE topic (release_id INTEGER, source VARCHAR, topic VARCHAR, complete BOOLEAN);
 CREATE TABLE covered (release_id INTEGER, source VARCHAR, topic VARCHAR, id VARCHAR);
 CREATE TABLE entity (
@@ -68,6 +69,7 @@ class SourceRelease(Value):
     licence: str
     file: str
     sha256: str
+    retrieved_at: datetime
     built_at: datetime
     rows: dict[str, int]
 
@@ -125,11 +127,11 @@ class Snapshot(Closing):
                 rows.setdefault(release_id, {})[table] = n
         listed = self._db.execute(
             """
-            SELECT id, source, name, release, released, licence, file, sha256, built_at
+            SELECT id, source, name, release, released, licence, file, sha256, retrieved_at, built_at
             FROM ref.release ORDER BY source, recency, file
             """
         ).fetchall()
-        names = ("source", "name", "release", "released", "licence", "file", "sha256", "built_at")
+        names = ("source", "name", "release", "released", "licence", "file", "sha256", "retrieved_at", "built_at")
         return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
     def close(self) -> None:

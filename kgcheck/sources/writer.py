@@ -55,7 +55,8 @@ class SnapshotWriter:
             Its number.
         """
         release_id, self._next = self._next, self._next + 1
-        filled = {"id": release_id, "built_at": self._now, "recency": recency(str(row["released"])), **row}
+        dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
+        filled = {"id": release_id, **dates, **row}
         names = ", ".join(filled)
         marks = ", ".join(f"${n}" for n in filled)
         self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()

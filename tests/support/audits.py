@@ -112,6 +112,9 @@ class MemoryStore:
             edges={name: len(rows) for name, rows in self._edges.items()},
         )
 
+    def unknown(self) -> dict[str, int]:
+        return {}
+
     def meta(self) -> dict[str, str]:
         return {}
 

@@ -115,13 +115,13 @@ def test_file_keeps_the_compose_specification(compose: dict[str, Any]) -> None:
 
 
 def test_server_is_pinned_to_the_version_of_the_tests(compose: dict[str, Any]) -> None:
-    assert compose["services"]["neo4j"]["image"] == f"neo4j:{neo4j_version()}-community"
+    assert compose["services"]["neo4j"]["image"].startswith(f"neo4j:{neo4j_version()}-community@sha256:")
 
 
 def test_every_image_is_pinned(compose: dict[str, Any]) -> None:
     images = [service["image"] for service in compose["services"].values() if "image" in service]
 
-    assert [image for image in images if not re.search(r":\d+\.\d+\.\d+(-\w+)?$", image)] == []
+    assert [image for image in images if not re.search(r":\d+\.\d+\.\d+(-\w+)?@sha256:[0-9a-f]{64}$", image)] == []
 
 
 def test_what_is_built_here_has_a_dockerfile(compose: dict[str, Any]) -> None:

@@ -1,0 +1,50 @@
+"""Findings as CSV, for a spreadsheet: one row a finding."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from kgcheck.model import Finding
+from kgcheck.report.tables import deciding, proposal, told
+from kgcheck.visible import visible
+
+COLUMNS = (
+    *("finding", "type", "outcome", "reason", "confidence", "label", "id", "name", "relation"),
+    *("other_label", "other_id", "other_name", "attribute", "value", "proposal", "evidence", "url", "not_looked_at"),
+)
+
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""A spreadsheet takes a cell that begins so for a formula, which may run programs and send the sheet away."""
+
+
+def findings_csv(findings: Iterable[Finding]) -> str:
+    """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out.
+
+    Args:
+        findings: What was found.
+
+    Returns:
+        Rows of COLUMNS, each cell text and no formula.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for f in findings:
+        task, best = f.task, deciding(f)[:1]
+        other = task.object
+        cells = (
+            *(f.fingerprint, task.type.value, f.verdict.outcome.value, f.verdict.reason.value),
+            f"{f.verdict.confidence:.3f}",
+            *(task.subject.label, task.subject.id, f.names[0] or "", task.relation or ""),
+            *((other.label, other.id, f.names[1] or "") if other else ("", "", "")),
+            *(task.attribute or "", task.value or "", proposal(f.change)),
+            *("; ".join(told(e) for e in best), best[0].url if best else "", ", ".join(f.verdict.missing)),
+        )
+        writer.writerow([_as_text(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula, whatever stands before it; a number stays one."""
+    shown = visible(cell)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

@@ -1,0 +1,66 @@
+"""What kgcheck is made of is pinned, listed and looked up."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from tests.support import ROOT
+from tests.support.audit_packages import read
+
+DIGEST = re.compile(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}")
+
+
+def test_base_images_are_pinned_by_digest() -> None:
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    served = re.findall(r"^ +image: (\S+)", (ROOT / "docker-compose.yml").read_text(), re.MULTILINE)
+
+    assert bases
+    assert served
+    assert [image for image in bases + served if not DIGEST.fullmatch(image)] == []
+
+
+def test_sbom_is_valid_and_lists_every_pinned_package(tmp_path: Path) -> None:
+    recipe = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    options = recipe[1].replace("\\\n", " ").split("cyclonedx-py", 1)[1].split("build/sbom")[0].split()
+    options = [o.replace("$$", "$") for o in options]
+    subprocess.run(
+        [sys.executable, "-m", "cyclonedx_py", *options, str(tmp_path / "sbom.json")],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    text = (tmp_path / "sbom.json").read_text(encoding="utf-8")
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    listed = {(c["name"], c["version"]) for c in json.loads(text)["components"]}
+    pinned = re.findall(r"^([\w.-]+)(?:\[\S+\])?==(\S+)", (ROOT / "requirements/run.txt").read_text(), re.MULTILINE)
+    assert listed == set(pinned)
+    assert len(listed) > 20
+
+
+@pytest.mark.parametrize(
+    ("out", "code", "line"),
+    [
+        ('{"dependencies": [{"name": "x", "version": "1", "vulns": []}]}', 0, "1 of 1 packages looked up, 0 known"),
+        (
+            '{"dependencies": [{"name": "x", "version": "1", "vulns": [{"id": "V-1", "fix_versions": ["2"]}]}]}',
+            1,
+            "1 of 1 packages looked up, 1 known vulnerabilities",
+        ),
+        ('{"dependencies": [{"name": "x", "skip_reason": "not found"}]}', 0, "skipped: none of 1 packages could be"),
+        ("", 0, "skipped: pip-audit could not look: no route"),
+        ("[]", 0, "skipped: pip-audit could not look: no route"),
+    ],
+)
+def test_what_could_not_be_looked_up_is_not_called_clean(out: str, code: int, line: str) -> None:
+    told = read(out, "Traceback\nno route\n")
+
+    assert told.code == code
+    assert told.lines[0].startswith(line)
