@@ -10,6 +10,22 @@ from kgcheck.sources.keys import base, covers_tails
 from kgcheck.sources.retractions import mark_retracted
 from kgcheck.tables import literal
 
+PRECEDENCE: tuple[State, ...] = (
+    State.CURRENT,
+    State.DELETED,
+    State.DEMERGED,
+    State.MERGED,
+    State.OBSOLETE,
+    State.SECONDARY,
+    State.PREVIOUS,
+    State.WITHDRAWN,
+    State.RETIRED,
+    State.SUPERSEDED,
+    State.DROPPED,
+    State.ALIAS,
+)
+"""Which state counts where one release gives an id several."""
+
 _LONGEST_CHAIN = 20
 """Replacements of replacements that are followed."""
 
@@ -104,10 +120,11 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
 
     The newest release that names the id decides. What a release older than the newest complete one says only counts
     where nothing newer names the id; a current id that it left out is dropped. That an id is also an alias of another
-    says nothing of its own life. Where one release gives an id several states, current wins; where it names several
+    says nothing of its own life. Where one release gives an id several states, PRECEDENCE tells; where it names several
     replacements for one that was merged or is a mere alias or secondary id, a curator must choose.
     """
     ambiguous = f"state IN ('{State.MERGED}', '{State.ALIAS}', '{State.SECONDARY}') AND len(successors) > 1"
+    placed = f"list_position([{', '.join(literal(state) for state in PRECEDENCE)}], state)"
     states = " ".join(f"WHEN {literal(source)} THEN {literal(state)}" for source, state in dropped.items())
     gone = f"CASE source {states} ELSE {literal(State.DROPPED)} END" if states else literal(State.DROPPED)
     db.execute(
@@ -123,7 +140,7 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
         ), deciding AS (
             SELECT * FROM stated QUALIFY rank() OVER (
                 PARTITION BY source, id
-                ORDER BY stale, state = 'alias', recency DESC, state <> 'current', state
+                ORDER BY stale, state = 'alias', recency DESC, {placed}
             ) = 1
         ), one AS (
             SELECT source, id, first(label ORDER BY release_id, record, label) AS label, any_value(state) AS state,

@@ -6,8 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from kgcheck.checks.catalogue import State
 from kgcheck.model import Outcome, Reason, Verdict
 from kgcheck.sources.build import build_snapshot
+from kgcheck.sources.derive import PRECEDENCE
 from tests.support import ROOT
 from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, triple, verdict_on
 
@@ -301,3 +303,19 @@ def test_term_and_its_descendant_in_one_record_are_one(facts: Facts, tmp_path: P
 
     found = verdict_on(facts.build(tmp_path), PROCESS)
     assert (*ended(found), found.confidence) == (Outcome.SUPPORTED, Reason.CONFIRMED, 0.95)
+
+
+def test_every_state_has_its_place() -> None:
+    assert len(PRECEDENCE) == len(set(PRECEDENCE))
+    assert set(PRECEDENCE) == set(State)
+
+
+@pytest.mark.parametrize("states", [(State.WITHDRAWN, State.PREVIOUS), (State.PREVIOUS, State.CURRENT)])
+def test_of_several_states_of_one_release_the_first_in_the_written_order_counts(
+    facts: Facts, tmp_path: Path, states: tuple[State, ...]
+) -> None:
+    release = facts.release("hgnc", "a", NEW)
+    for state in states:
+        release.entity("AA1", "Gene", state)
+
+    assert life(facts, tmp_path, "AA1")[0] == min(states, key=PRECEDENCE.index)
