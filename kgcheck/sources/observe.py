@@ -235,9 +235,8 @@ def gaps_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Gap, .
 
 
 def _evidence(row: Sequence[object]) -> Evidence:
-    source, release, record, template, at, pinned, stance, world, tier, reason, value, score, about, new, other = row[
-        :-2
-    ]
+    source, release, record, template, at, pinned, stance, world, tier, reason, value, score, about = row[:-4]
+    new, other, *ends = row[-4:]
     if source == WHOLE_SOURCE:
         return Evidence.model_validate_json(str(value))
     own = source == SCHEMA_SOURCE
