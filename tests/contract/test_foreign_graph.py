@@ -120,3 +120,20 @@ def test_an_edge_whose_end_has_vanished_is_not_lost_in_silence(server: Official 
         add_nodes(store, PROTEIN, "P1")
         with pytest.raises(StoreError, match="wrote 0 of 1 rows"):
             store.add_edges(ACTS_ON, edges_table(ACTS_ON, {"head": "P1", "tail": "P2"}))
+
+
+def test_what_the_profile_does_not_know_is_counted(server: Official | Py2neo) -> None:
+    server.run(
+        "CREATE (p:Protein {id: 'P1', name: 'x', extra: 1}) CREATE (:Protein:Old {id: 'P2', extra: 2})"
+        " CREATE (d:Drug {id: 'D1', dose: 3}) CREATE (d)-[:TREATS {since: 1}]->(p)"
+        " CREATE (p)-[:ACTS_ON {score: 0.5, weight: 2}]->(p)"
+    )
+
+    with server() as store:
+        assert store.unknown() == {
+            "label Drug": 1,
+            "label Old": 1,
+            "relation TREATS": 1,
+            "property ACTS_ON.weight": 1,
+            "property Protein.extra": 2,
+        }

@@ -47,6 +47,7 @@ def test_an_empty_store_answers_every_read(opener: Opener, prepared: bool) -> No
         assert all_nodes(store, PROTEIN) == []
         assert all_edges(store, ACTS_ON) == []
         assert store.stray_edges(5) == []
+        assert store.unknown() == {}
         assert store.meta() == {}
         assert (store.counts().total_nodes, store.counts().total_edges) == (0, 0)
 
