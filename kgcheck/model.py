@@ -95,15 +95,19 @@ class Reason(StrEnum):
 
     ENDPOINT_MERGED = "endpoint_merged"
     ENDPOINT_DELETED = "endpoint_deleted"
+    ENDPOINT_MALFORMED = "endpoint_malformed"
+    ENDPOINT_UNKNOWN = "endpoint_unknown"
     EDGE_UNSUPPORTED = "edge_unsupported"
     EDGE_NEGATED = "edge_negated"
     BELOW_THRESHOLD = "below_threshold"
+    PARENT_INDIRECT = "parent_indirect"
     EDGE_MISSING = "edge_missing"
 
     NOTHING_FOUND = "nothing_found"
     UNMAPPED_IDENTIFIER = "unmapped_identifier"
     CONFLICTING_EVIDENCE = "conflicting_evidence"
     RETRACTED_EVIDENCE = "retracted_evidence"
+    REFERENCE_OLDER = "reference_older"
 
     REFERENCE_MISSING = "reference_missing"
     NOT_COVERED = "not_covered"
@@ -114,12 +118,17 @@ class Reason(StrEnum):
     ID_ON_TWO_LABELS = "id_on_two_labels"
     SHARED_NAME = "shared_name"
     ORPHAN_NODE = "orphan_node"
+    SHARED_ID = "shared_id"
     PARALLEL_DUPLICATE = "parallel_duplicate"
+    PARALLEL_SCORES = "parallel_scores"
     REVERSED_DUPLICATE = "reversed_duplicate"
     SELF_LOOP = "self_loop"
     WRONG_END_LABEL = "wrong_end_label"
     PARENT_CYCLE = "parent_cycle"
+    SPECIES_MISMATCH = "species_mismatch"
+    LENGTH_MISMATCH = "length_mismatch"
     MISSING_PROVENANCE = "missing_provenance"
+    MISSING_SCORE = "missing_score"
     SCORE_OUT_OF_RANGE = "score_out_of_range"
     NUMBER_AS_TEXT = "number_as_text"
     PLACEHOLDER_VALUE = "placeholder_value"
@@ -181,6 +190,8 @@ class CheckTask(Value):
 
     def __str__(self) -> str:
         match self.type:
+            case CheckType.ATTRIBUTE if self.object:
+                return f"{self.subject.id} {self.relation} {self.object.id}.{self.attribute}"
             case CheckType.ATTRIBUTE:
                 return f"{self.subject}.{self.attribute}"
             case CheckType.TRIPLE | CheckType.POTENTIAL if self.object:

@@ -145,7 +145,9 @@ def _batch(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, places: str) -> 
 def _task(unit: Unit, subject: str, target: str | None, value: str | None) -> CheckTask:
     if unit.pattern:
         head, tail = Ref(label=unit.pattern.head, id=subject), Ref(label=unit.pattern.tail, id=target or "")
-        return CheckTask(type=unit.type, subject=head, relation=unit.pattern.type, object=tail)
+        return CheckTask(
+            type=unit.type, subject=head, relation=unit.pattern.type, object=tail, attribute=unit.attribute, value=value
+        )
     subject_ref = Ref(label=unit.label or "", id=subject)
     return CheckTask(type=unit.type, subject=subject_ref, attribute=unit.attribute, value=value)
 

@@ -106,7 +106,11 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
         place = _WORST.index(reason) if reason in _WORST else len(_WORST)
         return UNDECIDED.index(finding.verdict.outcome), place, finding.fingerprint
 
-    return sorted((f for f in findings if f.task.type is not CheckType.STRUCTURE), key=rank)
+    def can_be_asked(task: CheckTask) -> bool:
+        # The team checks nodes, their attributes and edges, and no attribute of an edge.
+        return task.type is not CheckType.STRUCTURE and not (task.attribute and task.object)
+
+    return sorted((f for f in findings if can_be_asked(f.task)), key=rank)
 
 
 def request_of(task: CheckTask, schema: Schema) -> Request:

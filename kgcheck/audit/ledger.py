@@ -356,15 +356,16 @@ def _take_from_tally(connection: Connection, run: Run, finding: Finding, target:
 
 
 def _of_target(target: str) -> ColumnElement[bool]:
-    """Findings about a label, an attribute of one, or a pattern, as Unit.target names them."""
-    label, *pattern = target.split(" ")
+    """Findings about a label, a pattern, or an attribute of one, as Unit.target names them."""
+    part, _, attribute = target.partition(".")
+    label, *pattern = part.split(" ")
+    stated = func.coalesce(func.json_extract(FINDING.c.body, "$.task.attribute"), "")
+    found = (FINDING.c.label == label) & (stated == attribute)
     if pattern:
         relation, other = pattern
         tail = func.json_extract(FINDING.c.body, "$.task.object.label")
-        return (FINDING.c.label == label) & (FINDING.c.relation == relation) & (tail == other)
-    name, _, attribute = label.partition(".")
-    stated = func.coalesce(func.json_extract(FINDING.c.body, "$.task.attribute"), "")
-    return (FINDING.c.label == name) & FINDING.c.relation.is_(None) & (stated == attribute)
+        return found & (FINDING.c.relation == relation) & (tail == other)
+    return found & FINDING.c.relation.is_(None)
 
 
 def _insert_run(connection: Connection, run: Run) -> None:

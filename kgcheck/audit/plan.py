@@ -22,6 +22,14 @@ class AuditOptions(Value):
     sample: int | None = Field(default=None, gt=0)
     seed: int = 0
     keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
+    graph_date: str | None = Field(
+        default=None,
+        pattern=r"^\d{4}(-\d\d(-\d\d)?)?$",
+        description="of when the graph is: older sources may not know it",
+    )
+    unfold: bool = Field(
+        default=False, description="a finding for each of many hits of a structure rule that are alike"
+    )
     live: bool = Field(default=False, description="ask services, too")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="least score of a potential edge, where that is above the check's own"
@@ -53,7 +61,7 @@ class Unit(Value):
     def target(self) -> str:
         """The part of the schema, as reports show it."""
         if self.pattern:
-            return str(self.pattern)
+            return f"{self.pattern}.{self.attribute}" if self.attribute else str(self.pattern)
         if not self.label:
             return "whole graph"
         return f"{self.label}.{self.attribute}" if self.attribute else self.label
@@ -118,7 +126,8 @@ def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Count
         case CheckType.EXISTENCE:
             return [Unit(type=kind, label=s.name) for s in labels]
         case CheckType.ATTRIBUTE:
-            return [Unit(type=kind, label=s.name, attribute=a) for s in labels for a in s.attributes]
+            nodes = [Unit(type=kind, label=s.name, attribute=a) for s in labels for a in s.attributes]
+            return nodes + [Unit(type=kind, pattern=p, attribute=a) for p in present for a in p.scored]
         case CheckType.TRIPLE:
             return [Unit(type=kind, pattern=p) for p in present]
         case CheckType.POTENTIAL:

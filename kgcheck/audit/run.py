@@ -10,6 +10,7 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
 from kgcheck.audit.work import Worker
 from kgcheck.errors import LedgerError, UsageError
+from kgcheck.graph.manifest import graph_dates
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.model import CheckType
@@ -125,7 +126,7 @@ class Audit:
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db, damage_told(self._snapshot):
-            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot)
+            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
             worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
             worker.prepare(units)
             if new:
@@ -137,7 +138,7 @@ class Audit:
                     run = self._noted(run)
                     step.advance()
         if options.team_budget:
-            run = self._noted(run.model_copy(update={"team": self._pour(run, options.team_budget)}))
+            run = self._noted(run.model_copy(update={"team": self._pour(run, options)}))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 
@@ -148,12 +149,16 @@ class Audit:
             self._ledger.note(told)
         return told
 
-    def _pour(self, run: Run, budget: int) -> Mapping[str, int]:
-        with SnapshotSource(self._snapshot, self._store.schema, self._settings, self._live) as source:
+    def _dates(self, options: AuditOptions) -> dict[str, str]:
+        return graph_dates(self._store.meta(), self._store.schema, options.graph_date)
+
+    def _pour(self, run: Run, options: AuditOptions) -> Mapping[str, int]:
+        schema, dates = self._store.schema, self._dates(options)
+        with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
             reader = self._papers.reader if self._papers else None
             asking, outside = with_papers(source, self._store.schema, self._live, reader)
             funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
-            return funnel.pour(run, budget, self._progress)
+            return funnel.pour(run, options.team_budget, self._progress)
 
 
 def store_place(store: GraphStore) -> str:

@@ -1,6 +1,6 @@
 """Structure checks: faults that a graph shows by itself, found by joins over its copy (checks.md, "Structure").
 
-Each rule is one select that gives: head (id), tail (id or null), tail_label, detail.
+Each rule is one select of kgcheck.audit.rules.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck.audit import rules
 from kgcheck.audit.cycles import cycles
 from kgcheck.audit.graphcopy import GraphCopy, printable
 from kgcheck.audit.ledger import Run, now
@@ -20,16 +21,11 @@ from kgcheck.checks.catalogue import STRUCTURE_RULES
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.graph.schema import Label, Pattern, Schema
-from kgcheck.graph.store import AS_TEXT, GraphStore
+from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
-from kgcheck.tables import identifier, literal
-from kgcheck.visible import HIDDEN_RE2
+from kgcheck.tables import literal
 
 GRAPH_SOURCE = "graph"
-PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
-"""Text that stands for a missing value, compared without case; and the number below."""
-PLACEHOLDER_NUMBER = -1.0
-
 MOVED_SHARE = 0.1
 """A count that moved by more than this share since the last run is worth a look."""
 
@@ -41,14 +37,29 @@ _SHOWN_TERMS = 8
 _ROWS = 10_000
 
 
+FOLDED = (Reason.PLACEHOLDER_VALUE, Reason.ORPHAN_NODE, Reason.MISSING_SCORE)
+"""Rules that many nodes or edges break alike, so that they bury the rest."""
+
+FOLD_ABOVE = 20
+"""So many hits of a rule, about the same property of the same label or pattern, are shown one by one."""
+
+_EXAMPLES = 5
+
+
 class Hit(NamedTuple):
-    """One structural fault."""
+    """One structural fault; of a rule that many break alike, ``times`` of them.
+
+    ``right`` is the value of the attribute that would be none.
+    """
 
     rule: Reason
     head: Ref
     relation: str | None
     tail: Ref | None
     detail: str
+    attribute: str | None = None
+    times: int = 1
+    right: str | None = None
 
     @property
     def ids(self) -> set[str]:
@@ -65,10 +76,17 @@ class StructureRules:
         schema: Profile.
         run: The run, with the counts of the graph.
         before: The audit whose counts are compared, or None.
+        options: What was asked for.
     """
 
     def __init__(
-        self, db: duckdb.DuckDBPyConnection, copy: GraphCopy, schema: Schema, run: Run, before: Run | None
+        self,
+        db: duckdb.DuckDBPyConnection,
+        copy: GraphCopy,
+        schema: Schema,
+        run: Run,
+        before: Run | None,
+        options: AuditOptions,
     ) -> None:
         self._db = db
         self._copy = copy
@@ -77,46 +95,65 @@ class StructureRules:
         self._schema = schema
         self._run = run
         self._before = before
+        # Then every malformed id is found where it is looked up, and is not to be told twice.
+        self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
 
     def of_label(self, label: Label) -> Iterator[Hit]:
         """Every fault of the nodes of a label."""
         table = self._copy.nodes(label)
-        rules = {
-            Reason.MALFORMED_ID: _malformed(label, table),
+        selects = {
+            Reason.SHARED_ID: rules.shared_ids(table),
+            Reason.LENGTH_MISMATCH: rules.lengths(label, table),
             Reason.ORPHAN_NODE: self._orphans(label, table),
             Reason.ID_ON_TWO_LABELS: self._elsewhere(label, table),
-            Reason.NUMBER_AS_TEXT: _as_text(table, "id", "NULL"),
-            Reason.PLACEHOLDER_VALUE: _placeholders(label, table, "id", "NULL"),
+            Reason.NUMBER_AS_TEXT: rules.as_text(table, "id", "NULL"),
+            Reason.PLACEHOLDER_VALUE: rules.placeholders(label, table, "id", "NULL"),
         }
+        if not self._ids_are_looked_up:
+            selects[Reason.MALFORMED_ID] = rules.malformed(label, table)
         if "name" in label.properties:
-            rules[Reason.SHARED_NAME] = _shared_names(table)
-        for rule, select in rules.items():
+            selects[Reason.SHARED_NAME] = rules.shared_names(table)
+        for rule, select in selects.items():
             for head, tail, tail_label, detail in self._rows(select):
                 other = Ref(label=tail_label or label.name, id=tail) if tail else None
-                yield Hit(rule, Ref(label=label.name, id=head), None, other, detail or "")
+                hit = Hit(rule, Ref(label=label.name, id=head), None, other, detail or "")
+                if rule is Reason.LENGTH_MISMATCH:
+                    words = hit.detail.split("; ")[0].split(" ")
+                    hit = hit._replace(attribute=words[0], right=words[-1])
+                yield hit
 
     def of_pattern(self, pattern: Pattern) -> Iterator[Hit]:
         """Every fault of the edges of a pattern."""
         table = self._copy.edges(pattern)
-        rules = {
-            Reason.PARALLEL_DUPLICATE: _parallel(pattern, table),
-            Reason.NUMBER_AS_TEXT: _as_text(table, "head", "tail"),
-            Reason.PLACEHOLDER_VALUE: _placeholders(pattern, table, "head", "tail"),
-            Reason.SCORE_OUT_OF_RANGE: _out_of_range(pattern, table),
+        ends = self._schema.label(pattern.head), self._schema.label(pattern.tail)
+        nodes = self._copy.nodes(ends[0]), self._copy.nodes(ends[1])
+        selects = {
+            Reason.PARALLEL_DUPLICATE: rules.parallel(pattern, table),
+            Reason.PARALLEL_SCORES: rules.parallel_scores(pattern, table),
+            Reason.MISSING_SCORE: rules.missing_scores(pattern, table),
+            Reason.SPECIES_MISMATCH: rules.two_species(pattern, table, ends, nodes),
+            Reason.NUMBER_AS_TEXT: rules.as_text(table, "head", "tail"),
+            Reason.PLACEHOLDER_VALUE: rules.placeholders(pattern, table, "head", "tail"),
+            Reason.SCORE_OUT_OF_RANGE: rules.out_of_range(pattern, table),
         }
         # A sequence carries the accession of its protein, so only edges within one label can loop.
         if pattern.head == pattern.tail and not pattern.loops:
-            rules[Reason.SELF_LOOP] = f"SELECT head, tail, NULL, NULL FROM {table} WHERE head = tail"
+            selects[Reason.SELF_LOOP] = f"SELECT head, tail, NULL, NULL FROM {table} WHERE head = tail"
         if pattern.symmetric:
-            rules[Reason.REVERSED_DUPLICATE] = _reversed(pattern, table)
+            selects[Reason.REVERSED_DUPLICATE] = rules.reversed(pattern, table)
         if "source" in pattern.properties:
-            rules[Reason.MISSING_PROVENANCE] = (
+            selects[Reason.MISSING_PROVENANCE] = (
                 f"SELECT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
             )
-        for rule, select in rules.items():
+        for rule, select in selects.items():
             for head, tail, _, detail in self._rows(select):
-                ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail or "")
-                yield Hit(rule, ends[0], pattern.type, ends[1], detail or "")
+                yield Hit(
+                    rule,
+                    Ref(label=pattern.head, id=head),
+                    pattern.type,
+                    Ref(label=pattern.tail, id=tail or ""),
+                    detail or "",
+                )
         if pattern.type == "HAS_PARENT":
             yield from self._cycles(pattern, table)
 
@@ -177,6 +214,48 @@ class StructureRules:
         return f"SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
 
 
+def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Hits of rules that many break alike as one, with their number and some examples.
+
+    Args:
+        hits: Of one label or pattern.
+
+    Yields:
+        A hit; those that may be one come last.
+    """
+    held: dict[tuple[Reason, str], list[Hit]] = {}
+    counts: Counter[tuple[Reason, str]] = Counter()
+    for hit in hits:
+        if hit.rule not in FOLDED:
+            yield hit
+            continue
+        key = hit.rule, _properties(hit)
+        counts[key] += 1
+        if counts[key] <= FOLD_ABOVE:
+            held.setdefault(key, []).append(hit)
+    for key, some in held.items():
+        if counts[key] <= FOLD_ABOVE:
+            yield from some
+            continue
+        first, count = some[0], counts[key]
+        shown = "; ".join(" ".join(filter(None, (_place(h), h.detail))) for h in some[:_EXAMPLES])
+        ends = Ref(label=first.head.label, id=ALL), first.tail and Ref(label=first.tail.label, id=ALL)
+        told = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
+        yield Hit(first.rule, ends[0], first.relation, ends[1], told, key[1] or None, count)
+
+
+def _properties(hit: Hit) -> str:
+    """The properties that a hit names, ``name=value``."""
+    if hit.rule is not Reason.PLACEHOLDER_VALUE:
+        return ""
+    parts = hit.detail.replace("; ", ", ").split(", ")
+    return ", ".join(dict.fromkeys(part.split("=")[0] for part in parts))
+
+
+def _place(hit: Hit) -> str:
+    return f"{hit.head.id} {hit.tail.id}" if hit.tail else hit.head.id
+
+
 def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Finding]:
     """A finding for every hit.
 
@@ -197,7 +276,9 @@ def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Findi
 
 def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
     """Counts of hits by rule."""
-    counts = Counter(hit.rule for hit in hits)
+    counts: Counter[Reason] = Counter()
+    for hit in hits:
+        counts[hit.rule] += hit.times
     return [
         Tally(
             type=unit.type,
@@ -213,7 +294,7 @@ def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
 
 def digest(hits: Iterable[Hit]) -> str:
     """Digest of hits: which rules, and of what."""
-    told = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail}" for hit in hits)
+    told = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail} {hit.attribute} {hit.times}" for hit in hits)
     return sha256(told.encode()).hexdigest()[:16]
 
 
@@ -240,6 +321,7 @@ def judged(hit: Hit, seen_at: datetime) -> tuple[CheckTask, Evidence]:
         subject=hit.head,
         relation=hit.relation,
         object=hit.tail,
+        attribute=hit.attribute,
         rule=hit.rule.value,
         value=hit.detail or None,
     )
@@ -253,68 +335,10 @@ def judged(hit: Hit, seen_at: datetime) -> tuple[CheckTask, Evidence]:
         tier=Tier.OWNER,
         reason=hit.rule,
         value=hit.detail or None,
+        replacements=(hit.right,) if hit.right else (),
     )
     return task, evidence
 
 
 def _end(label: str, identifier: str) -> Ref:
     return Ref(label=label, id=printable(identifier))
-
-
-def _malformed(label: Label, table: str) -> str:
-    pattern, example = literal(label.id_pattern), literal(f"an id looks like {label.id_example}")
-    # Whatever a profile allows: an id with characters that nobody sees is not the one that it looks like.
-    wrong = f"NOT regexp_full_match(id, {pattern}) OR regexp_matches(id, '[{HIDDEN_RE2}]')"
-    return f"SELECT id, NULL, NULL, {example} FROM {table} WHERE {wrong}"
-
-
-def _shared_names(table: str) -> str:
-    """Pairs with the smallest id of a name: n nodes of one name give n - 1 hits."""
-    return f"""
-    SELECT min(id) OVER (PARTITION BY name) AS first, id AS tail, NULL, name
-    FROM {table} WHERE trim(name) <> '' QUALIFY id <> first"""
-
-
-def _as_text(table: str, head: str, tail: str) -> str:
-    return f"SELECT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
-
-
-def _placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> str:
-    words = ", ".join(literal(w) for w in PLACEHOLDERS)
-    told = [
-        f"CASE WHEN lower(trim({identifier(n)})) IN ({words}) THEN {literal(n)} || '=' || {identifier(n)} END"
-        for n, p in holder.properties.items()
-        if p.type == "string"
-    ] + [
-        f"CASE WHEN {identifier(n)} = {PLACEHOLDER_NUMBER} THEN {literal(n)} || '=' || {identifier(n)} END"
-        for n, p in holder.properties.items()
-        if p.type in ("number", "integer")
-    ]
-    said = f"concat_ws(', ', {', '.join(told)})" if told else "''"
-    return f"SELECT {head}, {tail}, NULL, {said} FROM {table} WHERE {said} <> ''"
-
-
-def _out_of_range(pattern: Pattern, table: str) -> str:
-    wrong = [
-        f"""
-        SELECT head, tail, NULL, {literal(n)} || ' is ' || {identifier(n)} FROM {table}
-        WHERE {identifier(n)} NOT BETWEEN {p.range[0]} AND {p.range[1]} AND {identifier(n)} <> {PLACEHOLDER_NUMBER}
-        """
-        for n, p in pattern.properties.items()
-        if p.range
-    ]
-    return " UNION ALL ".join(wrong) or f"SELECT head, tail, NULL, NULL FROM {table} WHERE false"
-
-
-def _parallel(pattern: Pattern, table: str) -> str:
-    stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
-    return f"""
-    SELECT head, tail, NULL, 'the same edge ' || n || ' times'
-    FROM (SELECT {stated}, count(*) AS n FROM {table} GROUP BY ALL HAVING n > 1)"""
-
-
-def _reversed(pattern: Pattern, table: str) -> str:
-    same = " AND ".join(f"a.{identifier(n)} IS NOT DISTINCT FROM b.{identifier(n)}" for n in pattern.properties)
-    return f"""
-    SELECT a.head, a.tail, NULL, 'stated in both directions'
-    FROM {table} a JOIN {table} b ON a.head = b.tail AND a.tail = b.head AND a.head < a.tail AND {same or "true"}"""

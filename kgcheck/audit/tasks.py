@@ -7,6 +7,7 @@ import duckdb
 
 from kgcheck.audit.graphcopy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.rules import PLACEHOLDER_NUMBER
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.graph.schema import Label, Pattern, Schema
@@ -136,6 +137,8 @@ class TaskSelection:
         return f"SELECT *{drawn} FROM ({self._tasks(unit)}) {only}"
 
     def _tasks(self, unit: Unit) -> str:
+        if unit.pattern and unit.attribute:
+            return self._score_tasks(unit.pattern, unit.attribute)
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
@@ -155,6 +158,16 @@ class TaskSelection:
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
+    def _score_tasks(self, pattern: Pattern, attribute: str) -> str:
+        """A select of edges that cite the source of a score; parallel ones are one task, the same in every run."""
+        check, column = pattern.scored[attribute], identifier(attribute)
+        cited = literal(check.score.cited if check.score else "")
+        # Without a value, the first of its kind: an edge without its score is not hidden by one that has it.
+        return f"""
+        SELECT head, tail, {column}::VARCHAR AS value, NULL::VARCHAR[] AS items FROM {self._copy.edges(pattern)}
+        WHERE lower("source") = lower({cited}) AND coalesce({column}, 0) <> {PLACEHOLDER_NUMBER}
+        QUALIFY row_number() OVER (PARTITION BY head, tail ORDER BY {column} NULLS FIRST) = 1"""
+
     def _missing_edges(self, pattern: Pattern) -> str:
         """A select of the pairs of nodes that a deciding source links and the graph does not."""
         return " UNION ".join(self._missing_of(pattern, check) for check in pattern.checks) or _NO_EDGES
@@ -172,9 +185,18 @@ class TaskSelection:
         SELECT DISTINCT {unordered(pattern)} FROM (
             SELECT l.head, l.tail FROM ref.link l
             SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
+            {self._under_its_label(pattern.head, "head")} {self._under_its_label(pattern.tail, "tail")}
             WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}
             AND NOT l.negated AND NOT l.retracted {looped} {enough}
         ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
+
+    def _under_its_label(self, name: str, end: str) -> str:
+        """A join that leaves out ends which their authority files under another label: nothing is missing there."""
+        authority = self._schema.label(name).authority
+        if not authority.namespace:
+            return ""
+        elsewhere = f"source = {literal(authority.source)} AND label <> {literal(name)}"
+        return f"ANTI JOIN (SELECT id FROM ref.lifecycle WHERE {elsewhere}) AS not_{end} ON not_{end}.id = l.{end}"
 
     def _held(self, pattern: Pattern, check: EdgeCheck) -> str:
         """A select of the pairs that the graph's edges state."""

@@ -67,7 +67,7 @@ class Worker:
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
-        self._structure = StructureRules(db, copy, self._schema, run, before)
+        self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Check the ids that were asked for and draw the sample, before anything is written.
@@ -161,7 +161,9 @@ class Worker:
         ).fetchall()
         if self._live:
             self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
-        if unit.pattern:
+        if unit.pattern and unit.attribute:
+            self._join.scores(unit.pattern, *self._ends(unit.pattern), unit.pattern.scored[unit.attribute])
+        elif unit.pattern:
             cited = partial(self._cited, unit.pattern) if unit.type is CheckType.TRIPLE else None
             self._join.edges(unit.pattern, *self._ends(unit.pattern), cited)
         else:
@@ -206,7 +208,8 @@ class Worker:
             hits = self._structure.of_label(self._schema.label(unit.label))
         else:
             hits = self._structure.of_graph(self._store, self._options)
-        return (hit for hit in hits if self._tasks.about(hit.ids))
+        wanted = (hit for hit in hits if self._tasks.about(hit.ids))
+        return wanted if self._options.unfold else structure.folded(wanted)
 
 
 def _chunks(items: Iterator[T], size: int) -> Iterator[tuple[list[T], bool]]:

@@ -19,6 +19,13 @@ class Authority(Value):
     other: str | None = Field(default=None, description="who issues the ids of any other form")
 
 
+class LinkedValue(Value):
+    """A source whose links say the value: the heads of those that end at the node."""
+
+    source: str
+    relation: str
+
+
 class AttributeCheck(Value):
     """Which value of a reference source an attribute must equal."""
 
@@ -26,6 +33,15 @@ class AttributeCheck(Value):
     reference: str
     every: bool = Field(default=False, description="the list must hold every name of the reference")
     exact: bool = Field(default=False, description="no folding of case, space and Unicode")
+    otherwise: LinkedValue | None = Field(default=None, description="who decides where the source has no value")
+
+
+class ScoreCheck(Value):
+    """How far a score may lie from that of the source which an edge cites."""
+
+    property: str = "score"
+    cited: str = Field(description="the source as edges name it")
+    most: float = Field(gt=0, description="the largest difference that is none")
 
 
 class EdgeCheck(Value):
@@ -38,6 +54,7 @@ class EdgeCheck(Value):
     ontology: str | None = None
     threshold: float | None = None
     both_ends_mapped: bool = False
+    score: ScoreCheck | None = None
     channels: str | None = Field(
         default=None,
         description="the source as edges cite it with a channel, `NAME (channel)`: silence of that channel is closed",
@@ -84,12 +101,17 @@ STRUCTURE_RULES: dict[Reason, bool] = {
     Reason.ID_ON_TWO_LABELS: False,
     Reason.SHARED_NAME: False,
     Reason.ORPHAN_NODE: False,
+    Reason.SHARED_ID: True,
     Reason.PARALLEL_DUPLICATE: True,
+    Reason.PARALLEL_SCORES: True,
     Reason.REVERSED_DUPLICATE: False,
     Reason.SELF_LOOP: True,
     Reason.WRONG_END_LABEL: True,
     Reason.PARENT_CYCLE: True,
+    Reason.SPECIES_MISMATCH: True,
+    Reason.LENGTH_MISMATCH: True,
     Reason.MISSING_PROVENANCE: False,
+    Reason.MISSING_SCORE: False,
     Reason.SCORE_OUT_OF_RANGE: True,
     Reason.NUMBER_AS_TEXT: True,
     Reason.PLACEHOLDER_VALUE: False,

@@ -5,12 +5,24 @@ backslash. So nothing is lost, and a list without those two characters reads as 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _PART = re.compile(r"\\[\\;]|; |.", re.DOTALL)
 
 JOINED_SQL = r"array_to_string(list_transform({items}, lambda i: replace(replace(i, '\', '\\'), ';', '\;')), '; ')"
 """DuckDB's way to say `joined`; ``{items}`` is a list of strings."""
+
+
+SPLIT_SQL = (
+    r"CASE WHEN len({items}) = 1 THEN list_concat({items}, string_split_regex({items}[1], '\s*[,|;]\s*')) "
+    "ELSE {items} END"
+)
+"""The names that a list has: a lone item may be a list that a graph holds as one text, so its parts count, too."""
+
+
+def separator_of(items: Sequence[str]) -> str | None:
+    """What parts the names of a list that a graph holds as one text; None where it is a list."""
+    return next((s for s in ("|", ";", ",") if len(items) == 1 and s in items[0]), None)
 
 
 def joined(items: Iterable[str]) -> str:

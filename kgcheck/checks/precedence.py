@@ -32,30 +32,41 @@ PRECEDENCE: tuple[Reason, ...] = (
     Reason.VALUE_MISMATCH,
     # What is wrong with an edge: its ends, then what is said outright, then silence.
     Reason.ENDPOINT_DELETED,
+    Reason.ENDPOINT_MALFORMED,
+    Reason.ENDPOINT_UNKNOWN,
     Reason.ENDPOINT_MERGED,
     Reason.EDGE_MISSING,
     Reason.EDGE_NEGATED,
+    Reason.PARENT_INDIRECT,
     Reason.EDGE_UNSUPPORTED,
     Reason.BELOW_THRESHOLD,
     # Why nobody can tell.
     Reason.CONFLICTING_EVIDENCE,
     Reason.RETRACTED_EVIDENCE,
     Reason.UNMAPPED_IDENTIFIER,
+    Reason.REFERENCE_OLDER,
     Reason.NOTHING_FOUND,
     # Why nobody could look: what may be over when it is asked again comes first.
     Reason.SOURCE_UNAVAILABLE,
+    Reason.BUDGET_SPENT,
     Reason.REFERENCE_MISSING,
     Reason.NOT_COVERED,
+    Reason.SOURCE_REFUSED,
     # Structure: each rule by itself.
     Reason.WRONG_END_LABEL,
     Reason.SELF_LOOP,
     Reason.PARENT_CYCLE,
+    Reason.SPECIES_MISMATCH,
+    Reason.LENGTH_MISMATCH,
     Reason.PARALLEL_DUPLICATE,
+    Reason.PARALLEL_SCORES,
     Reason.REVERSED_DUPLICATE,
+    Reason.SHARED_ID,
     Reason.ID_ON_TWO_LABELS,
     Reason.SHARED_NAME,
     Reason.ORPHAN_NODE,
     Reason.MISSING_PROVENANCE,
+    Reason.MISSING_SCORE,
     Reason.SCORE_OUT_OF_RANGE,
     Reason.NUMBER_AS_TEXT,
     Reason.PLACEHOLDER_VALUE,
@@ -64,7 +75,7 @@ PRECEDENCE: tuple[Reason, ...] = (
 
 _PLACE = {reason: place for place, reason in enumerate(PRECEDENCE)}
 
-_OF_AN_EDGE = frozenset({Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.BELOW_THRESHOLD})
+_OF_AN_EDGE = frozenset({Reason.EDGE_NEGATED, Reason.PARENT_INDIRECT, Reason.EDGE_UNSUPPORTED, Reason.BELOW_THRESHOLD})
 
 FIRST_SQL = f"min_by({{0}}, list_position([{', '.join(repr(r.value) for r in PRECEDENCE)}], {{0}}))"
 """DuckDB's way to say `first`, as an aggregate of a column; nulls do not count."""

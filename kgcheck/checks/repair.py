@@ -1,8 +1,8 @@
 """What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark."""
 
-from kgcheck.checks.items import items_of, joined
+from kgcheck.checks.items import items_of, joined, separator_of
 from kgcheck.checks.verdicts import verdict as judge
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict, World
 
 _RETIRED = (
     Reason.EDGE_UNSUPPORTED,
@@ -10,7 +10,11 @@ _RETIRED = (
     Reason.BELOW_THRESHOLD,
     Reason.PARALLEL_DUPLICATE,
     Reason.SELF_LOOP,
+    Reason.SPECIES_MISMATCH,
 )
+
+_REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
+_CHOSEN = (Reason.ENDPOINT_DELETED, Reason.PARENT_INDIRECT)
 
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
@@ -26,7 +30,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     if verdict.outcome is not Outcome.REFUTED:
         return None
     because = verdict.reason.value.replace("_", " ")
-    against = [e for e in verdict.evidence if e.stance is Stance.CONTRADICTS]
+    against = [e for e in verdict.evidence if _speaks_against(e)]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))
     match task.type:
@@ -36,18 +40,24 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
             return _for_value(task, against, candidates, because, verdict.reason)
         case CheckType.POTENTIAL:
             return Change(kind=ChangeKind.ADD_EDGE, because=because)
-        case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_MERGED:
-            told = f"{because}; {verdict.note}"
+        case CheckType.TRIPLE if verdict.reason in _REPAIRED_WITH_THE_NODE:
+            told = "; ".join(filter(None, (because, verdict.note)))
             if len(replacements) == 1 and _holds_with_replacement(verdict):
                 return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=told)
             return Change(kind=ChangeKind.REVIEW, candidates=replacements, because=told)
-        case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
+        case CheckType.TRIPLE if verdict.reason in _CHOSEN and candidates:
             return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
         case CheckType.TRIPLE:
             return Change(kind=ChangeKind.RETIRE, because=because)
+        case CheckType.STRUCTURE if task.attribute and len(replacements) == 1:
+            return Change(kind=ChangeKind.SET_VALUE, to=replacements[0], because=because)
         case _:
             kind = ChangeKind.RETIRE if verdict.reason in _RETIRED else ChangeKind.REVIEW
             return Change(kind=kind, because=because)
+
+
+def _speaks_against(e: Evidence) -> bool:
+    return e.stance is Stance.CONTRADICTS or (e.stance is Stance.SILENT and e.world is World.CLOSED)
 
 
 def _holds_with_replacement(merged: Verdict) -> bool:
@@ -62,10 +72,11 @@ def _for_value(
     if len(candidates) > 1:
         return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
     if reason is Reason.VALUE_MISSING and task.value and task.value.strip():
-        # A list that lacks names keeps those that it has.
-        return Change(
-            kind=ChangeKind.SET_VALUE, to=joined([*items_of(task.value), *items_of(current)]), because=because
-        )
+        # A list that lacks names keeps those that it has; one that is held as a text stays one.
+        held, lacking = items_of(task.value), items_of(current)
+        separator = separator_of(held)
+        whole = separator.join([*held, *lacking]) if separator else joined([*held, *lacking])
+        return Change(kind=ChangeKind.SET_VALUE, to=whole, because=because)
     return Change(kind=ChangeKind.SET_VALUE, to=current, because=because)
 
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kgcheck.checks.precedence import agrees, first
+from kgcheck.checks.precedence import agrees, first, place
 from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature, signature_of
 from kgcheck.model import (
     CheckType,
@@ -40,7 +40,13 @@ ENOUGH_PAPERS = 2
 
 _CURATED_BY_PEOPLE = (Tier.OWNER, Tier.CURATED)
 
-_ENDPOINT_REASONS = (Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MERGED)
+_ENDPOINT_REASONS = (
+    Reason.ENDPOINT_DELETED,
+    Reason.ENDPOINT_MALFORMED,
+    Reason.ENDPOINT_UNKNOWN,
+    Reason.ENDPOINT_MERGED,
+)
+"""What may be wrong with an end."""
 
 _SILENT_REASON: dict[CheckType, Reason] = {
     CheckType.EXISTENCE: Reason.UNKNOWN_ID,
@@ -96,17 +102,21 @@ def judge(signature: Signature) -> Judgement:
     facts = [o for o in signature.observations if o.about == "fact"]
     if signature.type is CheckType.POTENTIAL:
         return _invert(_decide(CheckType.POTENTIAL, facts, signature.gaps))
-    ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS and o.stance is Stance.CONTRADICTS]
+    ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS]
     decided = _decide(signature.type, facts, signature.gaps)
+    if decided.outcome is Outcome.SUPPORTED:
+        # A source that states the edge knows an end that a list lacks.
+        ends = [o for o in ends if o.stance is Stance.CONTRADICTS]
     return _endpoint(ends, decided) if ends else decided
 
 
 def _endpoint(ends: list[Observation], with_replacement: Judgement) -> Judgement:
-    gone = [o for o in ends if o.reason is Reason.ENDPOINT_DELETED]
-    if gone:
-        return Judgement(Outcome.REFUTED, Reason.ENDPOINT_DELETED, _confidence(gone))
+    worst = min((o.reason for o in ends if o.reason), key=place)
+    about = [o for o in ends if o.reason is worst]
+    if worst is Reason.ENDPOINT_DELETED or any(o.stance is Stance.SILENT for o in ends):
+        return Judgement(Outcome.REFUTED, worst, _confidence(about))
     note = f"with the replacement the edge is {with_replacement.outcome.value}"
-    return Judgement(Outcome.REFUTED, Reason.ENDPOINT_MERGED, _confidence(ends), note)
+    return Judgement(Outcome.REFUTED, worst, _confidence(ends), note)
 
 
 def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) -> Judgement:

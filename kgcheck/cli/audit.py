@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     format_options,
+    graph_date_option,
     ledger_option,
     limit_option,
     offline_option,
@@ -27,7 +28,7 @@ THRESHOLDS = ("refuted", "insufficient", "never")
 _LATEST = "(latest)"
 _OF_THE_RUN = (
     *("types", "labels", "relations", "ids", "sample", "seed", "keep_all"),
-    *("live", "team_budget", "threshold", "index"),
+    *("live", "team_budget", "threshold", "index", "graph_date", "unfold"),
 )
 """Options that a run keeps, and that cannot change when it goes on."""
 
@@ -70,6 +71,10 @@ _OF_THE_RUN = (
     help="Least outcome that makes the exit code 1.",
 )
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
+@graph_date_option()
+@click.option(
+    "--unfold", is_flag=True, help="Keep each hit of structure rules that many nodes or edges break, not one for all."
+)
 @click.option(
     "--resume",
     is_flag=False,
@@ -134,6 +139,8 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
         sample=asked["sample"],
         seed=asked["seed"],
         keep_all=asked["keep_all"],
+        graph_date=asked["graph_date"],
+        unfold=asked["unfold"],
         live=asked["live"],
         team_budget=asked["team_budget"],
         threshold=asked["threshold"],

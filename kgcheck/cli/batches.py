@@ -95,6 +95,7 @@ def kgcheck(
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
+    from kgcheck.graph.manifest import graph_dates
     from kgcheck.graph.open import open_store
     from kgcheck.sources.observe import SnapshotSource
 
@@ -105,7 +106,7 @@ def kgcheck(
     with (
         open_store(store, schema, settings) as opened,
         live_sources(schema, settings, wanted=asked["live"]) as live,
-        SnapshotSource(reference, schema, settings, live) as source,
+        SnapshotSource(reference, schema, settings, live, graph_dates(opened.meta(), schema)) as source,
         open_papers(asked["index"], opened, reference, settings) as reader,
         brain_maker(asked["brain"], settings, asked) as brain,
     ):

@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.literature import literature_option
 from kgcheck.cli.options import (
     brain_options,
+    graph_date_option,
     ledger_option,
     offline_option,
     profile_option,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @reference_option()
 @click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
 @offline_option()
+@graph_date_option()
 @click.option("--transcript", "show_transcript", is_flag=True, help="Print what each agent did, on stderr.")
 @click.option(
     "--turns", type=click.IntRange(min=1), default=30, show_default=True, help="Most turns of all agents together."
@@ -69,6 +71,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code
+    from kgcheck.graph.manifest import graph_dates
     from kgcheck.graph.open import open_store
     from kgcheck.report.tables import explain_finding
     from kgcheck.sources.observe import SnapshotSource
@@ -83,7 +86,9 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     with (
         open_store(asked["store"], schema, settings) as opened,
         live_sources(schema, settings, wanted=asked["live"]) as live,
-        SnapshotSource(reference, schema, settings, live) as source,
+        SnapshotSource(
+            reference, schema, settings, live, graph_dates(opened.meta(), schema, asked["graph_date"])
+        ) as source,
         Ledger(asked["ledger"] or settings.ledger) as kept,
         open_papers(asked["index"], opened, reference, settings) as reader,
         open_brain(asked["brain"], schema, settings, asked, live_text.hear if live_text else None) as brain,

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,23 @@ def reference_option() -> Decorator:
         envvar="KGCHECK_REFERENCE",
         type=FilePath(),
         help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
+    )
+
+
+def graph_date_option() -> Decorator:
+    """``--graph-date``."""
+
+    def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+        if value and not re.fullmatch(r"\d{4}(-(0[1-9]|1[0-2])(-[0-3]\d)?)?", value):
+            raise click.BadParameter(f"{value!r} is no date: write 2024, 2024-06 or 2024-06-30")
+        return value
+
+    return click.option(
+        "--graph-date",
+        metavar="DATE",
+        callback=checked,
+        help="Of when the graph is: a source that is older cannot refute what it does not know. "
+        "[default: what the manifest of the import directory says of each file]",
     )
 
 

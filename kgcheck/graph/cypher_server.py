@@ -26,6 +26,7 @@ from kgcheck.graph.store import (
     StrayEdge,
     check_meta,
     check_names,
+    one_of_each,
     plain,
     read_hop,
     with_as_text,
@@ -114,7 +115,7 @@ class CypherServerStore(ABC):
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         """See GraphStore."""
         rows = self._rows("nodes_by_ids", label_place(label), ids=ids) if ids else []
-        return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
+        return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         """See GraphStore."""

@@ -1,6 +1,8 @@
 """What a load wrote down about itself in the store, and what a later load need not read again because of it."""
 
 import hashlib
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +22,9 @@ LOADED = "loaded"
 """Key of the manifest in what a store says about itself."""
 
 _DIRECTORY_MANIFEST = "manifest.json"
+
+_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?)?(?!\d)")
+"""A year, month or day in what a manifest says of a version: ``2021_01``, ``v10 2018``, ``1.031.6, 2022-06-13``."""
 
 
 class Origin(Value):
@@ -60,12 +65,38 @@ def read_manifest(meta: dict[str, str]) -> LoadManifest | None:
     Returns:
         It, or None: never loaded, cut short, or written by another version of kgcheck.
     """
+    manifest = _last_manifest(meta)
+    return manifest if manifest and manifest.kgcheck == __version__ else None
+
+
+def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
     if meta.get(LOAD) != DONE or LOADED not in meta:
         return None
     with suppress(ValidationError):
-        manifest = LoadManifest.model_validate_json(meta[LOADED])
-        return manifest if manifest.kgcheck == __version__ else None
+        return LoadManifest.model_validate_json(meta[LOADED])
     return None
+
+
+def graph_dates(meta: Mapping[str, str], schema: Schema, given: str | None = None) -> dict[str, str]:
+    """Of when what a graph has is, by label and pattern: the newest date that the sources of their files state.
+
+    Args:
+        meta: What the store says about itself.
+        schema: Profile.
+        given: A date that somebody gave for the whole graph, which comes before.
+
+    Returns:
+        Dates as YYYY, YYYY-MM or YYYY-MM-DD by name, as `holder_name` writes it; nothing of what is not known.
+    """
+    if given:
+        return {holder_name(holder): given for holder in schema.holders}
+    manifest = _last_manifest(meta)
+    found: dict[str, str] = {}
+    for file in manifest.files.values() if manifest else ():
+        for origin in file.origins:
+            for date in _DATE.findall(origin.version):
+                found[file.target] = max(found.get(file.target, ""), date)
+    return found
 
 
 def rules_of(schema: Schema, recipe: Recipe) -> str:

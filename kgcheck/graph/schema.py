@@ -29,6 +29,16 @@ class Property(Value):
     type: PropertyType
     meaning: str = ""
     range: tuple[float, float] | None = None
+    required: bool = Field(default=False, description="every edge ought to have it")
+    length_of: str | None = Field(default=None, description="it is the number of characters of this property")
+
+
+class Species(Value):
+    """Where the species of a node stands, as NCBI taxonomy ids: in a property, or in a code that its id holds."""
+
+    property: str
+    form: str | None = Field(default=None, description="regular expression of ids with a code, the code in brackets")
+    codes: dict[str, tuple[str, ...]] = {}
 
 
 class Label(Value):
@@ -43,6 +53,7 @@ class Label(Value):
     shares_ids_with: tuple[str, ...] = ()
     properties: dict[str, Property] = {}
     attributes: dict[str, AttributeCheck] = {}
+    species: Species | None = None
 
     def matches(self, identifier: str) -> bool:
         """Whether the identifier has the form that this label's authority gives out."""
@@ -70,6 +81,11 @@ class Pattern(Value):
 
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
+
+    @property
+    def scored(self) -> dict[str, EdgeCheck]:
+        """Properties that are compared with the score of a source, each with its check."""
+        return {check.score.property: check for check in self.checks if check.score}
 
     @property
     def ends_alone(self) -> Self:

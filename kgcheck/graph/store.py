@@ -1,7 +1,7 @@
 """The protocol that every graph store keeps, and the values that pass through it."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import pyarrow as pa
@@ -207,6 +207,25 @@ def read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
     start, end, *values = row
     held = dict(zip(pattern.properties, values, strict=True))
     return Hop(str(start), NO_ID if end is None else str(end), plain(held, pattern.properties))
+
+
+def one_of_each(nodes: Iterable[Properties]) -> dict[str, Properties]:
+    """Nodes by id. Of nodes that share one, each property has the smallest value that is stated, as in an audit.
+
+    No load makes such nodes, but a server without the constraint may hold them.
+
+    Returns:
+        Properties by id.
+    """
+    found: dict[str, Properties] = {}
+    for node in nodes:
+        held = found.setdefault(node["id"], node)
+        if held is not node:
+            for name, value in node.items():
+                stated = [v for v in (value, held.get(name)) if v is not None]
+                # A value that could not be brought to its type may stand beside one that could.
+                held[name] = min(stated, key=lambda v: (type(v).__name__, v), default=None)
+    return found
 
 
 def brought_to(kind: PropertyType, value: Any) -> Any:

@@ -4,13 +4,13 @@ The caller fills the table ``task`` (columns of TASK_COLUMNS) in a working datab
 append to ``evidence`` (one row an observation) and ``gap`` (one row a deciding source that could not be looked at).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import duckdb
 
-from kgcheck.checks.catalogue import STATE_REASONS, AttributeCheck
-from kgcheck.checks.items import JOINED_SQL
+from kgcheck.checks.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
+from kgcheck.checks.items import JOINED_SQL, SPLIT_SQL
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
 from kgcheck.sources.channels import Cited
@@ -19,6 +19,8 @@ from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.plain import plainly_supported
+from kgcheck.sources.scores import look_up_scores
+from kgcheck.sources.written import look_for_meant, malformed, unlisted
 from kgcheck.tables import literal
 
 __all__ = ["EVIDENCE_COLUMNS", "SCHEMA_SOURCE", "TASK_COLUMNS", "EvidenceJoin"]
@@ -41,6 +43,7 @@ class EvidenceJoin:
         db: A working database.
         snapshot: Path of the snapshot, or None: then every reference is missing.
         attach: Makes the catalog ``ref`` of the snapshot.
+        dates: Of what the graph has of each label and pattern, as far as they are known.
     """
 
     def __init__(
@@ -48,8 +51,10 @@ class EvidenceJoin:
         db: duckdb.DuckDBPyConnection,
         snapshot: Path | None,
         attach: Callable[[duckdb.DuckDBPyConnection, Path | None], None] = attach_snapshot,
+        dates: Mapping[str, str] | None = None,
     ) -> None:
         self._db = db
+        self._dates = dates or {}
         attach(db, snapshot)
         db.execute("CREATE TEMP TABLE state_reason (state VARCHAR, reason VARCHAR)").fetchall()
         for state, reason in STATE_REASONS.items():
@@ -60,7 +65,10 @@ class EvidenceJoin:
             CREATE TEMP MACRO told(state, detail, name, successors) AS concat_ws('; ',
                 state, CASE WHEN lower(detail) NOT IN (state, '') THEN detail END,
                 CASE WHEN state = 'current' THEN name END,
-                CASE WHEN len(successors) > 0 THEN 'now ' || array_to_string(successors, ', ') END)
+                CASE WHEN len(successors) > 0 THEN 'now ' || array_to_string(successors, ', ') END);
+            CREATE TEMP MACRO is_older(released, dated) AS
+                regexp_matches(coalesce(released, ''), '^[0-9]{4}') AND coalesce(dated, '') <> ''
+                AND left(released, length(dated)) < left(dated, length(released));
             """
         ).fetchall()
         self.reset()
@@ -78,19 +86,17 @@ class EvidenceJoin:
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label."""
         authority = label.authority
+        odd = f"{malformed(label, 'head')} OR {unlisted(self._db, label, 'head')}"
+        look_for_meant(self._db, label, f"SELECT head AS id FROM task WHERE {odd}")
         self._db.execute(
-            """
+            f"""
             INSERT INTO evidence BY NAME
             SELECT task, $source AS source, 0 AS release_id, head AS record, 'contradicts' AS stance, 'closed' AS world,
-                   'owner' AS tier, $reason AS reason, 'an id looks like ' || $example AS value, 'fact' AS about
-            FROM task WHERE NOT regexp_full_match(head, $pattern)
+                   'owner' AS tier, $reason AS reason, 'an id looks like ' || $example AS value, 'fact' AS about,
+                   CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
+            FROM task LEFT JOIN meant ON id = head WHERE {malformed(label, "head")}
             """,
-            {
-                "source": SCHEMA_SOURCE,
-                "reason": Reason.MALFORMED_ID.value,
-                "example": label.id_example,
-                "pattern": label.id_pattern,
-            },
+            {"source": SCHEMA_SOURCE, "reason": Reason.MALFORMED_ID.value, "example": label.id_example},
         ).fetchall()
         self._db.execute(
             f"""
@@ -103,7 +109,7 @@ class EvidenceJoin:
         self._lifecycles(label)
         if authority.site:
             self._sites(authority.source)
-        self._silence_of_ids(authority.source)
+        self._silence_of_ids(authority.source, self._dates.get(label.name, ""))
         if authority.other:
             self._db.execute(
                 """
@@ -119,7 +125,10 @@ class EvidenceJoin:
             ).fetchall()
 
     def attribute(self, label: Label, check: AttributeCheck) -> None:
-        """Compare every task's value with the reference value of its node."""
+        """Compare every task's value with the reference value of its node.
+
+        A release that is older than what the graph has, and never had its value, cannot tell.
+        """
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         self._db.execute(
             f"""
@@ -136,18 +145,7 @@ class EvidenceJoin:
             GROUP BY v.id HAVING now IS NOT NULL
             """
         ).fetchall()
-        same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
-        judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
-        self._db.execute(
-            f"""
-            INSERT INTO evidence BY NAME
-            SELECT task, $source AS source, release_id, record,
-                   CASE WHEN reason IS NULL OR reason = $formatting THEN 'supports' ELSE 'contradicts' END AS stance,
-                   'closed' AS world, 'owner' AS tier, reason, value, 'fact' AS about, candidates
-            FROM (SELECT a.task, s.release_id, s.record, {judged} FROM asked a JOIN stated s ON s.id = a.base)
-            """,
-            {"source": check.source, "formatting": Reason.FORMATTING.value},
-        ).fetchall()
+        self._compare(label, check, check.source, "owner")
         self._db.execute(
             """
             INSERT INTO gap
@@ -157,6 +155,60 @@ class EvidenceJoin:
             """,
             {"source": check.source, "attribute": check.reference},
         ).fetchall()
+        if check.otherwise:
+            self._read_links(check.otherwise)
+            self._compare(label, check, check.otherwise.source, "curated")
+
+    def _read_links(self, linked: LinkedValue) -> None:
+        """Table ``stated`` for the nodes without a value: what links to them begin with, and what that was before."""
+        self._db.execute(
+            f"""
+            DELETE FROM asked WHERE base IN (SELECT id FROM stated);
+            CREATE OR REPLACE TEMP TABLE stated AS
+            WITH former AS (
+                SELECT id, unnest(successors) AS now FROM ref.lifecycle
+                WHERE source = {literal(linked.source)} AND state <> 'current')
+            SELECT l.tail_now AS id, list(DISTINCT l.head_now ORDER BY l.head_now) AS now,
+                   list(DISTINCT folded(f.id)) FILTER (f.id IS NOT NULL) AS former,
+                   list(DISTINCT l.head_now ORDER BY l.head_now) AS every,
+                   max_by(l.release_id, [r.recency, l.release_id]) AS release_id, min(l.record) AS record
+            FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
+            WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.relation)}
+              AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM asked)
+            GROUP BY l.tail_now
+            """
+        ).fetchall()
+
+    def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
+        """Evidence from the values in ``stated`` about the tasks in ``asked``."""
+        same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
+        judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
+        self._db.execute(
+            f"""
+            INSERT INTO evidence BY NAME
+            SELECT task, $source AS source, release_id, record,
+                   CASE WHEN too_old THEN 'silent' WHEN reason IS NULL OR reason = $formatting THEN 'supports'
+                        ELSE 'contradicts' END AS stance,
+                   CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, $tier AS tier,
+                   CASE WHEN too_old THEN $older ELSE reason END AS reason, value, 'fact' AS about,
+                   CASE WHEN NOT too_old THEN candidates END AS candidates
+            FROM (SELECT *, coalesce(reason = $mismatch AND is_older(released, $dated), false) AS too_old
+                  FROM (SELECT a.task, s.release_id, s.record, r.released, {judged}
+                        FROM asked a JOIN stated s ON s.id = a.base JOIN ref.release r ON r.id = s.release_id))
+            """,
+            {
+                "source": source,
+                "tier": tier,
+                "formatting": Reason.FORMATTING.value,
+                "mismatch": Reason.VALUE_MISMATCH.value,
+                "older": Reason.REFERENCE_OLDER.value,
+                "dated": self._dates.get(label.name, ""),
+            },
+        ).fetchall()
+
+    def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
+        """Compare the score of every task's edge with that of the source which it cites; see kgcheck.sources.scores."""
+        look_up_scores(self._db, pattern, head, tail, check, self._dates.get(str(pattern), ""))
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
         """Look every task's pair up in the deciding sources of its pattern, after following replaced ends.
@@ -167,7 +219,7 @@ class EvidenceJoin:
             tail: Label of the tails.
             cited: What the edges cite, as the graph states them, or None.
         """
-        look_up_edges(self._db, pattern, head, tail, cited)
+        look_up_edges(self._db, pattern, head, tail, cited, self._dates)
 
     def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
         """A condition for edges that all have the verdict of any of them; see kgcheck.sources.plain."""
@@ -222,11 +274,13 @@ class EvidenceJoin:
             {"source": source},
         ).fetchall()
 
-    def _silence_of_ids(self, source: str) -> None:
+    def _silence_of_ids(self, source: str, dated: str) -> None:
         self._db.execute(
-            "CREATE OR REPLACE TEMP TABLE unseen AS SELECT task, base FROM asked ANTI JOIN evidence USING (task)"
+            "CREATE OR REPLACE TEMP TABLE unseen AS SELECT task, head, base FROM asked ANTI JOIN evidence USING (task)"
         ).fetchall()
-        self._asked_for(source)
+        # An id that a release was asked for by itself, and did not know, is not there.
+        asked_for = "SELECT id AS base, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
+        self._say_unknown(f"{asked_for} AND topic = 'entity' GROUP BY id", source, dated)
         listing = complete_release(self._db, source, "entity")
         if listing is None:
             add_gaps(self._db, "unseen", source, "entity")
@@ -239,27 +293,37 @@ class EvidenceJoin:
             """,
             {"source": source},
         ).fetchall()
-        self._db.execute(
-            """
-            INSERT INTO evidence BY NAME
-            SELECT task, $source AS source, $release AS release_id, base AS record, 'silent' AS stance,
-                   'closed' AS world, 'owner' AS tier, 'not in this release' AS value, 'fact' AS about
+        self._say_unknown(
+            f"""
+            SELECT DISTINCT base, {listing} AS release_id
             FROM unseen ANTI JOIN (SELECT id AS base FROM ref.lifecycle WHERE source = $source) USING (base)
             """,
-            {"source": source, "release": listing},
-        ).fetchall()
+            source,
+            dated,
+        )
 
-    def _asked_for(self, source: str) -> None:
-        """An id that a release was asked for by itself, and did not know, is not there."""
+    def _say_unknown(self, unknown: str, source: str, dated: str) -> None:
+        """Silence of a release about ids; of a list that is older than the graph, it says nothing.
+
+        Args:
+            unknown: A select of base and release_id.
+            source: Who issues the ids.
+            dated: What the graph has is of then.
+        """
         self._db.execute(
-            """
+            f"""
             INSERT INTO evidence BY NAME
-            SELECT u.task, $source AS source, max(c.release_id) AS release_id, base AS record, 'silent' AS stance,
-                   'closed' AS world, 'owner' AS tier, 'not in this release' AS value, 'fact' AS about
-            FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = 'entity' AND c.id = base
-            GROUP BY u.task, base
+            SELECT task, $source AS source, release_id, base AS record, 'silent' AS stance,
+                   CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
+                   CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}' END AS reason,
+                   'not in this release' || CASE WHEN too_old THEN ', and the graph is of ' || $dated ELSE '' END
+                   AS value, 'fact' AS about, CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
+            FROM (SELECT u.task, u.base, n.release_id, m.meant,
+                         m.meant IS NULL AND is_older(r.released, $dated) AS too_old
+                  FROM unseen u JOIN ({unknown}) n USING (base) JOIN ref.release r ON r.id = n.release_id
+                  LEFT JOIN meant m ON m.id = u.head)
             """,
-            {"source": source},
+            {"source": source, "dated": dated},
         ).fetchall()
         self._db.execute("DELETE FROM unseen WHERE task IN (SELECT task FROM evidence)").fetchall()
 
@@ -273,8 +337,8 @@ _VALUE_COMPARISON = f"""
     array_to_string(s.now, '; ') AS value, CASE WHEN len(s.now) > 1 THEN s.now END AS candidates
 """
 
-_LACKING = """list_filter(s.every, lambda x: NOT list_contains(
-    list_transform(coalesce(a.items, []), lambda y: folded(y)), folded(x)))"""
+_LACKING = f"""list_filter(s.every, lambda x: NOT list_contains(
+    list_transform(coalesce({SPLIT_SQL.format(items="a.items")}, []), lambda y: folded(y)), folded(x)))"""
 
 _LIST_COMPARISON = f"""
     CASE WHEN len({_LACKING}) > 0 THEN '{Reason.VALUE_MISSING.value}' END AS reason,

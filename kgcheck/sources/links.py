@@ -1,5 +1,7 @@
 """Looks edges up among the links of a snapshot, after following ends that their authority has replaced."""
 
+from collections.abc import Mapping
+
 import duckdb
 
 from kgcheck.checks.catalogue import EdgeCheck
@@ -10,6 +12,7 @@ from kgcheck.sources.coverage import add_gaps, complete_release
 from kgcheck.sources.keys import authority, base, covers_tails, key
 from kgcheck.sources.networks import NETWORKS
 from kgcheck.sources.stance import counting
+from kgcheck.sources.written import look_for_meant, malformed, unlisted
 from kgcheck.tables import literal
 
 SCHEMA_SOURCE = "profile"
@@ -20,7 +23,12 @@ STRING_ID = "string_id"
 
 
 def look_up_edges(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None
+    db: duckdb.DuckDBPyConnection,
+    pattern: Pattern,
+    head: Label,
+    tail: Label,
+    cited: Cited | None = None,
+    dates: Mapping[str, str] | None = None,
 ) -> None:
     """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
 
@@ -30,20 +38,23 @@ def look_up_edges(
         head: Label of the heads.
         tail: Label of the tails.
         cited: What the edges cite, as the graph states them, or None.
+        dates: Of what the graph has of each label and pattern, as far as they are known.
     """
-    _resolve_ends(db, head, tail)
+    dates = dates or {}
+    resolve_ends(db, head, tail)
     for about, label in (("head", head), ("tail", tail)):
         _say_what_moved(db, about, label)
+        _say_what_is_odd(db, about, label, dates.get(label.name, ""))
     if tail.authority.site and not head.authority.site:
         _read_site_ids(db, head, tail)
     for check in pattern.checks:
         _look_for_links(db, pattern, check)
         db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
         look_at_own_channel(db, pattern, check, cited)
-        _look_at_silence(db, pattern, check, head, tail)
+        _look_at_silence(db, pattern, check, head, tail, dates.get(str(pattern), ""))
 
 
-def _resolve_ends(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+def resolve_ends(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
     """Table ``ends``: each pair under the ids that its ends have now."""
 
     def now(state: str, label: Label, column: str) -> str:
@@ -74,6 +85,38 @@ def _say_what_moved(db: duckdb.DuckDBPyConnection, about: str, label: Label) -> 
         ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
         """,
         {"about": about},
+    ).fetchall()
+
+
+def _say_what_is_odd(db: duckdb.DuckDBPyConnection, about: str, label: Label, dated: str) -> None:
+    """Ends that are no ids of their label, or that a complete list lacks: the fault is the node's, not the edge's.
+
+    Where one can tell which id was meant, the edge is looked up with that. A list that is older than the graph may lack
+    an id that is newer than it.
+    """
+    bad, unknown = malformed(label, f"e.{about}"), unlisted(db, label, f"e.{about}")
+    look_for_meant(db, label, f"SELECT e.{about} AS id FROM ends e WHERE {bad} OR {unknown}")
+    listing = complete_release(db, label.authority.source, "entity") or 0
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, CASE WHEN bad THEN '{SCHEMA_SOURCE}' ELSE $source END AS source,
+               CASE WHEN bad THEN 0 ELSE {listing} END AS release_id, id AS record,
+               CASE WHEN meant IS NULL THEN 'silent' ELSE 'contradicts' END AS stance, 'closed' AS world,
+               'owner' AS tier,
+               CASE WHEN bad THEN '{Reason.ENDPOINT_MALFORMED.value}' ELSE '{Reason.ENDPOINT_UNKNOWN.value}' END
+               AS reason,
+               CASE WHEN bad THEN 'an id looks like ' || $example ELSE 'not in this release' END AS value,
+               $about AS about, CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
+        FROM (SELECT e.task, e.{about} AS id, {bad} AS bad, m.meant FROM ends e LEFT JOIN meant m ON m.id = e.{about}
+              WHERE {bad} OR {unknown})
+        WHERE bad OR meant IS NOT NULL
+           OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
+        """,
+        {"source": label.authority.source, "example": label.id_example, "about": about, "dated": dated},
+    ).fetchall()
+    db.execute(
+        f"UPDATE ends SET {about}_now = {key(label, 'meant')} FROM meant WHERE meant.id = ends.{about}"
     ).fetchall()
 
 
@@ -132,7 +175,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
 
 
 def _look_at_silence(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
     complete = complete_release(db, check.source, pattern.type)
@@ -148,11 +191,17 @@ def _look_at_silence(
         f"""
         INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
-               {_silent_world(db, pattern, check, head)} AS world,
-               $tier AS tier, 'no such link in this release' AS value, 'fact' AS about
-        FROM looked JOIN ends USING (task)
+               CASE WHEN too_old THEN 'open' ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
+               CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
+                    WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
+               CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
+                    WHEN way IS NOT NULL THEN 'still an ancestor, by ' || array_to_string(way, ', ')
+                    ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
+        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, pattern, check, head, tail, dated)} AS too_old,
+                     {_way_up(pattern, check)} AS way
+              FROM looked l JOIN ends e USING (task))
         """,
-        {"source": check.source, "tier": check.tier.value},
+        {"source": check.source, "tier": check.tier.value, "dated": dated},
     ).fetchall()
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
     if check.both_ends_mapped:
@@ -161,6 +210,37 @@ def _look_at_silence(
         if complete is not None:
             _say_what_is_unmapped(db, check, complete)
     add_gaps(db, "unseen", check.source, pattern.type)
+
+
+def _too_old(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
+) -> str:
+    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
+
+    Returns:
+        An expression over ``looked`` as l, joined with ``ends`` as e.
+    """
+    source, topic = literal(check.source), literal(pattern.type)
+    older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
+    if not db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
+        return "false"
+
+    def unheard(end: str, label: Label) -> str:
+        return f"""(e.{end} NOT IN (SELECT id FROM ref.lifecycle WHERE source = {authority(label)})
+            AND e.{end} NOT IN (SELECT id FROM ref.covered WHERE source = {source} AND topic = {topic})
+            AND e.{end} NOT IN (SELECT {end} FROM ref.link WHERE source = {source} AND relation = {topic}))"""
+
+    return f"l.release_id IN ({older}) AND ({unheard('head_now', head)} OR {unheard('tail_now', tail)})"
+
+
+def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
+    """SQL for the parents of the head through which its former parent is still an ancestor; NULL where it is none."""
+    if pattern.type != "HAS_PARENT" or check.match != "exact":
+        return "NULL::VARCHAR[]"
+    return f"""(SELECT list(DISTINCT p.tail_now ORDER BY p.tail_now) FROM ref.link p JOIN ref.ancestor a
+        ON a.ontology = {literal(check.source)} AND a.id = p.tail_now AND a.ancestor = e.tail_now
+        WHERE p.source = {literal(check.source)} AND p.relation = 'HAS_PARENT' AND NOT p.negated
+        AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
 
 
 def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:

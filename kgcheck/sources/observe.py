@@ -98,13 +98,19 @@ class SnapshotSource(Closing):
         schema: Profile.
         settings: Limits.
         live: Services to ask, too.
+        dates: Of what the graph has of each label and pattern, see kgcheck.graph.manifest.graph_dates.
 
     Raises:
         SnapshotError: See Snapshot.
     """
 
     def __init__(
-        self, snapshot: Path | None, schema: Schema, settings: Settings, live: LiveSource | None = None
+        self,
+        snapshot: Path | None,
+        schema: Schema,
+        settings: Settings,
+        live: LiveSource | None = None,
+        dates: Mapping[str, str] | None = None,
     ) -> None:
         if snapshot:
             Snapshot(snapshot, schema).close()
@@ -113,7 +119,7 @@ class SnapshotSource(Closing):
         self.turn = RLock()
         self._db = duckdb.connect(config=limits(settings))
         self._live = live
-        self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot)
+        self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot, dates)
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
@@ -136,6 +142,11 @@ class SnapshotSource(Closing):
             case CheckType.EXISTENCE:
                 self._fetch(label)
                 self._join.existence(label)
+            case CheckType.ATTRIBUTE if task.object and task.relation:
+                pattern = self._schema.pattern(label.name, task.relation, task.object.label)
+                self._fetch(pattern)
+                check = pattern.scored[task.attribute or ""]
+                self._join.scores(pattern, label, self._schema.label(task.object.label), check)
             case CheckType.ATTRIBUTE:
                 self._fetch(label)
                 self._join.attribute(label, self._schema.attribute(label.name, task.attribute or ""))

@@ -164,6 +164,26 @@ def edge_number_as_text(g: Graph) -> None:
     g.edges[ACTS_ON][0]["as_text"] = ["score"]
 
 
+def shared_id(g: Graph) -> None:
+    g.nodes["Disease"].append({"id": "DOID:305", "name": "another name"})
+
+
+def parallel_scores(g: Graph) -> None:
+    g.edges[ACTS_ON].append(acts_on("P04637", "Q00987", score=0.5))
+
+
+def species_mismatch(g: Graph) -> None:
+    g.nodes["Pathway"][0]["id"] = g.edges[IN_PATHWAY][0]["tail"] = "R-MMU-109581"
+
+
+def length_mismatch(g: Graph) -> None:
+    g.nodes["Amino_acid_sequence"][0]["size"] = 12
+
+
+def missing_score(g: Graph) -> None:
+    g.edges[ACTS_ON][0]["score"] = None
+
+
 def placeholder_text(g: Graph) -> None:
     g.edges[IN_PATHWAY][0]["evidence"] = " Unspecified "
 
@@ -193,6 +213,14 @@ FAULTS: dict[Callable[[Graph], None], tuple[tuple[str | None, ...], str]] = {
     orphan_node: (("orphan_node", "BRCA1", None, None), "no edge"),
     parallel_duplicate: (("parallel_duplicate", "P04637", "ACTS_ON", "Q00987"), "the same edge 2 times"),
     reversed_duplicate: (("reversed_duplicate", "P04637", "ACTS_ON", "Q00987"), "stated in both directions"),
+    shared_id: (("shared_id", "DOID:305", None, None), "2 nodes have this id"),
+    parallel_scores: (("parallel_scores", "P04637", "ACTS_ON", "Q00987"), "scores 0.5, 0.9"),
+    species_mismatch: (
+        ("species_mismatch", "P04637", "ANNOTATED_IN_PATHWAY", "R-MMU-109581"),
+        "species 9606 and 10090",
+    ),
+    length_mismatch: (("length_mismatch", "P04637", None, None), "size is 12, the length of sequence is 10"),
+    missing_score: (("missing_score", "P04637", "ACTS_ON", "Q00987"), "no score"),
     self_loop: (("self_loop", "P04637", "ACTS_ON", "P04637"), ""),
     wrong_end_label: (
         ("wrong_end_label", "TP53", "ACTS_ON", "Q00987"),
@@ -244,11 +272,54 @@ def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path)
         spoil(graph)
     graph.nodes["Gene"] += [{"id": f"GENE{n}", "name": "unspecified"} for n in range(20)]
 
-    whole = structure(graph, tmp_path / "1")
-    small = structure(graph, tmp_path / "2", piece_tasks=3)
+    whole = structure(graph, tmp_path / "1", unfold=True)
+    small = structure(graph, tmp_path / "2", piece_tasks=3, unfold=True)
 
     assert len(whole.findings) == 6 + 20 + 20 + 19
     assert comparable(small) == comparable(whole)
+
+
+def test_what_many_break_alike_is_one_finding_with_its_number_and_examples(graph: Graph, tmp_path: Path) -> None:
+    graph.nodes["Gene"] += [{"id": f"GENE{n:02}", "name": f"gene {n}"} for n in range(30)]
+    graph.edges[IN_PATHWAY][0]["evidence"] = "unspecified"
+
+    folded = structure(graph, tmp_path / "1")
+    unfolded = structure(graph, tmp_path / "2", unfold=True)
+    small = structure(graph, tmp_path / "3", piece_tasks=3)
+
+    assert [told(f) for f in folded.findings] == [
+        ("orphan_node", ALL, None, None),
+        ("placeholder_value", "P04637", "ANNOTATED_IN_PATHWAY", "R-HSA-109581"),
+    ]
+    assert (folded.findings[0].task.value or "").startswith("30 nodes, among them GENE00 no edge; GENE01 no edge; ")
+    assert len(unfolded.findings) == 31
+    assert {(t.reason, t.count) for t in folded.tallies} == {(Reason.ORPHAN_NODE, 30), (Reason.PLACEHOLDER_VALUE, 1)}
+    assert comparable(small) == comparable(folded)
+    assert sorted(map(repr, folded.tallies)) == sorted(map(repr, unfolded.tallies))
+
+
+def test_placeholders_are_folded_by_property(graph: Graph, tmp_path: Path) -> None:
+    pathways = [f"R-HSA-{n}" for n in range(100, 200)]
+    graph.nodes["Pathway"] += [{"id": i, "name": i} for i in pathways]
+    edge = {"head": "P04637", "source": "Reactome"}
+    graph.edges[IN_PATHWAY] += [edge | {"tail": i, "evidence": "unspecified"} for i in pathways[:60]]
+    graph.edges[IN_PATHWAY] += [edge | {"tail": i, "cellular_component": "unknown"} for i in pathways[60:]]
+
+    audit = structure(graph, tmp_path)
+
+    assert {(f.task.attribute, (f.task.value or "").split(",")[0]) for f in audit.findings} == {
+        ("evidence", "60 edges"),
+        ("cellular_component", "40 edges"),
+    }
+    assert len({f.fingerprint for f in audit.findings}) == 2
+
+
+def test_malformed_ids_are_told_once(graph: Graph, tmp_path: Path) -> None:
+    malformed_id(graph)
+
+    both = audited(graph.store(), tmp_path / "l.sqlite", types=(CheckType.EXISTENCE, CheckType.STRUCTURE))
+
+    assert [f.task.type for f in both.findings if f.verdict.reason is Reason.MALFORMED_ID] == [CheckType.EXISTENCE]
 
 
 def test_edges_of_one_pair_are_one_finding(graph: Graph, tmp_path: Path) -> None:
@@ -267,6 +338,7 @@ def test_edges_of_one_pair_are_one_finding(graph: Graph, tmp_path: Path) -> None
         ("number_as_text", "score"),
         ("placeholder_value", "action=-; action=none"),
         ("missing_provenance", "no source"),
+        ("parallel_scores", "scores 2.0, 3.0"),
     }
 
 

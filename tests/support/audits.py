@@ -29,6 +29,7 @@ from kgcheck.graph.store import (
     StrayEdge,
     edge_schema,
     node_schema,
+    one_of_each,
     with_as_text,
 )
 from kgcheck.model import Finding, Ref, Tally, Triple
@@ -67,7 +68,7 @@ class MemoryStore:
         return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        return {row["id"]: dict(row) for row in self._nodes.get(label.name, ()) if row["id"] in ids}
+        return one_of_each(dict(row) for row in self._nodes.get(label.name, ()) if row["id"] in ids)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         return sorted(row["id"] for row in self._nodes.get(label.name, ()) if row.get("name") == name)[:limit]

@@ -33,6 +33,7 @@ def test_attributes_are_those_that_have_a_check(schema: Schema) -> None:
     assert {t for t in plan(schema, CheckType.ATTRIBUTE)} == {
         "attribute Gene.name",
         *(f"attribute Protein.{a}" for a in ("accession", "name", "taxid", "description", "synonyms")),
+        f"attribute {ACTS_ON}.score",
     }
 
 
@@ -76,6 +77,7 @@ def test_label_chooses_nodes_and_the_edges_that_end_at_them(schema: Schema) -> N
 
 def test_relation_chooses_edges_only(schema: Schema) -> None:
     assert plan(schema, relations=("ACTS_ON",)) == [
+        f"attribute {ACTS_ON}.score",
         f"triple {ACTS_ON}",
         f"potential {ACTS_ON}",
         f"structure {ACTS_ON}",

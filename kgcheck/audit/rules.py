@@ -1,0 +1,144 @@
+"""The selects of the structure rules. Each gives: head (id), tail (id or null), tail_label, detail."""
+
+from kgcheck.graph.schema import Label, Pattern, Species
+from kgcheck.graph.store import AS_TEXT, NO_ID
+from kgcheck.sources import written
+from kgcheck.tables import identifier, literal
+
+PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
+"""Text that stands for a missing value, compared without case; and the number below."""
+PLACEHOLDER_NUMBER = -1.0
+
+NOTHING = "SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR WHERE false"
+
+
+def malformed(label: Label, table: str) -> str:
+    """Ids that have not the form of their label."""
+    example = literal(f"an id looks like {label.id_example}")
+    return f"SELECT id, NULL, NULL, {example} FROM {table} WHERE {written.malformed(label, 'id')}"
+
+
+def shared_names(table: str) -> str:
+    """Pairs with the smallest id of a name: n nodes of one name give n - 1 hits."""
+    return f"""
+    SELECT min(id) OVER (PARTITION BY name) AS first, id AS tail, NULL, name
+    FROM {table} WHERE trim(name) <> '' QUALIFY id <> first"""
+
+
+def as_text(table: str, head: str, tail: str) -> str:
+    """Numbers that the store holds as text."""
+    return f"SELECT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
+
+
+def placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> str:
+    """Values that stand for a missing one."""
+    words = ", ".join(literal(w) for w in PLACEHOLDERS)
+    told = [
+        f"CASE WHEN lower(trim({identifier(n)})) IN ({words}) THEN {literal(n)} || '=' || {identifier(n)} END"
+        for n, p in holder.properties.items()
+        if p.type == "string"
+    ] + [
+        f"CASE WHEN {identifier(n)} = {PLACEHOLDER_NUMBER} THEN {literal(n)} || '=' || {identifier(n)} END"
+        for n, p in holder.properties.items()
+        if p.type in ("number", "integer")
+    ]
+    said = f"concat_ws(', ', {', '.join(told)})" if told else "''"
+    return f"SELECT {head}, {tail}, NULL, {said} FROM {table} WHERE {said} <> ''"
+
+
+def out_of_range(pattern: Pattern, table: str) -> str:
+    """Scores outside the range of their property."""
+    wrong = [
+        f"""
+        SELECT head, tail, NULL, {literal(n)} || ' is ' || {identifier(n)} FROM {table}
+        WHERE {identifier(n)} NOT BETWEEN {p.range[0]} AND {p.range[1]} AND {identifier(n)} <> {PLACEHOLDER_NUMBER}
+        """
+        for n, p in pattern.properties.items()
+        if p.range
+    ]
+    return " UNION ALL ".join(wrong) or NOTHING
+
+
+def parallel(pattern: Pattern, table: str) -> str:
+    """Edges that are alike in every property."""
+    stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
+    return f"""
+    SELECT head, tail, NULL, 'the same edge ' || n || ' times'
+    FROM (SELECT {stated}, count(*) AS n FROM {table} GROUP BY ALL HAVING n > 1)"""
+
+
+def reversed(pattern: Pattern, table: str) -> str:
+    """Edges that are stated in both directions, alike in every property."""
+    same = " AND ".join(f"a.{identifier(n)} IS NOT DISTINCT FROM b.{identifier(n)}" for n in pattern.properties)
+    return f"""
+    SELECT a.head, a.tail, NULL, 'stated in both directions'
+    FROM {table} a JOIN {table} b ON a.head = b.tail AND a.tail = b.head AND a.head < a.tail AND {same or "true"}"""
+
+
+def shared_ids(table: str) -> str:
+    """Ids that several nodes of a label have."""
+    return f"""
+    SELECT id, NULL, NULL, count(*) || ' nodes have this id' FROM {table}
+    WHERE id <> {literal(NO_ID)} GROUP BY id HAVING count(*) > 1"""
+
+
+def lengths(label: Label, table: str) -> str:
+    """Numbers that say how long a text is, and are not its length."""
+    found = [
+        f"""
+        SELECT id, NULL, NULL, {literal(f"{name} is ")} || {identifier(name)} || ', the length of {spec.length_of} is '
+               || length({identifier(spec.length_of)})
+        FROM {table} WHERE {identifier(name)} <> length({identifier(spec.length_of)})"""
+        for name, spec in label.properties.items()
+        if spec.length_of
+    ]
+    return " UNION ALL ".join(found) or NOTHING
+
+
+def parallel_scores(pattern: Pattern, table: str) -> str:
+    """Edges that are alike in every property but the score, which differs."""
+    scores = [name for name, spec in pattern.properties.items() if spec.range]
+    if not scores:
+        return NOTHING
+    alike = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties if n not in scores)])
+    told = " || '; ' || ".join(f"string_agg(DISTINCT {identifier(n)}::VARCHAR, ', ' ORDER BY 1)" for n in scores)
+    differ = " OR ".join(f"count(DISTINCT {identifier(n)}) > 1" for n in scores)
+    return f"""
+    SELECT head, tail, NULL, 'scores ' || told
+    FROM (SELECT {alike}, {told} AS told FROM {table} GROUP BY {alike} HAVING {differ})"""
+
+
+def missing_scores(pattern: Pattern, table: str) -> str:
+    """Edges without a score that every edge of the pattern ought to have."""
+    found = [
+        f"SELECT head, tail, NULL, {literal(f'no {name}')} FROM {table} WHERE {identifier(name)} IS NULL"
+        for name, spec in pattern.properties.items()
+        if spec.required
+    ]
+    return " UNION ALL ".join(found) or NOTHING
+
+
+def two_species(pattern: Pattern, table: str, ends: tuple[Label, Label], nodes: tuple[str, str]) -> str:
+    """Edges between nodes of two species, as far as both are known: that of an id comes before that of a property."""
+    head, tail = (label.species for label in ends)
+    if head is None or tail is None:
+        return NOTHING
+    known = sorted({taxon for s in (head, tail) for taxa in s.codes.values() for taxon in taxa})
+    listed = ", ".join(literal(taxon) for taxon in known)
+    return f"""
+    SELECT e.head, e.tail, NULL, 'species ' || h.taxa[1] || ' and ' || t.taxa[1]
+    FROM {table} e JOIN ({_species(head, nodes[0])}) h ON h.id = e.head JOIN ({_species(tail, nodes[1])}) t
+    ON t.id = e.tail
+    WHERE NOT list_has_any(h.taxa, t.taxa) AND list_has_any(h.taxa, [{listed}]) AND list_has_any(t.taxa, [{listed}])"""
+
+
+def _species(species: Species, nodes: str) -> str:
+    """A select of ids and their taxa."""
+    stated = f"CASE WHEN coalesce({identifier(species.property)}, '') <> '' THEN [{identifier(species.property)}] END"
+    if not species.form:
+        return f"SELECT id, {stated} AS taxa FROM {nodes}"
+    code = f"regexp_extract(id, {literal(species.form)}, 1)"
+    cases = " ".join(
+        f"WHEN {literal(code_)} THEN [{', '.join(literal(t) for t in taxa)}]" for code_, taxa in species.codes.items()
+    )
+    return f"SELECT id, CASE {code} {cases} ELSE {stated} END AS taxa FROM {nodes}"
