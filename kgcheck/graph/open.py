@@ -28,7 +28,7 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         UsageError: The address has a scheme that no store speaks, or carries credentials.
         StoreError: The store cannot be opened; see the subclasses.
     """
-    if "://" not in name:
+    if not is_address(name):
         from kgcheck.graph.embedded import EmbeddedStore
 
         return EmbeddedStore(Path(name), schema, create=create, timeout_s=settings.query_timeout_s)
@@ -36,6 +36,11 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
     from kgcheck.graph.neo4j import Neo4jStore
 
     return Neo4jStore(name, schema, settings, create=create)
+
+
+def is_address(name: str) -> bool:
+    """Whether a store of that name is a server, and no file."""
+    return "://" in name
 
 
 def _check_address(name: str) -> None:
