@@ -37,7 +37,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_papers, told_table
     from kgcheck.cli.show import show_run
-    from kgcheck.graph.load import load_directory
+    from kgcheck.graph.load_process import load_into
     from kgcheck.graph.open import open_store
     from kgcheck.graph.schema import load_schema, profile_dir
     from kgcheck.literature.corpus import Corpus
@@ -56,10 +56,9 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         console.print(f"$ {step}", style="bold", soft_wrap=True)
 
     told(f"kgcheck load {demo / 'import'} --store {target}")
-    with open_store(target, schema, settings, create=True) as opened:
-        summary = load_directory(
-            demo / "import", opened, settings, quarantine=out / "quarantine.jsonl", progress=progress
-        )
+    summary = load_into(
+        target, demo / "import", schema, settings, quarantine=out / "quarantine.jsonl", progress=progress
+    )
     say(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
     told(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
     build_snapshot(demo / "reference", snapshot, schema, settings, progress=progress)

@@ -58,7 +58,7 @@ def command(
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.graph.load import LoadOptions, load_directory
-    from kgcheck.graph.open import open_store
+    from kgcheck.graph.load_process import load_into
 
     _check_folder(directory)
     _check_offline(offline, neo4j_home, prune or full or dry_run)
@@ -72,9 +72,8 @@ def command(
         _show(load_directory(directory, files, settings, quarantine=target, progress=RichProgress()), format_)
         _import(files, neo4j_home, directory, format_)
         return
-    with open_store(store, read_schema(profile), settings, create=True) as opened:
-        progress = RichProgress()
-        summary = load_directory(directory, opened, settings, quarantine=target, options=options, progress=progress)
+    schema, progress = read_schema(profile), RichProgress()
+    summary = load_into(store, directory, schema, settings, quarantine=target, options=options, progress=progress)
     _show(summary, format_)
 
 

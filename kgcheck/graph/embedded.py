@@ -9,6 +9,7 @@ import ladybug
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.graph.diskspace import unwritable
 from kgcheck.graph.filelock import FileLock, in_use
 from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
 from kgcheck.graph.queries import same as same_values
@@ -329,10 +330,9 @@ class EmbeddedStore:
         said = str(error)
         if "Interrupted" in said:
             return StoreUnavailable(f"a query on {self.name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
-        if "Cannot write to file" in said:
-            return StoreError(
-                f"the store {self.name} cannot be written: {said}", "free disk space, then run the same command again"
-            )
+        full = unwritable(self.name, said)
+        if full:
+            return full
         if "Cannot find property" in said or "does not exist" in said:
             return StoreSchema(
                 f"the store {self.name} has other columns than profile {self.schema.profile.name!r}: {said}",
@@ -361,6 +361,9 @@ def _check_path(path: Path, create: bool) -> None:
 
 
 def _open_error(path: Path, said: str) -> StoreError:
+    full = unwritable(str(path), said)
+    if full:
+        return full
     if "lock" in said.lower():
         return in_use(path)
     if "recovery is pending" in said:

@@ -1,0 +1,41 @@
+"""What is said where the disk of an embedded store is full."""
+
+import shutil
+from pathlib import Path
+
+from kgcheck.errors import StoreError
+
+MEND = (
+    "free disk space, then run the same kgcheck load again, which finishes it; until then a store that is not finished"
+    " refuses readers"
+)
+"""What to do: a load that broke off leaves the store as it was, or unfinished and marked so."""
+
+_SIGNS = ("No space left", "Cannot write to file", "Cannot read from file", "checkpoint failed", "Checkpoint failed")
+
+
+def free_space(store: str) -> str:
+    """How much is free where a store is, in words."""
+    # The load may not have come so far as to make its folder.
+    folder = next(parent for parent in Path(store).absolute().parents if parent.is_dir())
+    try:
+        return f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB are free in {folder}"
+    except OSError:
+        return f"{folder} cannot be looked at"
+
+
+def unwritable(store: str, said: str) -> StoreError | None:
+    """The error for a store that could not be written, if that is what LadybugDB said.
+
+    Args:
+        store: Its path.
+        said: The message of LadybugDB.
+
+    Returns:
+        One clear error, or None.
+    """
+    if not any(sign in said for sign in _SIGNS):
+        return None
+    _, found, why = said.rpartition("Error: ")
+    reason = why.strip().splitlines()[0] if found and why.strip() else "a checkpoint could not be finished"
+    return StoreError(f"the store {store} cannot be written: {reason}; {free_space(store)}", MEND)
