@@ -150,6 +150,9 @@ _RENAME = "neither databases nor reports can hold it: rename the file or the fol
 
 def _refuse_odd_names(arguments: list[str]) -> None:
     """Refuse what is not UTF-8 before any library meets it."""
+    with suppress(OSError):
+        # Libraries make every path whole.
+        arguments = [*arguments, os.getcwd()]
     for argument in arguments:
         try:
             argument.encode()
