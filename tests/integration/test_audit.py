@@ -42,7 +42,7 @@ KEYS = [
     "proposed_change",
 ]
 EVIDENCE_KEYS = {
-    *("source", "release", "record", "url", "retrieved_at", "stance", "world", "tier"),
+    *("source", "release", "record", "url", "retrieved_at", "pinned_at", "stance", "world", "tier"),
     *("reason", "value", "quote", "score", "about", "replacements", "candidates"),
 }
 
@@ -222,8 +222,8 @@ def test_a_finding_has_exactly_the_documented_keys(everything: Path) -> None:
     assert {tuple(f) for f in found} == {tuple(KEYS)}
     assert {key for f in found for e in f["evidence"] for key in e} <= EVIDENCE_KEYS
     for f in found:
-        assert set(f["subject"]) == {"label", "id"}
-        assert f["object"] is None or set(f["object"]) == {"label", "id"}
+        assert {"label", "id"} <= set(f["subject"]) <= {"label", "id", "name"}
+        assert f["object"] is None or {"label", "id"} <= set(f["object"]) <= {"label", "id", "name"}
         assert len(f["fingerprint"]) == 16
         assert 0 <= f["confidence"] <= 1
 
