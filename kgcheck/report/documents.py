@@ -72,7 +72,7 @@ REASONS: dict[Reason, str] = {
     Reason.NOT_COVERED: "Outside what the reference covers",
     Reason.SOURCE_UNAVAILABLE: "The service could not be asked",
     Reason.SOURCE_REFUSED: "The service does not take the question, now or later",
-    Reason.BUDGET_SPENT: "The check ran out of turns or seconds before it had looked",
+    Reason.BUDGET_SPENT: "The check ran out of turns, seconds, tokens or money before it had looked",
     Reason.ID_ON_TWO_LABELS: "One identifier under two labels",
     Reason.SHARED_NAME: "Two nodes of one name",
     Reason.ORPHAN_NODE: "Node without any edge",

@@ -634,8 +634,28 @@ def test_exit_code_of_a_check(tmp_path: Path, words: str, arguments: tuple[str, 
     said = check(tmp_path, words, *arguments)
 
     assert said.code == code
-    if code == 2 or arguments[:1] in (("--turns",), ("--seconds",)):
+    if code == 2:
         assert said.refuses(code=code)
+
+
+@pytest.mark.parametrize("limit", [("--turns", "3"), ("--seconds", "0.000001")])
+def test_a_check_that_stops_says_so_and_prints_its_verdict(tmp_path: Path, limit: tuple[str, str]) -> None:
+    said = check(tmp_path, "existence Protein P15056", "--format", "json", *limit)
+    found = json.loads(said.out)
+
+    assert (found["outcome"], found["reason"], found["evidence"]) == ("unavailable", "budget_spent", [])
+    assert found["subject"] == {"label": "Protein", "id": "P15056"}
+    assert "the check stopped in stage" in said.err
+    assert "raise --turns or --seconds" in said.err
+
+
+def test_what_was_looked_at_before_a_check_stopped_decides(tmp_path: Path) -> None:
+    """The fewest turns with which the sources are looked up: the leader never concludes."""
+    turns = next(n for n in range(3, 12) if check(tmp_path, "existence Protein B4DFC2", "--turns", str(n)).code == 1)
+    said = check(tmp_path, "existence Protein B4DFC2", "--turns", str(turns), "--format", "json")
+
+    assert "the check stopped in stage" in said.err
+    assert json.loads(said.out)["reason"] == "accession_merged"
 
 
 def test_the_transcript_of_a_check_that_stops_is_kept(tmp_path: Path) -> None:
@@ -644,7 +664,7 @@ def test_the_transcript_of_a_check_that_stops_is_kept(tmp_path: Path) -> None:
     (path,) = (tmp_path / ".kgcheck/transcripts").iterdir()
     assert [json.loads(line)["stage"] for line in path.read_text().splitlines()] == ["plan", "kg query", "kg query"]
     with Ledger(tmp_path / ".kgcheck/ledger.sqlite") as ledger:
-        assert ledger.runs() == []
+        assert [t.outcome for run in ledger.runs() for t in ledger.tallies(run)] == [Outcome.UNAVAILABLE]
 
 
 def test_a_check_without_a_snapshot_is_unavailable(tmp_path: Path) -> None:

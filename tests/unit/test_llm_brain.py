@@ -15,7 +15,7 @@ import pytest
 from kgcheck.agents.brains.llm import MEMORY_STEPS, MOST_WRONG, LlmBrain, data
 from kgcheck.agents.replay import read_transcript, replay
 from kgcheck.agents.request import parse_request
-from kgcheck.agents.team import Budget, Checked, Team
+from kgcheck.agents.team import Budget, Checked, CheckStopped, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.chat import ChatClient
@@ -153,8 +153,8 @@ SCRIPTS: list[tuple[str, Script, type[KgcheckError] | Outcome, int]] = [
     ("wrong JSON", play.wrong_json(team.agents(), 2), Outcome.REFUTED, 10),
     ("wrong JSON for ever", play.wrong_json(team.agents(), 99), ModelAnswer, MOST_WRONG),
     ("empty", play.empty, ModelAnswer, MOST_WRONG),
-    ("endless", team.agents(kg=(team.EDGES,)), BudgetExceeded, 30),
-    ("slow", play.slow(team.agents(), 3.0), BudgetExceeded, 1),
+    ("endless", team.agents(kg=(team.EDGES,)), CheckStopped, 30),
+    ("slow", play.slow(team.agents(), 3.0), CheckStopped, 1),
     ("429 once", play.rate_limited(team.agents()), Outcome.REFUTED, 9),
     ("429 for ever", play.rate_limited(team.agents(), 99), ModelUnavailable, 3),
     ("401", play.unauthorized, ModelAccess, 1),
