@@ -101,7 +101,7 @@ def parallel_scores(pattern: Pattern, table: str) -> str:
     if not scores:
         return NOTHING
     alike = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties if n not in scores)])
-    told = " || '; ' || ".join(f"string_agg(DISTINCT {identifier(n)}::VARCHAR, ', ' ORDER BY 1)" for n in scores)
+    told = " || '; ' || ".join(f"array_to_string(list_sort(list(DISTINCT {identifier(n)})), ', ')" for n in scores)
     differ = " OR ".join(f"count(DISTINCT {identifier(n)}) > 1" for n in scores)
     return f"""
     SELECT head, tail, NULL, 'scores ' || told

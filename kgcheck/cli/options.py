@@ -61,7 +61,7 @@ def graph_date_option() -> Decorator:
     """``--graph-date``."""
 
     def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-        if value and not re.fullmatch(r"\d{4}(-(0[1-9]|1[0-2])(-[0-3]\d)?)?", value):
+        if value and not re.fullmatch(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", value):
             raise click.BadParameter(f"{value!r} is no date: write 2024, 2024-06 or 2024-06-30")
         return value
 

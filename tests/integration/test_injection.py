@@ -116,4 +116,4 @@ def test_errors_in_real_data_are_found(shared_data: Path, tmp_path: Path) -> Non
     shutil.copy(shared_data / "api" / "uniprot_flat_sample_10.txt", tmp_path / "in")
     shutil.copytree(profile_dir("ckg") / "demo" / "reference", tmp_path / "in" / "facts")
     build_snapshot(tmp_path / "in", tmp_path / "reference.duckdb", SCHEMA, SETTINGS)
-    check(measured(shared_data / "ckg_import", tmp_path / "reference.duckdb", tmp_path, most=25), kinds=40)
+    check(measured(shared_data / "ckg_import", tmp_path / "reference.duckdb", tmp_path, most=10), kinds=40)

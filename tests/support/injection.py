@@ -194,7 +194,16 @@ class Ground:
 
     def node(self, label: str, attribute: str = "") -> Row:
         """A node whose id (or value) the references support; the caller takes it."""
+        spec = self.directory.schema.label(label)
+        if attribute:
+            check = spec.attributes[attribute]
+            known = "SELECT DISTINCT id FROM value WHERE source = ? AND attribute = ?"
+            rows = self.db.execute(known, [check.source, check.reference]).fetchall()
+            held = {row[0] for row in rows}
         for row in self.drawn(self.directory.nodes(label)):
+            # To ask the references about each of many takes long, and most have no value there.
+            if attribute and row["ID"] not in held and spec.base_id(row["ID"]) not in held:
+                continue
             task = CheckTask(
                 type=CheckType.ATTRIBUTE if attribute else CheckType.EXISTENCE,
                 subject=Ref(label=label, id=row["ID"]),

@@ -1,0 +1,166 @@
+"""A source cannot refute what it is too old to know: one by one, in an audit, from the manifest and by option."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgcheck.checks.verdicts import verdict
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.load import load_directory
+from kgcheck.graph.manifest import graph_dates
+from kgcheck.graph.store import DONE, LOAD
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Stance
+from kgcheck.sources.observe import SnapshotSource
+from tests.integration.import_directory import CKG
+from tests.support.audits import MemoryStore, audited, kgcheck
+from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, potential, triple
+
+NEWER = {name: "2024" for name in ("Gene", "Protein", "Gene TRANSLATED_INTO Protein", "Protein ACTS_ON Protein")}
+OLDER = (Outcome.INSUFFICIENT, Reason.REFERENCE_OLDER)
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    facts = Facts()
+    hgnc = facts.release("hgnc", "2017-02", "2017-02", complete=True).entities("Gene", "TP53", "OGA")
+    hgnc.entity("MGEA5", "Gene", "previous", now=["OGA"]).entity("A12M1", "Gene", "withdrawn")
+    hgnc.value("TP53", "name", "tumor protein p53").value("TP53", "name", "p53 protein", "former")
+    hgnc.link("TRANSLATED_INTO", "TP53", "P04637").link("TRANSLATED_INTO", "OGA", "O60502")
+    string = facts.release("string", "11", "2019", complete=True).covers("ACTS_ON", "P04637", "O60502")
+    string.link("ACTS_ON", "P04637", "O60502", 0.9)
+    return facts.build(tmp_path_factory.mktemp("older"))
+
+
+TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]]] = {
+    "a name that is newer": (
+        attribute("Gene TP53", "name", "tumour protein 53"),
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        OLDER,
+    ),
+    "a former name": (
+        attribute("Gene TP53", "name", "p53 protein"),
+        (Outcome.REFUTED, Reason.VALUE_OUTDATED),
+        (Outcome.REFUTED, Reason.VALUE_OUTDATED),
+    ),
+    "an empty name": (
+        attribute("Gene TP53", "name", None),
+        (Outcome.REFUTED, Reason.VALUE_MISSING),
+        (Outcome.REFUTED, Reason.VALUE_MISSING),
+    ),
+    "a symbol that is newer": (existence("Gene NEW1"), (Outcome.REFUTED, Reason.UNKNOWN_ID), OLDER),
+    "a withdrawn symbol": (
+        existence("Gene A12M1"),
+        (Outcome.REFUTED, Reason.SYMBOL_WITHDRAWN),
+        (Outcome.REFUTED, Reason.SYMBOL_WITHDRAWN),
+    ),
+    "a symbol in another case": (
+        existence("Gene Tp53"),
+        (Outcome.REFUTED, Reason.UNKNOWN_ID),
+        (Outcome.REFUTED, Reason.UNKNOWN_ID),
+    ),
+    "an edge of a newer symbol": (
+        triple("Gene NEW1", "TRANSLATED_INTO", "Protein P04637"),
+        (Outcome.REFUTED, Reason.ENDPOINT_UNKNOWN),
+        OLDER,
+    ),
+    "an edge between known ends": (
+        triple("Gene TP53", "TRANSLATED_INTO", "Protein O60502"),
+        (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+        (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+    ),
+    "a potential edge of a newer symbol": (
+        potential("Gene NEW1", "TRANSLATED_INTO", "Protein P04637"),
+        (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+        OLDER,
+    ),
+    "a score that is newer": (
+        triple("Protein P04637", "ACTS_ON", "Protein O60502").model_copy(
+            update={"type": CheckType.ATTRIBUTE, "attribute": "score", "value": "0.5"}
+        ),
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        OLDER,
+    ),
+}
+
+
+def ended(snapshot: Path, task: CheckTask, dates: dict[str, str]) -> tuple[Outcome, Reason]:
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS, None, dates) as source:
+        judged = verdict(task.type, *source.observe(task))
+    return judged.outcome, judged.reason
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_only_what_the_release_never_knew_is_left_open(snapshot: Path, name: str) -> None:
+    task, undated, dated = TASKS[name]
+
+    assert ended(snapshot, task, {}) == undated
+    assert ended(snapshot, task, NEWER) == dated
+    assert ended(snapshot, task, dict.fromkeys(NEWER, "2016-12-31")) == undated
+
+
+def test_dates_are_compared_as_far_as_both_go(snapshot: Path) -> None:
+    task, undated, _ = TASKS["a name that is newer"]
+
+    for date in ("2017", "2017-02", "2017-02-28", "2017-01"):
+        assert ended(snapshot, task, {"Gene": date}) == undated
+    assert ended(snapshot, task, {"Gene": "2017-03"}) == OLDER
+
+
+def test_what_is_too_old_is_shown(snapshot: Path) -> None:
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS, None, NEWER) as source:
+        evidence, _ = source.observe(existence("Gene NEW1"))
+
+    assert [(e.stance, e.value) for e in evidence] == [(Stance.SILENT, "not in this release, and the graph is of 2024")]
+
+
+@pytest.mark.parametrize("date", [None, "2024"])
+def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date: str | None) -> None:
+    nodes = {
+        "Gene": [{"id": i, "name": "tumour protein 53"} for i in ("TP53", "NEW1", "A12M1", "Tp53")],
+        "Protein": [{"id": i, "name": "TP53"} for i in ("P04637", "O60502")],
+    }
+    edges = {
+        "Gene TRANSLATED_INTO Protein": [
+            {"head": h, "tail": t, "source": "HGNC"}
+            for h, t in (("NEW1", "P04637"), ("TP53", "O60502"), ("TP53", "P04637"), ("Tp53", "P04637"))
+        ],
+        "Protein ACTS_ON Protein": [{"head": "P04637", "tail": "O60502", "score": 0.5, "source": "STRING"}],
+    }
+    types = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
+    store = MemoryStore(nodes, edges)
+    audit = audited(store, tmp_path / "l.sqlite", snapshot, types=types, keep_all=True, graph_date=date)
+
+    dates = graph_dates({}, SCHEMA, date)
+    assert len(audit.findings) > 10
+    for finding in audit.findings:
+        found = (finding.verdict.outcome, finding.verdict.reason)
+        assert found == ended(snapshot, finding.task, dates), finding.task
+
+
+def test_dates_come_from_the_manifest_of_the_directory(tmp_path: Path) -> None:
+    files = {"databases/Gene.tsv": ["2017-02", "2024 (NeurIPS D&B)"], "ontologies/Tissue.tsv": ["2021_01", "release 7"]}
+    folder = tmp_path / "import"
+    from kgcheck.graph.schema import profile_dir
+
+    for path in (profile_dir("ckg") / "demo" / "import").rglob("*.tsv"):
+        copy = folder / path.relative_to(profile_dir("ckg") / "demo" / "import")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    stated = {f: {"sources": [{"name": "x", "version": v} for v in versions]} for f, versions in files.items()}
+    (folder / "manifest.json").write_text(json.dumps({"files": stated}))
+    with EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store:
+        load_directory(folder, store, SETTINGS, quarantine=tmp_path / "q.jsonl")
+
+        assert graph_dates(store.meta(), CKG) == {"Gene": "2024", "Tissue": "2021"}
+        assert graph_dates(store.meta(), CKG, "2025-01")["Disease"] == "2025-01"
+
+
+def test_a_graph_that_says_nothing_has_no_dates() -> None:
+    assert graph_dates({}, CKG) == {}
+    assert graph_dates({LOAD: DONE, "loaded": "{}"}, CKG) == {}
+
+
+@pytest.mark.parametrize("date", ["yesterday", "24", "2024-13", "2024-06-99"])
+def test_what_is_no_date_is_refused(date: str) -> None:
+    assert kgcheck("audit", "--graph-date", date).code == 2
