@@ -50,7 +50,7 @@ class Truth(Value):
     record: str = ""
     reason: str = ""
     origin: Literal["real", "seeded", "given"] = "given"
-    error: str = Field(default="", description="the error that was put into the graph, by name")
+    error: str = Field(default="", description="the error put into the graph, by name")
     told_by: str = Field(default="", description="who says what is right: a snapshot, or a file of labelled items")
 
 

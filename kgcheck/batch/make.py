@@ -1,45 +1,30 @@
-"""``kgcheck bench make``: a benchmark set over any graph and snapshot, balanced, with truth that no verdict made.
+"""``kgcheck bench make``: a benchmark set over any graph, balanced, with truth that no verdict made.
 
-Real items state what the graph has; seeded ones change the graph for themselves alone, so that the truth is known. A
-cell is a task type on one label, attribute or relation; each cell has as many items to support as to refute.
+Real items state what the graph has; seeded ones put an error into the graph for themselves alone, so that the truth is
+known. A cell is a task type on one label, attribute or relation; each cell has as many items to support as to refute.
+Candidates are sampled before anything is built: a graph of millions of edges makes no more items than are wanted.
 """
 
 import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
+from itertools import islice
 
-from kgcheck.batch.items import BenchLabel, Item, TaskType, Truth
-from kgcheck.batch.seeded import Seed
-from kgcheck.batch.truth import Life, Links, Truths, in_one_order
+from kgcheck.batch.drafts import Cell, Draft, balanced
+from kgcheck.batch.items import BenchLabel, Item, TaskType
+from kgcheck.batch.truth import Life, Links, TruthSource, in_one_order
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UsageError
 from kgcheck.graph.schema import Label, Pattern
 from kgcheck.graph.store import NO_ID, GraphStore
-from kgcheck.model import Ref, Triple, Value
+from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 
-_TRIES = 200
-"""Random pairs that are looked at for each one that is wanted."""
+Pair = tuple[str, str]
 
-_WORDS: dict[str, tuple[str, ...]] = {
-    "existence": (
-        "Does the node of type '{0.label}' with id '{0.id}' still exist in the database that issues the id?",
-        "Look the node of type '{0.label}' with id '{0.id}' up: is it current both in the graph and outside?",
-    ),
-    "attribute": (
-        "Is the '{2}' attribute of the node of type '{0.label}' with id '{0.id}' what its source says today?",
-        "Compare the '{2}' attribute of the node of type '{0.label}' with id '{0.id}' with its source.",
-    ),
-    "edge": (
-        "Is the graph right about {2} from the node of type '{0.label}' with id '{0.id}' to the node of type"
-        " '{1.label}' with id '{1.id}', whether it has that edge or not?",
-        "Check {2} between the node of type '{0.label}' with id '{0.id}' and the node of type '{1.label}'"
-        " with id '{1.id}': does what the graph has, or lacks, agree with the outside world?",
-    ),
-}
-_ASK = " Answer with one of the two words of the benchmark."
+_TRIES = 200
+"""Random pairs that are looked at for those that nobody states."""
 
 
 class Leak(Value):
@@ -60,23 +45,25 @@ class BenchMaker:
 
     Args:
         store: The graph.
-        truths: The snapshot.
+        truths: What is true.
         seed: Of the random choice; the same seed gives the same set.
         progress: Shown the cells.
     """
 
-    def __init__(self, store: GraphStore, truths: Truths, seed: int = 0, progress: Progress | None = None) -> None:
+    def __init__(self, store: GraphStore, truths: TruthSource, seed: int = 0, progress: Progress | None = None) -> None:
         self._store = store
         self._truths = truths
         self._random = random.Random(seed)  # noqa: S311 - a choice that can be repeated, not a secret
         self._progress = progress or NoProgress()
         self._lives: dict[str, dict[str, Life]] = {}
+        self._ids_of: dict[str, list[str]] = {}
+        self._enough = 0
 
     def make(self, per_type: int) -> BenchSet:
         """Make a set.
 
         Args:
-            per_type: Items of each of the five types, where the graph and the snapshot have as many.
+            per_type: Items of each of the five types, where the graph and the truth have as many.
 
         Returns:
             The set, shuffled.
@@ -84,135 +71,197 @@ class BenchMaker:
         Raises:
             UsageError: Neither has anything to ask about.
         """
-        items: list[Item] = []
+        drafts: list[Draft] = []
+        # No cell gives more than all items of its type.
+        self._enough = per_type
         with self._progress.step("choosing items", len(TaskType)) as step:
             for kind in TaskType:
                 cells = [c for c in self._cells(kind) if min(len(c[0]), len(c[1])) > 0]
-                items += _balanced(cells, per_type)
+                drafts += balanced(cells, per_type)
                 step.advance()
-        if not items:
-            raise UsageError("the snapshot decides nothing of this graph", "build one that speaks of its nodes")
-        self._random.shuffle(items)
+        if not drafts:
+            raise UsageError(
+                "what is known to be true decides nothing of this graph", "take one that speaks of its nodes"
+            )
+        self._random.shuffle(drafts)
+        items = [draft.item(self._truths.name) for draft in drafts]
         return BenchSet(items=tuple(items), cells=_counted(items))
 
-    def _cells(self, kind: TaskType) -> Iterator[tuple[list[Item], list[Item]]]:
-        """Items to support and to refute, in random order, of each part of the schema."""
+    def _cells(self, kind: TaskType) -> Iterator[Cell]:
+        """Drafts to support and to refute, in random order, of each part of the schema."""
         schema = self._store.schema
         match kind:
             case TaskType.EXISTENCE:
                 for label in schema.labels:
-                    yield self._shuffled(self._existence(label))
+                    yield self._cell(*self._existence(label))
             case TaskType.ATTRIBUTE:
                 for label in schema.labels:
                     for attribute in label.attributes:
-                        yield self._shuffled(self._attribute(label, attribute))
+                        yield self._cell(*self._attribute(label, attribute))
             case _:
                 for pattern in schema.relations:
                     if _kind_of(pattern) is kind:
                         for check in pattern.checks[:1] if kind is not TaskType.CURATED else pattern.checks:
-                            yield self._shuffled(self._edges(kind, pattern, check))
+                            yield self._cell(*self._edges(kind, pattern, check))
 
-    def _shuffled(self, items: Iterable[Item]) -> tuple[list[Item], list[Item]]:
-        found = sorted(items, key=lambda i: i.id)
-        self._random.shuffle(found)
-        return [i for i in found if i.label == "support"], [i for i in found if i.label == "refute"]
+    def _cell(self, *streams: Iterable[Draft]) -> Cell:
+        """As many of every kind of draft as can be needed, in random order."""
+        drafts = [draft for stream in streams for draft in islice(stream, self._enough)]
+        self._random.shuffle(drafts)
+        return [d for d in drafts if d.label == "support"], [d for d in drafts if d.label == "refute"]
+
+    def _some(self, found: Iterable[str]) -> list[str]:
+        """Ids in a random order that the seed alone decides."""
+        order = sorted(found)
+        self._random.shuffle(order)
+        return order
+
+    def _some_pairs(self, found: Iterable[Pair]) -> list[Pair]:
+        order = sorted(found)
+        self._random.shuffle(order)
+        return order
 
     def _ids(self, label: Label) -> list[str]:
-        return sorted(i for t in self._store.scan_nodes(label) for i in t.column("id").to_pylist() if i != NO_ID)
+        if label.name not in self._ids_of:
+            found = (i for t in self._store.scan_nodes(label) for i in t.column("id").to_pylist() if i != NO_ID)
+            self._ids_of[label.name] = sorted(found)
+        return self._ids_of[label.name]
 
     def _life(self, label: str) -> dict[str, Life]:
         if label not in self._lives:
             self._lives[label] = self._truths.lives(self._store.schema.label(label))
         return self._lives[label]
 
-    def _existence(self, label: Label) -> Iterator[Item]:
-        lives = self._life(label.name)
-        for id_ in self._ids(label):
-            life = lives.get(id_)
-            if life and life.reason:
-                right: BenchLabel = "support" if life.state == "current" else "refute"
-                truth = Truth(source=label.authority.source, record=life.record, reason=life.reason, origin="real")
-                yield _item(
-                    TaskType.EXISTENCE, ("existence", label.name, id_), right, truth, Ref(label=label.name, id=id_)
-                )
+    # --- nodes ---------------------------------------------------------------------------------------
 
-    def _attribute(self, label: Label, attribute: str) -> Iterator[Item]:
+    def _existence(self, label: Label) -> Iterator[Iterable[Draft]]:
+        lives, ids = self._life(label.name), self._ids(label)
+        known = [i for i in ids if i in lives and lives[i].is_told]
+        current = self._some(i for i in known if lives[i].state == "current")
+        gone = self._some(i for i in known if lives[i].state != "current")
+        yield (self._node(label, id_, "support", lives[id_]) for id_ in current)
+        yield (self._node(label, id_, "refute", lives[id_]) for id_ in gone)
+        if current and not label.shares_ids_with:
+            there = set(ids)
+            deleted = self._some(
+                i for i, life in lives.items() if life.reason and life.state != "current" and i not in there
+            )
+            yield (
+                self._node(label, id_, "refute", lives[id_], ("rename_node", self._random.choice(current)))
+                for id_ in deleted
+                if label.matches(id_)
+            )
+
+    def _node(
+        self, label: Label, id_: str, right: BenchLabel, life: Life, seed: tuple[str, str] | None = None
+    ) -> Draft:
+        source = life.source or label.authority.source
+        error = "deleted id" if seed else ""
+        words, ends = ("existence", label.name, id_), ((label.name, id_),)
+        return Draft(TaskType.EXISTENCE, words, right, ends, source, life.record, life.reason, seed, error)
+
+    def _attribute(self, label: Label, attribute: str) -> Iterator[Iterable[Draft]]:
         check = label.attributes[attribute]
         if check.every or label.properties[attribute].type != "string":
             return
-        right, lives = self._truths.values(check.source, check.reference), self._life(label.name)
+        right, lives = self._truths.values(label, check.source, check.reference), self._life(label.name)
         held = {
-            row["id"]: row[attribute]
+            id_: value
             for table in self._store.scan_nodes(label)
-            for row in table.select(["id", attribute]).to_pylist()
-            if row["id"] in right and row[attribute]
+            for id_, value in zip(table.column("id").to_pylist(), table.column(attribute).to_pylist(), strict=True)
+            if value and id_ in right and (id_ not in lives or lives[id_].state == "current")
         }
         others = sorted(set(held.values()))
-        for id_, value in sorted(held.items()):
-            if id_ in lives and lives[id_].state != "current":
-                continue
-            ref, words = Ref(label=label.name, id=id_), ("attribute", label.name, id_, attribute)
-            same = _folded(value) == _folded(right[id_])
-            reason = "confirmed" if value == right[id_] else "formatting" if same else ""
-            truth = Truth(source=check.source, reason=reason, origin="real")
-            if same:
-                yield _item(TaskType.ATTRIBUTE, words, "support", truth, ref)
-                wrong = self._random.choice(others)
-                if _folded(wrong) != _folded(right[id_]):
-                    seed = Seed(kind="set_value", ref=ref, attribute=attribute, value=wrong)
-                    bad = Truth(source=check.source, origin="seeded")
-                    yield _item(TaskType.ATTRIBUTE, words, "refute", bad, ref, seed=seed)
-            else:
-                yield _item(TaskType.ATTRIBUTE, words, "refute", truth, ref)
+        same = [i for i, value in held.items() if value == right[i] or _folded(value) == _folded(right[i])]
+        differ = self._some(held.keys() - same)
+        same = self._some(same)
 
-    def _edges(self, kind: TaskType, pattern: Pattern, check: EdgeCheck) -> Iterator[Item]:
+        def draft(id_: str, label_: BenchLabel, reason: str = "", wrong: str = "") -> Draft:
+            words, ends = ("attribute", label.name, id_, attribute), ((label.name, id_),)
+            seed, error = (("set_value", wrong), "wrong value") if wrong else (None, "")
+            return Draft(TaskType.ATTRIBUTE, words, label_, ends, check.source, "", reason, seed, error)
+
+        yield (draft(i, "support", "confirmed" if held[i] == right[i] else "formatting") for i in same)
+        yield (draft(i, "refute") for i in differ)
+        wrongs = ((i, self._random.choice(others)) for i in same)
+        yield (draft(i, "refute", wrong=wrong) for i, wrong in wrongs if _folded(wrong) != _folded(right[i]))
+
+    # --- edges ---------------------------------------------------------------------------------------
+
+    def _edges(self, kind: TaskType, pattern: Pattern, check: EdgeCheck) -> Iterator[Iterable[Draft]]:
         links = self._truths.links(pattern, check.source, check.threshold)
-        if not links.linked:
+        if not (links.linked or links.refuted):
             return
-        graph = {
-            (h, t)
-            for table in self._store.scan_edges(pattern)
-            for h, t in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
-        }
+        tables = self._store.scan_edges(pattern.ends_alone)
+        pairs = [
+            pair
+            for table in tables
+            for pair in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
+        ]
+        stated = (
+            {in_one_order(pattern, p): p for p in pairs} if pattern.symmetric else dict(zip(pairs, pairs, strict=True))
+        )
         heads, tails = self._current(pattern.head), self._current(pattern.tail)
-        for head, tail in _pairs(pattern, graph, links):
-            if head not in heads or tail not in tails:
-                continue
-            record = links.linked.get(in_one_order(pattern, (head, tail)), "")
-            there = (head, tail) in graph
-            if record:
-                yield self._edge(kind, pattern, check, (head, tail), "support", record, None if there else "add_edge")
-                yield self._edge(kind, pattern, check, (head, tail), "refute", record, "drop_edge" if there else None)
-            elif there and self._refutable(links, check, head, tail):
-                yield self._edge(kind, pattern, check, (head, tail), "refute", "", None)
-        yield from self._unlinked(kind, pattern, check, links, graph, (sorted(heads), sorted(tails)))
+        looped = pattern.loops or pattern.head != pattern.tail
+
+        def asked(pairs: Iterable[Pair]) -> Iterator[Pair]:
+            """As the graph states them."""
+            for pair in pairs:
+                head, tail = stated.get(pair, pair)
+                if head in heads and tail in tails and (looped or head != tail):
+                    yield head, tail
+
+        def draft(pair: Pair, label: BenchLabel, seed: tuple[str, str] | None = None, error: str = "") -> Draft:
+            words, ends = (pair[0], pattern.type, pair[1]), ((pattern.head, pair[0]), (pattern.tail, pair[1]))
+            return Draft(kind, words, label, ends, check.source, "", "", seed, error)
+
+        graph, linked = stated.keys(), links.linked.keys()
+        both, lacking = self._some_pairs(graph & linked), self._some_pairs(linked - graph)
+        yield (draft(p, "support") for p in asked(both))
+        yield (draft(p, "refute", ("drop_edge", ""), "dropped edge") for p in asked(reversed(both)))
+        yield (draft(p, "refute") for p in asked(lacking))
+        yield (draft(p, "support", ("add_edge", "")) for p in asked(reversed(lacking)))
+        stray = self._some_pairs(graph - linked)
+        yield (draft(p, "refute") for p in asked(stray) if self._refutable(links, check, *p))
+        unlinked = self._unlinked(pattern, check, links, set(graph), (sorted(heads), sorted(tails)))
+        yield (draft(p, "refute", ("add_edge", ""), "made-up edge") for p in unlinked)
+        if kind is not TaskType.CURATED:
+            yield (draft(p, "support") for p in unlinked)
+        by_head: dict[str, str] = {}
+        for head, tail in asked(both):
+            by_head.setdefault(head, tail)
+        moved = ((p, by_head[p[0]]) for p in unlinked if p[0] in by_head)
+        yield (draft(p, "refute", ("move_edge", was), "re-pointed edge") for p, was in moved)
 
     def _unlinked(
         self,
-        kind: TaskType,
         pattern: Pattern,
         check: EdgeCheck,
         links: Links,
-        graph: set[tuple[str, str]],
+        graph: set[Pair],
         ends: tuple[Sequence[str], Sequence[str]],
-    ) -> Iterator[Item]:
+    ) -> list[Pair]:
         """Pairs that neither the graph nor the source has: right as they are, wrong with a seeded edge."""
-        heads = sorted({h for h, _ in links.linked} & set(ends[0]))
-        tails = sorted({t for _, t in links.linked} & set(ends[1]))
-        seen: set[tuple[str, str]] = set()
+        heads = sorted({h for pair in links.linked for h in pair} & set(ends[0]))
+        tails = sorted({t for pair in links.linked for t in pair} & set(ends[1]))
+        found = [p for p in self._some_pairs(links.refuted) if in_one_order(pattern, p) not in graph]
+        found = [p for p in found if p[0] in set(ends[0]) and p[1] in set(ends[1])]
+        seen: set[Pair] = set(found)
         for _ in range(min(_TRIES, len(heads) * len(tails))):
             pair = self._random.choice(heads), self._random.choice(tails)
-            back = (pair[1], pair[0])
-            if pair[0] == pair[1] or {pair, back} & (graph | seen) or not self._refutable(links, check, *pair):
+            placed = in_one_order(pattern, pair)
+            if pair[0] == pair[1] or placed in graph or placed in seen:
                 continue
-            seen.add(pair)
-            yield self._edge(kind, pattern, check, pair, "refute", "", "add_edge")
-            if kind is not TaskType.CURATED:
-                yield self._edge(kind, pattern, check, pair, "support", "", None)
+            if self._refutable(links, check, *pair):
+                seen.add(placed)
+                found.append(pair)
+        return found
 
     def _refutable(self, links: Links, check: EdgeCheck, head: str, tail: str) -> bool:
-        """Whether the source would have the link and has it in no order, at no score."""
+        """Whether it is known not to be so: said outright, or a source that would have the link has it in no order."""
         pairs = ((head, tail), (tail, head))
+        if any(p in links.refuted for p in pairs[: 1 if check.match != "either_order" else 2]):
+            return True
         if any(p in links.linked or p in links.denied for p in pairs) or check.match == "descendant":
             return False
         return links.lists(head, tail, both=check.both_ends_mapped)
@@ -222,26 +271,6 @@ class BenchMaker:
         lives = self._life(label)
         return {i for i in self._ids(self._store.schema.label(label)) if i not in lives or lives[i].state == "current"}
 
-    def _edge(
-        self,
-        kind: TaskType,
-        pattern: Pattern,
-        check: EdgeCheck,
-        pair: tuple[str, str],
-        label: BenchLabel,
-        record: str,
-        seed: str | None,
-    ) -> Item:
-        head, tail = Ref(label=pattern.head, id=pair[0]), Ref(label=pattern.tail, id=pair[1])
-        change = None
-        if seed:
-            made = "add_edge" if seed == "add_edge" else "drop_edge"
-            change = Seed.model_validate(
-                {"kind": made, "triple": Triple(head=head, relation=pattern.type, tail=tail).model_dump()}
-            )
-        truth = Truth(source=check.source, origin="seeded" if seed else "real")
-        return _item(kind, (head.id, pattern.type, tail.id), label, truth, head, tail, seed=change)
-
 
 def _kind_of(pattern: Pattern) -> TaskType:
     if pattern.head == pattern.tail and pattern.symmetric:
@@ -249,65 +278,8 @@ def _kind_of(pattern: Pattern) -> TaskType:
     return TaskType.RELATION
 
 
-def _pairs(pattern: Pattern, graph: Iterable[tuple[str, str]], links: Links) -> list[tuple[str, str]]:
-    """The pairs of the graph and those that a source links, each once: as the graph has it, where it does."""
-    found = {in_one_order(pattern, pair): pair for pair in (*sorted(links.linked), *sorted(graph, reverse=True))}
-    one_label = pattern.head == pattern.tail
-    return sorted((h, t) for h, t in found.values() if h != t or pattern.loops or not one_label)
-
-
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _item(
-    kind: TaskType,
-    words: tuple[str, ...],
-    label: BenchLabel,
-    truth: Truth,
-    ref: Ref,
-    other: Ref | None = None,
-    *,
-    seed: Seed | None = None,
-) -> Item:
-    form = "edge" if other else words[0]
-    said = words[1] if other else words[-1]
-    # The wording must not hang on the label: it is chosen by the ids alone.
-    digest = sha256(" ".join(words).encode()).hexdigest()
-    choice = _WORDS[form][int(digest[:4], 16) % len(_WORDS[form])]
-    named = sha256(f"{' '.join(words)}|{seed}".encode()).hexdigest()[:12]
-    text = choice.format(ref, other, said) + _ASK
-    return Item(id=named, type=kind, instruction=text, check=words, label=label, seed=seed, truth=truth)
-
-
-def _balanced(cells: list[tuple[list[Item], list[Item]]], wanted: int) -> list[Item]:
-    """As many items of each label from every cell, cells taking turns, no check twice."""
-    chosen: list[Item] = []
-    used: set[tuple[str, ...]] = set()
-    queues = [(list(a), list(b)) for a, b in cells]
-    while queues and len(chosen) + 2 <= wanted:
-        left = []
-        for support, refute in queues:
-            pair = [_next(support, used), _next(refute, used)]
-            if len(chosen) + 2 > wanted:
-                break
-            if pair[0] and pair[1]:
-                chosen += [item for item in pair if item]
-                left.append((support, refute))
-        queues = left
-    return chosen
-
-
-def _next(queue: list[Item], used: set[tuple[str, ...]]) -> Item | None:
-    """The next item about something that no item asks yet, real ones first."""
-    fresh = [item for item in queue if item.check not in used]
-    queue[:] = fresh
-    if not fresh:
-        return None
-    item = next((i for i in fresh if i.truth.origin == "real"), fresh[0]) if len(used) % 4 else fresh[0]
-    queue.remove(item)
-    used.add(item.check)
-    return item
 
 
 def _counted(items: Iterable[Item]) -> dict[str, dict[BenchLabel, int]]:
