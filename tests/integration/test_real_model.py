@@ -22,7 +22,7 @@ from tests.support.real_model import MODELS, absent, served
 
 pytestmark = pytest.mark.slow
 
-MOST_TOKENS = 96
+MOST_TOKENS = 64
 """Of one answer: such models seldom end by themselves."""
 
 
