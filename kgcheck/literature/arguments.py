@@ -111,10 +111,8 @@ def missing(
     """
     text = " ; ".join(sentences)
     text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))
-    groups = [tuple(group) for group in synonyms]
-    claim, text = _with_names(claim, text, groups)
     said = _said(text)
-    return tuple(a.words for a in arguments(claim) if not _is_said(a, said))
+    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not _is_said(a, said))
 
 
 def arguments(claim: str) -> tuple[Argument, ...]:
@@ -126,7 +124,7 @@ def arguments(claim: str) -> tuple[Argument, ...]:
     Returns:
         Them, in the order of the claim.
     """
-    tokens = _tokens(claim.translate(_FOLD))
+    tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", claim.translate(_FOLD)))
     found: dict[tuple[str, str], Argument] = {}
     at = 0
     while at < len(tokens):
@@ -163,10 +161,6 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     if _names_something(lower):
         return 1, Argument(word, "noun", frozenset(_forms(lower)))
     return 1, None
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(_CLOSE.sub(r"\1 \2", text))
 
 
 def _is_said(argument: Argument, said: Said) -> bool:
@@ -207,7 +201,7 @@ def _is_inflected(argument: Argument, said: Said) -> bool:
 
 def _said(text: str) -> Said:
     folded = text.translate(_FOLD)
-    tokens = _tokens(folded)
+    tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
     runs: set[str] = set()
     # A comma or a bracket does not part a name more than a space does; a new sentence does.
     for piece in folded.split(";"):
@@ -260,14 +254,14 @@ def _abbreviates(letters: Sequence[str], long: str) -> bool:
     return all(letter in rest for letter in letters)
 
 
-def _with_names(claim: str, text: str, groups: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """A claim without the names of things that the text names by any of their names."""
+def _without_named(claim: str, text: str, groups: Iterable[Sequence[str]]) -> str:
+    """A claim without the things that a text names by any of their names."""
     for group in groups:
-        held = [n for n in group if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text, re.IGNORECASE)]
-        if held:
-            for name in sorted(group, key=len, reverse=True):
-                claim = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", claim, flags=re.IGNORECASE)
-    return claim, text
+        either = "|".join(re.escape(name) for name in sorted(group, key=len, reverse=True))
+        named = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+        if group and named.search(text):
+            claim = named.sub(" ", claim)
+    return claim
 
 
 def _is_label(lower: str, following: str) -> bool:

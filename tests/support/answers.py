@@ -3,8 +3,8 @@
 Written apart from kgcheck.agents, which it checks: it sees messages and an answer, and nothing of the code between.
 """
 
-import itertools
 import json
+from itertools import pairwise
 from typing import Any
 
 Message = dict[str, Any]
@@ -12,23 +12,24 @@ Message = dict[str, Any]
 
 def results(messages: list[Message]) -> list[tuple[str, dict[str, Any], Any]]:
     """Tool, arguments and result of every call that was carried out."""
-    calls = {
-        call["id"]: call["function"]
-        for message in messages
-        if message["role"] == "assistant"
-        for call in message.get("tool_calls") or ()
-    }
     found = []
-    # A client may give the same id twice: what follows an assistant is the result of its own call.
-    for before, message in itertools.pairwise(messages):
-        if message["role"] != "tool":
+    for before, message in pairwise(messages):
+        content = str(message.get("content") or "")
+        if before["role"] != "assistant" or message["role"] not in ("tool", "user") or not content.startswith("<data>"):
             continue
-        function = (before.get("tool_calls") or [{"function": calls[message["tool_call_id"]]}])[0]["function"]
-        told = json.loads(message["content"].removeprefix("<data>\n").removesuffix("\n</data>").replace("<\\/", "</"))
-        if isinstance(told, dict) and "refused" in told:
-            continue
-        found.append((function["name"], json.loads(function["arguments"] or "{}"), told))
+        told = json.loads(content.removeprefix("<data>\n").removesuffix("\n</data>").replace("<\\/", "</"))
+        if not (isinstance(told, dict) and "refused" in told):
+            found.append((*_call(before), told))
     return found
+
+
+def _call(message: Message) -> tuple[str, dict[str, Any]]:
+    """The tool that a message of a model uses: as a call, or in words where it cannot call any."""
+    if message.get("tool_calls"):
+        function = message["tool_calls"][0]["function"]
+        return function["name"], json.loads(function["arguments"] or "{}")
+    step = json.loads(message["content"])
+    return step["tool"], step.get("arguments") or {}
 
 
 def values(value: Any) -> list[Any]:

@@ -1,14 +1,18 @@
 """Opinions on papers, what they come to, and quotes that are exact."""
 
+import io
 import json
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from rich.console import Console
 
 from kgcheck.chat import ChatClient
+from kgcheck.cli.verify import _told
 from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
 from kgcheck.literature.asked import LlmVerifier
 from kgcheck.literature.documents import Document
@@ -83,6 +87,15 @@ def test_conflicts_are_shown() -> None:
 
     assert (even.stance, even.conflict) == (Stance.SILENT, True)
     assert (heavier.stance, heavier.conflict) == (Stance.CONTRADICTS, True)
+
+
+def test_papers_that_disagree_are_not_called_silent() -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(_told(together("c", "v", [opinion("a", "supports"), opinion("b", "contradicts")])))
+    text = console.export_text()
+
+    assert re.search(r"papers +disagree", text)
+    assert "silent" not in text
 
 
 @given(st.lists(st.tuples(st.sampled_from([s.value for s in Stance]), st.floats(0.34, 1.0)), max_size=6))

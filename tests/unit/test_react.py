@@ -364,6 +364,38 @@ ANSWERS = st.one_of(
 )
 
 
+def step(tool: str, **arguments: Any) -> Say:
+    return Say(json.dumps({"tool": tool, "arguments": arguments}))
+
+
+@pytest.mark.parametrize("takes_forms", [True, False])
+def test_a_model_that_cannot_call_tools_answers_in_a_form(takes_forms: bool) -> None:
+    moves = iter(
+        [Say("Grey fever is a fever."), step("find", name="grey fever"), step("neighbours", node=FEVER, **STEP)]
+    )
+
+    def play_on(asked: play.Asked) -> play.Move:
+        if asked.form and not takes_forms:
+            return Fail(400, "response_format is not supported here")
+        return next(moves, step("answer", label="Protein", ids=["P00001"]))
+
+    answer, requests = ask(play_on)
+
+    assert (answer.status, [f.ref.id for f in answer.found]) == (Status.ANSWERED, ["P00001"])
+    assert_rests_on_results(answer.model_dump(mode="json"), QUESTION, requests[-1]["messages"])
+    bound = ["response_format" in request for request in requests]
+    assert bound == ([False, True, True, True] if takes_forms else [False, True, False, False, False])
+    assert not any("tools" in request for request in requests[1:])
+    form = requests[1]["response_format"]["json_schema"]["schema"]
+    assert len(form["anyOf"]) == len(requests[0]["tools"])
+
+
+def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
+    answer, _ = ask(play.good(Say("Well."), step("answer", count=424242)))
+
+    assert (answer.status, answer.count) == (Status.UNSUPPORTED, None)
+
+
 class Scripted:
     """A client without a server, for many conversations; keeps what it was last sent."""
 

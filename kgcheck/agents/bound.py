@@ -1,0 +1,67 @@
+"""Steps of models that cannot call tools: their text is bound to the form of a call, where the endpoint can do that.
+
+The chat templates of small models leave tools out, so that the model never hears of them. Such a model is told of its
+tools in words, and answers with JSON: which tool, and its arguments.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
+
+from pydantic import BaseModel, RootModel, create_model
+
+from kgcheck.chat import Reply, ToolCall
+
+_HOW = """\
+Your tools cannot be called here. Answer with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}. For
+example, to look for a name: {"tool": "find", "arguments": {"name": "some name"}}. Your tools and their arguments:
+"""
+
+
+def form_of_steps(tools: Mapping[str, type[BaseModel]]) -> type[BaseModel]:
+    """The form that every step must have: one of the tools with its arguments.
+
+    Args:
+        tools: The arguments of each, by name.
+
+    Returns:
+        A form whose JSON schema binds a model.
+    """
+    # The names are known when the program runs only, which is more than type checkers follow.
+    make: Any = create_model
+    steps = [make(f"Use_{name}", tool=(Literal[name], ...), arguments=(form, ...)) for name, form in tools.items()]
+    root: Any = RootModel
+    step: type[BaseModel] = root[reduce(or_, steps)]
+    return step
+
+
+def told_of(tools: Mapping[str, type[BaseModel]]) -> str:
+    """The tools in words, each on a line with the names of its arguments."""
+    lines = [
+        f"- {name}({', '.join(form.model_fields)}): {(form.__doc__ or '').splitlines()[0]}"
+        for name, form in tools.items()
+    ]
+    return _HOW + "\n".join(lines)
+
+
+def as_call(reply: Reply) -> Reply:
+    """A reply whose text is a step, as a call; any other reply as it is.
+
+    Args:
+        reply: Of a model that was told of its tools in words.
+
+    Returns:
+        The reply, with one call if its text was one.
+    """
+    if reply.calls:
+        return reply
+    try:
+        said = json.loads(reply.text)
+    except ValueError:
+        return reply
+    if not isinstance(said, dict) or not isinstance(said.get("tool"), str):
+        return reply
+    call = ToolCall(id="step", name=said["tool"], arguments=json.dumps(said.get("arguments") or {}))
+    return reply.model_copy(update={"calls": (call,)})
