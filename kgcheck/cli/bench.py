@@ -75,9 +75,8 @@ def _truth(reference: Path, truth_from: Path | None, schema: "Schema") -> "Itera
     from kgcheck.sources.snapshot import Snapshot
 
     if truth_from is None:
-        say(
-            "warning: the same snapshot says what is true and judges: the set measures the judging alone; see --truth-from"
-        )
+        told = "the same snapshot says what is true and judges: the set measures the judging alone; see --truth-from"
+        say(f"warning: {told}")
         with Truths(reference) as truths:
             yield truths
         return

@@ -120,7 +120,7 @@ def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date:
         "Gene": [{"id": i, "name": "tumour protein 53"} for i in ("TP53", "NEW1", "A12M1", "Tp53")],
         "Protein": [{"id": i, "name": "TP53"} for i in ("P04637", "O60502")],
     }
-    edges = {
+    edges: dict[str, list[dict[str, object]]] = {
         "Gene TRANSLATED_INTO Protein": [
             {"head": h, "tail": t, "source": "HGNC"}
             for h, t in (("NEW1", "P04637"), ("TP53", "O60502"), ("TP53", "P04637"), ("Tp53", "P04637"))

@@ -113,7 +113,12 @@ def test_a_name_that_uniprot_lacks_is_looked_up_in_hgnc(snapshot: Path) -> None:
 
 
 def test_nodes_that_share_an_id_have_the_smallest_values_that_are_stated() -> None:
-    nodes = [{"id": "A", "name": "b", "size": "x"}, {"id": "A", "name": "a"}, {"id": "A", "size": 3}, {"id": "B"}]
+    nodes: list[dict[str, object]] = [
+        {"id": "A", "name": "b", "size": "x"},
+        {"id": "A", "name": "a"},
+        {"id": "A", "size": 3},
+        {"id": "B"},
+    ]
 
     assert one_of_each(nodes) == {"A": {"id": "A", "name": "a", "size": 3}, "B": {"id": "B"}}
     assert one_of_each(reversed(nodes)) == {"A": {"id": "A", "name": "a", "size": 3}, "B": {"id": "B"}}
