@@ -147,7 +147,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "_BLOCK_BYTES", 1 << 10)
-    monkeypatch.setattr(lines, "_LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 20)
     (folder / "endless").write_bytes(b"ID\n" + b"x" * (2 << 20))
     with pytest.raises(InputFormat, match="a line of more than 1 MiB"):
         numbered(folder / "endless")
