@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from kgcheck.checks.verdicts import verdict
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import load_directory
 from kgcheck.graph.manifest import graph_dates
+from kgcheck.graph.schema import profile_dir
 from kgcheck.graph.store import DONE, LOAD
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Stance
 from kgcheck.sources.observe import SnapshotSource
@@ -116,11 +118,11 @@ def test_what_is_too_old_is_shown(snapshot: Path) -> None:
 
 @pytest.mark.parametrize("date", [None, "2024"])
 def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date: str | None) -> None:
-    nodes = {
+    nodes: dict[str, list[dict[str, Any]]] = {
         "Gene": [{"id": i, "name": "tumour protein 53"} for i in ("TP53", "NEW1", "A12M1", "Tp53")],
         "Protein": [{"id": i, "name": "TP53"} for i in ("P04637", "O60502")],
     }
-    edges: dict[str, list[dict[str, object]]] = {
+    edges: dict[str, list[dict[str, Any]]] = {
         "Gene TRANSLATED_INTO Protein": [
             {"head": h, "tail": t, "source": "HGNC"}
             for h, t in (("NEW1", "P04637"), ("TP53", "O60502"), ("TP53", "P04637"), ("Tp53", "P04637"))
@@ -141,8 +143,6 @@ def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date:
 def test_dates_come_from_the_manifest_of_the_directory(tmp_path: Path) -> None:
     files = {"databases/Gene.tsv": ["2017-02", "2024 (NeurIPS D&B)"], "ontologies/Tissue.tsv": ["2021_01", "release 7"]}
     folder = tmp_path / "import"
-    from kgcheck.graph.schema import profile_dir
-
     for path in (profile_dir("ckg") / "demo" / "import").rglob("*.tsv"):
         copy = folder / path.relative_to(profile_dir("ckg") / "demo" / "import")
         copy.parent.mkdir(parents=True, exist_ok=True)

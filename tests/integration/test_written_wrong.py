@@ -1,6 +1,7 @@
 """Ids that are not written as their authority writes them: the repair belongs to the node, and its edges say so."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,7 @@ def test_a_name_that_uniprot_lacks_is_looked_up_in_hgnc(snapshot: Path) -> None:
 
 
 def test_nodes_that_share_an_id_have_the_smallest_values_that_are_stated() -> None:
-    nodes: list[dict[str, object]] = [
+    nodes: list[dict[str, Any]] = [
         {"id": "A", "name": "b", "size": "x"},
         {"id": "A", "name": "a"},
         {"id": "A", "size": 3},
