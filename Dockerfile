@@ -1,4 +1,5 @@
-# Pinned by the digest of the image's index. It was read in public repositories that agree on it, not from a registry. To refresh:
+# Pinned by digest, so that what is built does not change by itself. The digest stands beside this very tag in stored copies of
+# public build files; no registry could be asked here, and the tag occurs with another digest, too. To look, and to refresh:
 # docker buildx imagetools inspect python:3.11.15-slim
 FROM python:3.11.15-slim@sha256:90744cff8f32887f075c47d747a173ff333e9e98801667af93c357fa9f5e28ff
 

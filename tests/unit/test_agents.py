@@ -644,7 +644,7 @@ def test_a_check_that_stops_says_so_and_prints_its_verdict(tmp_path: Path, limit
     found = json.loads(said.out)
 
     assert (found["outcome"], found["reason"], found["evidence"]) == ("unavailable", "budget_spent", [])
-    assert found["subject"] == {"label": "Protein", "id": "P15056"}
+    assert found["subject"] == {"label": "Protein", "id": "P15056", "name": "BRAF"}
     assert "the check stopped in stage" in said.err
     assert "raise --turns or --seconds" in said.err
 
