@@ -1,10 +1,13 @@
 """Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
 
-An edge is plainly supported when both ends are what they were, a deciding source of the best tier states the very link,
-all links of the pair support it, and whatever else there is to look up ends the same for every such edge. Then their
-outcome, their reason and the sources that spoke are one, and one of them, looked up and judged as any other, tells of
-all. Which of several links of a pair count is never asked: whichever do, they say the same (kgcheck.sources.stance).
+An edge is plainly supported when both ends are ids of their labels and what they were, a deciding source of the best
+tier states the very link, all links of the pair support it, and whatever else there is to look up ends the same for
+every such edge. Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and
+judged as any other, tells of all. Which of several links of a pair count is never asked: whichever do, they say the
+same (kgcheck.sources.stance).
 """
+
+from collections.abc import Iterator
 
 import duckdb
 
@@ -14,6 +17,7 @@ from kgcheck.model import Stance
 from kgcheck.sources.coverage import complete_release
 from kgcheck.sources.keys import authority, base, key
 from kgcheck.sources.stance import stance
+from kgcheck.sources.written import malformed, unlisted
 from kgcheck.tables import literal
 
 
@@ -35,6 +39,8 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     if not speaking or any(_stated_more_than_once(db, check, pattern.type) for check in speaking):
         return None
     conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
+    for label, end in ((head, "head"), (tail, "tail")):
+        conditions += _well_formed(db, label, end, pattern, speaking)
     if len(pattern.checks) > 1:
         for check in speaking:
             looked = _looked_at(db, check, pattern.type, key(head, "head"))
@@ -103,6 +109,35 @@ def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | 
     moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
     found = db.execute(f"{moved} LIMIT 1").fetchall()
     return f"{base(label, column)} NOT IN ({moved})" if found else None
+
+
+def _well_formed(
+    db: duckdb.DuckDBPyConnection, label: Label, end: str, pattern: Pattern, speaking: list[EdgeCheck]
+) -> Iterator[str]:
+    """Conditions under which an end is an id of its label that its authority does not miss.
+
+    An end that a source states is filed under one of the ids of its links, of which there are few: those are looked at
+    once, instead of every edge. Only what an isoform adds to the id of its entry stands in no link.
+
+    Yields:
+        Conditions; none where all ends are so.
+    """
+    sources = ", ".join(literal(check.source) for check in speaking)
+    ids = " UNION ".join(
+        f"SELECT {column} AS id FROM ref.link WHERE source IN ({sources}) AND relation = {literal(pattern.type)}"
+        for column in (("head_now", "tail_now") if pattern.head == pattern.tail else (f"{end}_now",))
+    )
+    odd = f"odd_{end}"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE {odd} AS
+        SELECT id FROM ({ids}) WHERE {malformed(label, "id")} OR {unlisted(db, label, "id")}
+        """
+    ).fetchall()
+    if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
+        yield f"{key(label, end)} NOT IN (FROM {odd})"
+    if label.authority.isoforms:
+        yield f"NOT (contains({end}, '-') AND {malformed(label, end)})"
 
 
 def _pairs(check: EdgeCheck, relation: str, how: str) -> str:

@@ -21,7 +21,11 @@ from tests.support.facts import SCHEMA, Facts, triple, verdict_on
 from tests.support.snapshots import CROWDS, MANY, TERMS, crowded_snapshots
 
 TRIPLES = (CheckType.TRIPLE,)
-ENDS = {"Protein": (*MANY, "P10001-2", "P99999"), "Biological_process": TERMS, "Gene": CROWDS["TRANSLATED_INTO"][1]}
+ENDS = {
+    "Protein": (*MANY, "P10001-2", "P10001-x", "P99999"),
+    "Biological_process": TERMS,
+    "Gene": CROWDS["TRANSLATED_INTO"][1],
+}
 
 
 def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:

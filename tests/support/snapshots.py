@@ -47,7 +47,8 @@ def snapshots(draw: st.DrawFn) -> Facts:
     return facts
 
 
-MANY = tuple(f"P1000{n}" for n in range(1, 6))
+MANY = (*(f"P1000{n}" for n in range(1, 6)), "p10001")
+"""Accessions, one of them in the wrong case."""
 CROWDS = {
     "ACTS_ON": (("string",), MANY, MANY),
     "CURATED_INTERACTS_WITH": (("uniprot", "string_physical"), MANY, MANY),
@@ -87,6 +88,9 @@ def crowded_snapshots(draw: st.DrawFn) -> tuple[str, Facts]:
         life = facts.release(source, "life", complete=draw(st.booleans()))
         for identifier in sorted({*ids, *(i for i in (*heads, *tails) if (i in MANY) == (source == "uniprot"))}):
             state, successors = draw(LIVES)
+            if draw(st.integers(0, 9)) == 0:
+                # The authority has never heard of it.
+                continue
             life.entity(identifier, label, state, now=draw(st.permutations(ids))[:successors])
     if draw(st.booleans()):
         facts.release("go", "tree", complete=draw(st.booleans())).link("HAS_PARENT", TERMS[0], TERMS[1])
