@@ -109,13 +109,15 @@ def test_counts_by_reason(real: Real) -> None:
             counts[t.type.value, t.reason.value] += t.count
 
     assert counts == {
-        ("existence", "term_obsolete"): 3131,
-        ("existence", "wrong_namespace"): 1,
+        ("existence", "secondary_id"): 275,
         ("existence", "symbol_alias"): 1,
-        ("triple", "endpoint_deleted"): 2981,
-        ("triple", "edge_unsupported"): 946,
-        ("triple", "endpoint_merged"): 1,
+        ("existence", "term_obsolete"): 3131,
         ("triple", "conflicting_evidence"): 1,
+        ("triple", "edge_unsupported"): 789,
+        ("triple", "endpoint_deleted"): 2981,
+        ("triple", "endpoint_merged"): 2172,
+        ("triple", "parent_indirect"): 156,
+        ("triple", "reference_older"): 1,
     }
 
 
