@@ -109,13 +109,15 @@ def test_counts_by_reason(real: Real) -> None:
             counts[t.type.value, t.reason.value] += t.count
 
     assert counts == {
-        ("existence", "term_obsolete"): 3131,
-        ("existence", "wrong_namespace"): 1,
+        ("existence", "secondary_id"): 275,
         ("existence", "symbol_alias"): 1,
-        ("triple", "endpoint_deleted"): 2981,
-        ("triple", "edge_unsupported"): 946,
-        ("triple", "endpoint_merged"): 1,
+        ("existence", "term_obsolete"): 3131,
         ("triple", "conflicting_evidence"): 1,
+        ("triple", "edge_unsupported"): 789,
+        ("triple", "endpoint_deleted"): 2981,
+        ("triple", "endpoint_merged"): 2172,
+        ("triple", "parent_indirect"): 156,
+        ("triple", "reference_older"): 1,
     }
 
 
@@ -128,7 +130,7 @@ CHECKED_BY_HAND = [
     ("P12814 ASSOCIATED_WITH GO:0051271", Reason.ENDPOINT_DELETED),
     ("P27144 ASSOCIATED_WITH GO:0004017", Reason.CONFLICTING_EVIDENCE),
     ("EOLA1 TRANSLATED_INTO Q8TE69", Reason.ENDPOINT_MERGED),
-    ("SPAAR TRANSLATED_INTO A0A1B0GVQ0", Reason.EDGE_UNSUPPORTED),
+    ("SPAAR TRANSLATED_INTO A0A1B0GVQ0", Reason.REFERENCE_OLDER),
     ("DOID:1700 HAS_PARENT DOID:0050735", Reason.EDGE_UNSUPPORTED),
     ("DOID:3939 HAS_PARENT DOID:201", Reason.ENDPOINT_DELETED),
 ]
