@@ -16,7 +16,7 @@ from kgcheck.chat import Reply, ToolCall
 
 _HOW = """\
 Your tools cannot be called here. Answer with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}. For
-example, to look for a name: {"tool": "find", "arguments": {"name": "some name"}}. Your tools and their arguments:
+example: EXAMPLE. Your tools and their arguments:
 """
 
 
@@ -38,12 +38,18 @@ def form_of_steps(tools: Mapping[str, type[BaseModel]]) -> type[BaseModel]:
 
 
 def told_of(tools: Mapping[str, type[BaseModel]]) -> str:
-    """The tools in words, each on a line with the names of its arguments."""
-    lines = [
-        f"- {name}({', '.join(form.model_fields)}): {(form.__doc__ or '').splitlines()[0]}"
-        for name, form in tools.items()
-    ]
-    return _HOW + "\n".join(lines)
+    """The tools in words, each on a line with the names of its arguments, and how to use one of them."""
+    purposes = {name: (form.__doc__ or "").split("\n")[0] for name, form in tools.items()}
+    lines = [f"- {name}({', '.join(form.model_fields)}): {purposes[name]}" for name, form in tools.items()]
+    return _HOW.replace("EXAMPLE", _example(tools)) + "\n".join(lines)
+
+
+def _example(tools: Mapping[str, type[BaseModel]]) -> str:
+    """A step with the first tool that needs nothing but texts, or with the first one."""
+    needed = {name: {k: f for k, f in form.model_fields.items() if f.is_required()} for name, form in tools.items()}
+    plain = [name for name, fields in needed.items() if fields and all(f.annotation is str for f in fields.values())]
+    name = next(iter(plain or tools))
+    return json.dumps({"tool": name, "arguments": {field: f"some {field}" for field in needed[name]}})
 
 
 def as_call(reply: Reply) -> Reply:

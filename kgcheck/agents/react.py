@@ -154,7 +154,9 @@ class ReactAgent:
 
     def _next(self, run: "_Run", meter: Meter) -> Reply:
         if run.bound:
-            reply = complete_bound(self._client, run.messages, run.form, meter=meter, on_text=self._on_text)
+            reply = complete_bound(
+                self._client, run.messages, form_of_steps(run.forms), meter=meter, on_text=self._on_text
+            )
             return as_call(reply)
         return self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
 
@@ -189,7 +191,7 @@ class _Run:
         self._tools = {tool.name: tool for tool in tools}
         purposes = {tool.name: tool.purpose for tool in more}
         self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
-        self._forms = {tool.name: tool.form for tool in tools}
+        self.forms = {tool.name: tool.form for tool in tools}
         prompt = (files("kgcheck.agents") / "prompts" / "react.md").read_text(encoding="utf-8")
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in self._schema.relations)
         self.messages: list[Message] = [
@@ -212,7 +214,7 @@ class _Run:
         if call is None:
             said = "That was no action: call exactly one tool."
             # A model that does not call a tool may not have heard of any.
-            self.messages.append({"role": "user", "content": said if self.bound else f"{said} {told_of(self._forms)}"})
+            self.messages.append({"role": "user", "content": said if self.bound else f"{said} {told_of(self.forms)}"})
             self.bound = True
             return None
         try:
@@ -231,11 +233,6 @@ class _Run:
         else:
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
         return None
-
-    @property
-    def form(self) -> type[BaseModel]:
-        """Of a step of a model that cannot call tools."""
-        return form_of_steps(self._forms)
 
     def without(self, because: str) -> Answer:
         """No answer.

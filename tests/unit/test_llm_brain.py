@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import redirect_stderr
@@ -175,6 +176,93 @@ def test_every_script_ends_within_budget_as_expected(
         assert type(played.error) is ends
         assert played.error.message
     assert len(played.server.requests) <= calls
+
+
+def without_tools(takes_forms: bool = True, then: Script | None = None) -> Script:
+    """A model that never hears of tools: it talks, or takes the steps of good agents in the form that it is told."""
+    acts = then or team.agents()
+
+    def play_on(asked: Asked) -> Move:
+        if asked.form and not takes_forms:
+            return play.Fail(400, "response_format is not supported here")
+        told = re.findall(r"^- (\w+)\(", str(asked.messages[0]["content"]), re.MULTILINE)
+        if not told:
+            return play.chatty(asked)
+        said = [m for m in asked.messages if "That is an interesting" not in str(m["content"])]
+        tools = [{"function": {"name": name}} for name in told]
+        move = acts(Asked(asked.number, asked.body | {"messages": said, "tools": tools}))
+        assert isinstance(move, Say)
+        (call,) = move.calls
+        return Say(json.dumps({"tool": call.name, "arguments": call.arguments}))
+
+    return play_on
+
+
+@pytest.mark.parametrize("takes_forms", [True, False])
+def test_a_model_that_cannot_call_tools_takes_its_steps_in_a_form(takes_forms: bool) -> None:
+    played = Played(without_tools(takes_forms))
+
+    assert (played.outcome, played.error) == (Outcome.REFUTED, None)
+    assert played.checked is not None
+    assert played.checked.concluded is Outcome.REFUTED
+    assert played.refused == ["call exactly one of your tools"]
+    requests = played.server.requests
+    # The plan may be words; after the next words in place of a step, each step is bound.
+    bound = ["response_format" in request for request in requests]
+    assert bound == [False, False] + ([True] * 7 if takes_forms else [True] + [False] * 7)
+    assert not any("tools" in request for request in requests[2:])
+    assert not any(m["role"] == "tool" for request in requests for m in request["messages"])
+
+
+def test_the_form_of_a_step_allows_the_tools_of_the_stage_alone() -> None:
+    requests = Played(without_tools()).server.requests
+
+    forms = [request["response_format"]["json_schema"]["schema"] for request in requests[2:]]
+    allowed = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
+    first, last = allowed[0], allowed[-1]
+    assert first == {t["function"]["name"] for t in requests[1]["tools"]}
+    assert {"kg_node", "hand_over"} < first
+    assert {"reference_look_up", "hand_over"} <= allowed[4]
+    assert "kg_node" not in allowed[4]
+    assert last == {"hand_over"}
+    told = [str(request["messages"][0]["content"]) for request in requests[2:]]
+    examples = [json.loads(re.findall(r"example: (.*)\. Your tools", words)[0]) for words in told]
+    assert [example["tool"] for example in examples[:1] + examples[-1:]] == ["kg_node", "hand_over"]
+    assert all(example["tool"] in names for example, names in zip(examples, allowed, strict=True))
+    # What is handed over is of the stage, too.
+    assert "outcome" in json.dumps(forms[-1])
+    assert "outcome" not in json.dumps(forms[0])
+
+
+def steps_of(form: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps that a form allows, from its JSON schema."""
+    refs = form.get("anyOf") or [form]
+    return [form["$defs"][ref["$ref"].rsplit("/", 1)[1]] for ref in refs]
+
+
+def test_what_the_graph_says_stays_marked_data_in_a_form() -> None:
+    played = Played(without_tools(), graph("NEEDLE"))
+
+    holding = [m for r in played.server.requests for m in r["messages"] if "NEEDLE" in str(m.get("content"))]
+    assert {m["role"] for m in holding} == {"user"}
+    assert all(m["content"].startswith("<data>\n") and m["content"].endswith("\n</data>") for m in holding)
+
+
+def test_a_form_lets_nobody_make_evidence_up() -> None:
+    surely = (Call("hand_over", {"message": "surely"}),)
+
+    played = Played(without_tools(then=team.agents(validation=surely)))
+
+    assert isinstance(played.error, ModelAnswer)
+    assert "look the task up" in played.refused[-1]
+
+
+def test_a_model_that_has_called_a_tool_is_not_bound() -> None:
+    """Its conversation holds calls, which some endpoints take only together with the tools."""
+    agents = team.agents()
+    played = Played(lambda asked: Say("Well.") if asked.number == 2 else agents(asked))
+
+    assert not any("response_format" in request for request in played.server.requests)
 
 
 def test_tokens_and_money_stop_a_check() -> None:

@@ -1,7 +1,8 @@
 """A brain that asks a language model for each step.
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
-checked by the team like any other brain's steps, and the verdict is never its to give.
+checked by the team like any other brain's steps, and the verdict is never its to give. A model that cannot call tools
+is told of them in words, and its text is bound to the form of a step (kgcheck.agents.bound).
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck.agents.bound import as_call, form_of_steps, told_of
 from kgcheck.agents.grounding import Seen
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
@@ -18,6 +20,7 @@ from kgcheck.agents.toolbox import Tool
 from kgcheck.agents.transcript import Role, Stage
 from kgcheck.chat import ChatClient, Message, Reply, ToolCall, ToolSpec
 from kgcheck.errors import ModelAnswer
+from kgcheck.forms import complete_bound
 from kgcheck.model import CheckTask, Outcome, Value
 from kgcheck.spending import Limits, Meter
 
@@ -86,6 +89,7 @@ class LlmBrain:
         self._waiting: dict[Role, ToolCall | None] = {}
         self._stage: dict[Role, Stage] = {}
         self._wrong = 0
+        self._called = self._bound = False
 
     def act(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
@@ -99,9 +103,19 @@ class LlmBrain:
                 "try another model, or --brain rules",
             )
         conversation = self._continued(stage, role, request, task, seen)
-        specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
-        reply = self._client.complete(conversation, tools=specs, meter=self.meter, on_text=self._on_text)
+        reply = self._reply(stage, conversation, tools)
         return self._action(stage, role, reply)
+
+    def _reply(self, stage: Stage, conversation: list[Message], tools: list[Tool]) -> Reply:
+        """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
+        more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
+        if not self._bound:
+            specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
+            return self._client.complete(conversation, tools=specs, **more)
+        forms = {tool.name: tool.arguments for tool in tools} | {HAND_OVER: _FORMS[stage]}
+        system, *rest = conversation
+        told = {**system, "content": f"{system['content']}\n{told_of(forms)}"}
+        return as_call(complete_bound(self._client, [told, *rest], form_of_steps(forms), **more))
 
     def _continued(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen
@@ -110,10 +124,12 @@ class LlmBrain:
         memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role)}])
         waiting = self._waiting.get(role)
         same = self._stage.get(role) is stage
+        made = waiting and "tool_calls" in memory[-1]
         if waiting and (same or seen.refused):
             told = json.dumps({"refused": seen.refused}) if seen.refused else data(seen.last)
-            memory.append({"role": "tool", "tool_call_id": waiting.id, "content": told})
-        elif waiting:
+            answers = {"role": "tool", "tool_call_id": waiting.id} if made else {"role": "user"}
+            memory.append({**answers, "content": told})
+        elif waiting and made:
             memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
         elif same and seen.refused:
             memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
@@ -129,11 +145,17 @@ class LlmBrain:
             "cost": prices.cost(reply.usage) if prices else None,
         }
         call = reply.calls[0] if reply.calls else None
-        self._memory[role].append(reply.model_copy(update={"calls": reply.calls[:1]}).as_message())
+        # A step in words goes back as the words that it was.
+        kept = () if self._bound and reply.text else reply.calls[:1]
+        self._memory[role].append(reply.model_copy(update={"calls": kept}).as_message())
         self._waiting[role] = call
+        self._called |= call is not None
         if call is None:
             if stage is Stage.PLAN and reply.text.strip():
                 return HandOver(message=reply.text.strip(), **took)
+            # A model that has never called a tool may not have heard of any. Of one that has, the conversation holds
+            # calls, which some endpoints take only together with the tools.
+            self._bound |= not self._called
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
         try:
