@@ -11,6 +11,8 @@ from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
 from kgcheck.checks.items import joined
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import UsageError
+from kgcheck.graph.schema import Pattern
+from kgcheck.graph.scored import Score, scores_of
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref
 
 
@@ -53,6 +55,16 @@ def value_text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
+def scores_seen(pattern: Pattern, attribute: str, seen: EdgesResult) -> list[Score]:
+    """The scores of the edges of a triple, first the one that is checked.
+
+    Returns:
+        Of the edges in the order of the triple where they have any to check, else of those in the other.
+    """
+    own = len(seen.edges) - seen.turned
+    return scores_of(pattern, attribute, seen.edges[:own]) or scores_of(pattern, attribute, seen.edges[own:])
+
+
 def check_grounded(task: CheckTask | None, request: Request, seen: Seen) -> None:
     """Refuse a task that was not asked for, or that says of the graph what no tool has shown.
 
@@ -82,14 +94,20 @@ def _of_node(task: CheckTask, request: Request, seen: Seen) -> bool:
 
 def _of_edge(task: CheckTask, request: Request, seen: Seen) -> bool:
     relation, tail = request.relation or "", task.object
-    if tail is None or task.relation != relation or task.value is not None:
+    if tail is None or (task.relation, task.attribute) != (relation, request.attribute):
         return False
-    if not any((p.head, p.tail) == (task.subject.label, tail.label) for p in request.patterns):
+    pattern = next((p for p in request.patterns if (p.head, p.tail) == (task.subject.label, tail.label)), None)
+    if pattern is None:
         return False
     if not (_is_meant(task.subject, request.subject, seen) and _is_meant(tail, request.object, seen)):
         return False
     edges = seen.edges_between(task.subject, relation, tail)
-    return edges is not None and task.type is (CheckType.TRIPLE if edges.edges else CheckType.POTENTIAL)
+    if edges is None:
+        return False
+    if request.attribute:
+        scores = scores_seen(pattern, request.attribute, edges)
+        return task.type is CheckType.ATTRIBUTE and bool(scores) and task.value == value_text(scores[0])
+    return task.value is None and task.type is (CheckType.TRIPLE if edges.edges else CheckType.POTENTIAL)
 
 
 def _is_meant(end: Ref, text: str | None, seen: Seen) -> bool:

@@ -10,10 +10,11 @@ from functools import reduce
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from kgcheck.agents.bound import as_call, form_of_steps, told_of
 from kgcheck.agents.brains.llm import data, spec_of
+from kgcheck.agents.moves import EdgesOf, Final, Find, Neighbours, NodeOf, Shared
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.shown import Path, Shown, Step, Unsupported
 from kgcheck.agents.toolbox import CypherArguments, CypherResult, RelationsResult, Tool, Toolbox
@@ -24,10 +25,10 @@ from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.forms import complete_bound
 from kgcheck.graph.schema import Schema
-from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.store import GraphStore, Reading
 from kgcheck.graph.symmetry import directions
 from kgcheck.kgqa.answer import NOT_IN_THE_GRAPH, Answer, Edge, Found, Status
-from kgcheck.model import CheckTask, Evidence, Ref, Triple, Value
+from kgcheck.model import CheckTask, Evidence, Ref, Triple
 from kgcheck.spending import Limits, Meter
 
 MOST_ACTIONS = 15
@@ -40,55 +41,6 @@ OF_THE_TEAM = ((Role.KG, "kg_relations"), (Role.KG, "kg_cypher"), (Role.VALIDATI
 _MOST_SHOWN = 200
 _NAMES = 5
 _ANSWER = "answer"
-
-
-class Find(Value):
-    """Nodes that carry a name, of one label or of any."""
-
-    name: str
-    label: str | None = None
-
-
-class NodeOf(Value):
-    """Whether a node exists, and its attributes."""
-
-    label: str
-    id: str
-
-
-class EdgesOf(Value):
-    """Relations between two nodes, in either order."""
-
-    one: Ref
-    other: Ref
-
-
-class Neighbours(Value):
-    """Nodes one step from a node along a relation (out) or against it (in)."""
-
-    node: Ref
-    relation: str
-    direction: Direction
-    label: str
-
-
-class Shared(Value):
-    """Nodes that all of several nodes have one step away."""
-
-    nodes: tuple[Ref, ...] = Field(min_length=2, max_length=10)
-    relation: str
-    direction: Direction
-    label: str
-
-
-class Final(Value):
-    """The answer: ids of one label, a number, or whether it holds."""
-
-    understood: bool = True
-    label: str | None = None
-    ids: tuple[str, ...] = ()
-    count: int | None = None
-    holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
 
 
 class _Tool(NamedTuple):
@@ -265,10 +217,16 @@ class _Run:
             if isinstance(result, RelationsResult):
                 self._shown.relations(result)
             elif isinstance(result, CypherResult) and isinstance(asked, CypherArguments):
-                self._shown.statement(asked.query, result)
+                self._shown.statement(asked.query, self._read(asked.query), result)
             return result.model_dump(mode="json", exclude_none=True)
 
         return run
+
+    def _read(self, statement: str) -> Reading:
+        # The tables of a grammar: half a second that only those wait for who write statements.
+        from kgcheck.graph.reading import read_statement
+
+        return read_statement(statement, self._schema, self._store.backend)
 
     def _find(self, asked: Find) -> dict[str, list[str]]:
         labels = [self._schema.label(asked.label)] if asked.label else self._schema.labels

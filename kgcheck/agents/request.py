@@ -1,6 +1,7 @@
 """What the team is asked, read from words.
 
-Three forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``.
+Four forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``, and
+``attribute P04637 ACTS_ON Q00987 score`` for a score of an edge.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,10 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
 
-FORMS = "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME; for example: P04637 ACTS_ON Q00987"
+FORMS = (
+    "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME, or attribute HEAD RELATION TAIL NAME;"
+    " for example: P04637 ACTS_ON Q00987"
+)
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
@@ -32,7 +36,8 @@ class Request(Value):
     def words(self) -> tuple[str, ...]:
         """The request in the words that `parse_request` takes."""
         if self.relation:
-            return self.subject, self.relation, self.object or ""
+            edge = self.subject, self.relation, self.object or ""
+            return ("attribute", *edge, self.attribute) if self.attribute else edge
         kind, label = self.type.value if self.type else "", self.label or ""
         return (kind, label, self.subject, self.attribute) if self.attribute else (kind, label, self.subject)
 
@@ -42,7 +47,13 @@ class Request(Value):
         if self.relation:
             head, tail = (self.patterns[0].head, self.patterns[0].tail) if self.patterns else ("", "")
             ends = Ref(label=head, id=self.subject), Ref(label=tail, id=self.object or "")
-            return CheckTask(type=CheckType.TRIPLE, subject=ends[0], relation=self.relation, object=ends[1])
+            return CheckTask(
+                type=self.type or CheckType.TRIPLE,
+                subject=ends[0],
+                relation=self.relation,
+                object=ends[1],
+                attribute=self.attribute,
+            )
         subject = Ref(label=self.label or "", id=self.subject)
         return CheckTask(type=self.type or CheckType.EXISTENCE, subject=subject, attribute=self.attribute)
 
@@ -72,6 +83,18 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
             schema.attribute(label, attribute)
             _check_identifier(subject)
             return Request(text=text, type=CheckType.ATTRIBUTE, subject=subject, label=label, attribute=attribute)
+        case ["attribute", head, relation, tail, attribute] if _is_edge(head, relation, schema):
+            _check_identifier(head)
+            _check_identifier(tail)
+            return Request(
+                text=text,
+                type=CheckType.ATTRIBUTE,
+                subject=head,
+                attribute=attribute,
+                relation=relation,
+                object=tail,
+                patterns=_scored(_patterns(schema, head, relation, tail), attribute),
+            )
         case [head, relation, tail] if head not in ("existence", "attribute"):
             _check_identifier(head)
             _check_identifier(tail)
@@ -84,9 +107,39 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
 def _with_names(tokens: list[str], schema: Schema) -> list[str]:
     """Words on either side of a relation joined, as in: renal carcinoma HAS_PARENT kidney cancer."""
     at = [i for i, token in enumerate(tokens) if token in schema.relation_types]
-    if len(at) != 1 or tokens[0] in ("existence", "attribute"):
+    if len(at) != 1 or tokens[0] == "existence":
         return tokens
-    return [" ".join(tokens[: at[0]]), tokens[at[0]], " ".join(tokens[at[0] + 1 :])]
+    first, last = tokens[: at[0]], tokens[at[0] + 1 :]
+    if tokens[0] != "attribute":
+        return [" ".join(first), tokens[at[0]], " ".join(last)]
+    if len(first) < 2 or len(last) < 2:
+        return tokens
+    return ["attribute", " ".join(first[1:]), tokens[at[0]], " ".join(last[:-1]), last[-1]]
+
+
+def _is_edge(head: str, relation: str, schema: Schema) -> bool:
+    """Whether the words after ``attribute`` begin with an edge, its relation perhaps misspelled, or with a node."""
+    return relation in schema.relation_types or head not in schema.label_names
+
+
+def _scored(patterns: Sequence[Pattern], attribute: str) -> tuple[Pattern, ...]:
+    """Keep the patterns with a check of an attribute of their edges.
+
+    Returns:
+        At least one.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    found = tuple(p for p in patterns if attribute in p.scored)
+    if found:
+        return found
+    relation = patterns[0].type
+    if any(attribute in p.properties for p in patterns):
+        checked = ", ".join(dict.fromkeys(name for p in patterns for name in p.scored)) or "none"
+        hint = f"attributes of {relation} with a check: {checked}"
+        raise UnknownName("check of", f"{relation}.{attribute}", [], hint)
+    raise UnknownName("attribute", attribute, [name for p in patterns for name in p.properties])
 
 
 def _check_identifier(text: str) -> None:

@@ -4,24 +4,16 @@ Only what a model was told counts: no refused call, nothing beyond a cut-off, an
 it itself.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgcheck.agents.toolbox import CypherResult, RelationsResult
 from kgcheck.errors import UsageError
-from kgcheck.graph.store import Direction, GraphStore
+from kgcheck.graph.store import Direction, GraphStore, Reading
 from kgcheck.kgqa.answer import Edge
 from kgcheck.model import Ref, Triple
 
 Path = tuple[Edge, ...]
-
-_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_CLAUSE = re.compile(r"\b(optional\s+match|match|where|with|return|unwind|order\s+by|skip|limit)\b", re.IGNORECASE)
-_GIVES = ("with", "return", "unwind")
-_READS = re.compile(r"\bcount\s*\(\s*\*\s*\)|\b(?:count|collect|min|max)\s*\(\s*(?:distinct\b)?", re.IGNORECASE)
-_HIDES = ("`", "//", "/*", "$")
-_MAKES = re.compile(r"""['"\[{(+*/%^|<>=-]|(?<![\w.])\d|\b(?:case|true|false|null)\b""", re.IGNORECASE)
 
 
 class Unsupported(UsageError):
@@ -68,7 +60,7 @@ class Shown:
         self._absent: set[Triple] = set()
         self._steps: dict[Step, frozenset[str]] = {}
         self._passed: set[Ref] = set()
-        self._listed: dict[str, str] = {}
+        self._listed: dict[str, frozenset[str]] = {}
 
     def named(self, ref: Ref) -> None:
         """A node that a look-up by name gave."""
@@ -115,17 +107,17 @@ class Shown:
             if all(self._store.node(ref) is not None for ref in ends):
                 self.edge(between.triple, between.edges)
 
-    def statement(self, text: str, result: CypherResult) -> None:
+    def statement(self, text: str, reading: Reading, result: CypherResult) -> None:
         """Rows of a statement: what it reads from the graph counts, what its writer put into it does not."""
-        if not reads_alone(text):
+        if reading.invents:
             return
         self._cut(f"the rows of {text}", result.cut_off)
         for value in _values(result.rows):
-            if isinstance(value, str) and value not in text:
-                self._listed[value] = text
+            if isinstance(value, str) and not any(value in own for own in reading.parameters.values()):
+                self._listed[value] = self._listed.get(value, frozenset()) | reading.labels
             elif isinstance(value, int) and not isinstance(value, bool):
                 self.counts[value] = Counted(f"a number that a statement gave: {text}")
-        if not result.cut_off and result.rows:
+        if not result.cut_off and not reading.limited and result.rows:
             self.counts[len(result.rows)] = Counted(f"the rows of {text}")
 
     def path(self, ref: Ref) -> Path | None:
@@ -141,8 +133,7 @@ class Shown:
             return self.paths[ref]
         if ref in self._passed and ref.id.casefold() in self._question:
             return ()
-        statement = self._listed.get(ref.id)
-        if statement and re.search(rf"\b{ref.label}\b", statement) and self._store.node(ref) is not None:
+        if ref.label in self._listed.get(ref.id, ()) and self._store.node(ref) is not None:
             return ()
         return None
 
@@ -176,24 +167,6 @@ class Shown:
     def _cut(self, what: str, cut: bool) -> None:
         if cut:
             self.cut.append(what)
-
-
-def reads_alone(text: str) -> bool:
-    """Whether a statement gives nothing but what it reads: no literal, no arithmetic, no text put together.
-
-    Args:
-        text: A reading statement.
-
-    Returns:
-        False for one whose rows may hold what its writer put into it.
-    """
-    bare = _TEXT.sub("''", text)
-    if any(sign in bare for sign in _HIDES):
-        return False
-    # What stands before the first clause, then clauses and what they hold, in turn.
-    parts = _CLAUSE.split(bare)
-    given = [body for name, body in zip(parts[1::2], parts[2::2], strict=True) if name.lower() in _GIVES]
-    return bool(given) and not any(_MAKES.search(_READS.sub(" ", body)) for body in given)
 
 
 def _values(value: Any) -> Iterator[Any]:

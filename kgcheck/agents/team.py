@@ -203,9 +203,10 @@ class Team:
             case EdgesResult():
                 seen.edges[key] = result
             case RelationsResult():
-                for triple, edges in ((r.triple, r.edges) for r in result.relations):
+                for between in result.relations:
+                    triple = between.triple
                     asked = edge_arguments(triple.head, triple.relation, triple.tail)
-                    seen.edges[call_key("kg_edges", asked)] = EdgesResult(edges=edges)
+                    seen.edges[call_key("kg_edges", asked)] = EdgesResult(edges=between.edges, turned=between.turned)
             case LiteratureResult():
                 seen.papers[key] = result
             case ReferenceResult() if result.task != task:

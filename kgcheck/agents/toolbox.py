@@ -15,7 +15,7 @@ from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
-from kgcheck.graph.symmetry import directions, edges_stating
+from kgcheck.graph.symmetry import directions, edges_stating, orders
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
 from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
 from kgcheck.sources.observe import ReferenceSource
@@ -65,6 +65,7 @@ class EdgesResult(Value):
     """Properties of every edge that states the triple, in either order where order means nothing."""
 
     edges: tuple[dict[str, Any], ...]
+    turned: int = Field(default=0, description="how many of them, the last ones, are stated in the other order")
 
 
 class NodesArguments(Value):
@@ -74,11 +75,10 @@ class NodesArguments(Value):
     other: Ref
 
 
-class Between(Value):
+class Between(EdgesResult):
     """A triple, and the properties of every edge that states it."""
 
     triple: Triple
-    edges: tuple[dict[str, Any], ...]
 
 
 class RelationsResult(Value):
@@ -211,7 +211,7 @@ class Toolbox:
     def _edges(self, asked: EdgeArguments) -> EdgesResult:
         self.schema.pattern(asked.head.label, asked.relation, asked.tail.label)
         triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
-        return EdgesResult(edges=tuple(edges_stating(self._store, triple)))
+        return EdgesResult.model_validate(self._stating(triple))
 
     def _relations(self, asked: NodesArguments) -> RelationsResult:
         for end in (asked.one, asked.other):
@@ -223,8 +223,14 @@ class Toolbox:
             for p in self.schema.relations
             if (p.head, p.tail) == (head.label, tail.label)
         ]
-        found = (Between(triple=t, edges=tuple(edges_stating(self._store, t))) for t in meant)
+        found = (Between.model_validate({"triple": t, **self._stating(t)}) for t in meant)
         return RelationsResult(relations=tuple(found))
+
+    def _stating(self, triple: Triple) -> dict[str, Any]:
+        """The fields of EdgesResult."""
+        own, *other = (self._store.edges(t) for t in orders(self.schema, triple))
+        turned = [edge for edges in other for edge in edges]
+        return {"edges": (*own, *turned), "turned": len(turned)}
 
     def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
         ends = (asked.node.label, asked.label)

@@ -106,11 +106,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
         place = _WORST.index(reason) if reason in _WORST else len(_WORST)
         return UNDECIDED.index(finding.verdict.outcome), place, finding.fingerprint
 
-    def can_be_asked(task: CheckTask) -> bool:
-        # The team checks nodes, their attributes and edges, and no attribute of an edge.
-        return task.type is not CheckType.STRUCTURE and not (task.attribute and task.object)
-
-    return sorted((f for f in findings if can_be_asked(f.task)), key=rank)
+    return sorted((f for f in findings if f.task.type is not CheckType.STRUCTURE), key=rank)
 
 
 def request_of(task: CheckTask, schema: Schema) -> Request:
@@ -119,8 +115,9 @@ def request_of(task: CheckTask, schema: Schema) -> Request:
         pattern = schema.pattern(task.subject.label, task.relation, task.object.label)
         return Request(
             text=str(task),
-            type=None,
+            type=task.type if task.attribute else None,
             subject=task.subject.id,
+            attribute=task.attribute,
             relation=task.relation,
             object=task.object.id,
             patterns=(pattern,),
@@ -133,5 +130,6 @@ def request_of(task: CheckTask, schema: Schema) -> Request:
 def _target(task: CheckTask) -> str:
     """The part of the schema that a task is of, as Unit.target names it."""
     if task.object:
-        return f"{task.subject.label} {task.relation} {task.object.label}"
+        pattern = f"{task.subject.label} {task.relation} {task.object.label}"
+        return f"{pattern}.{task.attribute}" if task.attribute else pattern
     return f"{task.subject.label}.{task.attribute}" if task.attribute else task.subject.label

@@ -1,13 +1,13 @@
 """The selects of the structure rules. Each gives: head (id), tail (id or null), tail_label, detail."""
 
 from kgcheck.graph.schema import Label, Pattern, Species
+from kgcheck.graph.scored import PLACEHOLDER_NUMBER
 from kgcheck.graph.store import AS_TEXT, NO_ID
 from kgcheck.sources import written
 from kgcheck.tables import identifier, literal
 
 PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
-"""Text that stands for a missing value, compared without case; and the number below."""
-PLACEHOLDER_NUMBER = -1.0
+"""Text that stands for a missing value, compared without case; of numbers, PLACEHOLDER_NUMBER does."""
 
 NOTHING = "SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR WHERE false"
 

@@ -7,10 +7,10 @@ import duckdb
 
 from kgcheck.audit.graphcopy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
-from kgcheck.audit.rules import PLACEHOLDER_NUMBER
 from kgcheck.checks.catalogue import EdgeCheck
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.graph.schema import Label, Pattern, Schema
+from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import CheckType
@@ -138,7 +138,8 @@ class TaskSelection:
 
     def _tasks(self, unit: Unit) -> str:
         if unit.pattern and unit.attribute:
-            return self._score_tasks(unit.pattern, unit.attribute)
+            scores = scores_to_check(unit.pattern, unit.attribute, self._copy.edges(unit.pattern))
+            return f"SELECT *, NULL::VARCHAR[] AS items FROM ({scores})"
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
@@ -157,16 +158,6 @@ class TaskSelection:
         return f"""
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
-
-    def _score_tasks(self, pattern: Pattern, attribute: str) -> str:
-        """A select of edges that cite the source of a score; parallel ones are one task, the same in every run."""
-        check, column = pattern.scored[attribute], identifier(attribute)
-        cited = literal(check.score.cited if check.score else "")
-        # Without a value, the first of its kind: an edge without its score is not hidden by one that has it.
-        return f"""
-        SELECT head, tail, {column}::VARCHAR AS value, NULL::VARCHAR[] AS items FROM {self._copy.edges(pattern)}
-        WHERE lower("source") = lower({cited}) AND coalesce({column}, 0) <> {PLACEHOLDER_NUMBER}
-        QUALIFY row_number() OVER (PARTITION BY head, tail ORDER BY {column} NULLS FIRST) = 1"""
 
     def _missing_edges(self, pattern: Pattern) -> str:
         """A select of the pairs of nodes that a deciding source links and the graph does not."""

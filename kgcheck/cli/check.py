@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 @ledger_option()
 @profile_option()
 def command(what: tuple[str, ...], **asked: Any) -> None:
-    """Check WHAT: "HEAD RELATION TAIL", existence LABEL ID, or attribute LABEL ID NAME.
+    """Check WHAT: an edge, HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME, or attribute and an edge.
 
-    Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name.
+    Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name,
+    attribute P04637 ACTS_ON Q00987 score.
     """
     from kgcheck.agents.literature import with_papers
     from kgcheck.agents.request import parse_request

@@ -86,7 +86,7 @@ def _of_triple(text: str, index: "LiteratureIndex", verifier: "Verifier", asked:
 
     schema = read_schema(asked["profile"])
     request = parse_request([text], schema)
-    if not request.relation:
+    if not request.relation or request.attribute:
         raise UsageError(f"{text!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
     reference: Path | None = asked["reference"]
     with open_names(asked["store"], reference, schema, read_settings()) as names:

@@ -19,6 +19,7 @@ from antlr4.tree.Tree import TerminalNode
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.projections import rows_of
 from kgcheck.graph.queries import quoted
 from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import SUBSET, Reading
@@ -96,7 +97,7 @@ def read_statement(text: str, schema: Schema, backend: str) -> Reading:
     writer.check_nodes()
     if len(set(writer.columns)) < len(writer.columns):
         raise UsageError("two columns of the answer have one name", "name them apart with AS")
-    return Reading(written, writer.parameters, tuple(writer.columns))
+    return Reading(written, writer.parameters, tuple(writer.columns), frozenset(writer.labels), *rows_of(tree))
 
 
 def _parsed(text: str) -> ParserRuleContext:
@@ -153,6 +154,7 @@ class _Writer:
     backend: str
     parameters: dict[str, str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
     _labelled: set[str] = field(default_factory=set)
     _bare: list[str] = field(default_factory=list)
 
@@ -240,6 +242,7 @@ class _Writer:
         if len(names) != 1:
             # LadybugDB takes several for one or the other, Neo4j for one and the other.
             raise UsageError("a node has one label", _HINT)
+        self.labels.add(names[0])
         return f": {self._known('label', names[0], self.schema.label_names)}"
 
     def _relationshipPattern(self, node: ParserRuleContext) -> str:

@@ -84,11 +84,17 @@ class Reading(NamedTuple):
         text: Cypher made of keywords, signs, numbers, quoted names and parameters.
         parameters: The texts of the statement, by the names of the parameters.
         columns: A name for each column of a row.
+        labels: Labels that the statement names.
+        invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.projections`).
+        limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
     """
 
     text: str
     parameters: dict[str, str]
     columns: tuple[str, ...]
+    labels: frozenset[str] = frozenset()
+    invents: bool = True
+    limited: bool = True
 
 
 class LoadTarget(Protocol):

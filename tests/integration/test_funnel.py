@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kgcheck.agents.literature import WithLiterature
-from kgcheck.audit.funnel import NOT_DECIDED, Funnel, worst_first
+from kgcheck.agents.request import parse_request
+from kgcheck.audit.funnel import NOT_DECIDED, Funnel, request_of, worst_first
 from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
@@ -20,7 +21,7 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained import TrainedVerifier
 from kgcheck.literature.triples import TripleReader
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Stance, Tier
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.report.render import render
 from kgcheck.sources.observe import SnapshotSource
 from tests.support import loopback
@@ -145,6 +146,17 @@ def test_reports_say_how_many_went_each_way(world: World, store: MemoryStore, sn
     with Ledger(tmp_path / "a.sqlite") as kept:
         for form in ("markdown", "html"):
             assert "Handed to the team: 1 not decided, 2 refuted, 1 supported." in render(kept, done.run, form)
+
+
+def test_the_score_of_an_edge_is_handed_over_too() -> None:
+    head, tail = Ref(label="Protein", id="P10001"), Ref(label="Protein", id="P10002")
+    task = CheckTask(type=CheckType.ATTRIBUTE, subject=head, relation="ACTS_ON", object=tail, attribute="score")
+    undecided = finding("P10001", outcome=Outcome.INSUFFICIENT, reason=Reason.REFERENCE_OLDER)
+    undecided = undecided.model_copy(update={"task": task})
+
+    assert worst_first([undecided]) == [undecided]
+    asked = request_of(task, SCHEMA)
+    assert asked == parse_request(asked.words, SCHEMA).model_copy(update={"text": str(task)})
 
 
 def test_the_worst_come_first() -> None:

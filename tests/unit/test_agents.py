@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.agents.brains.rules import RulesBrain
-from kgcheck.agents.grounding import Seen, call_key, check_grounded
+from kgcheck.agents.grounding import Seen, call_key, check_grounded, value_text
+from kgcheck.agents.replay import replay
 from kgcheck.agents.request import Request, parse_request
 from kgcheck.agents.team import Action, Brain, Budget, Checked, HandOver, Team, UseTool
 from kgcheck.agents.toolbox import RelationsResult, Tool, Toolbox
@@ -24,6 +26,7 @@ from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.schema import load_schema
+from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref, Stance, Tier, World
 from kgcheck.settings import Settings
@@ -50,12 +53,18 @@ ACTS_ON = "Protein ACTS_ON Protein"
         (["existence", "Protein", "Q00015"], CheckType.EXISTENCE, ("Q00015", None, None)),
         (["attribute Gene TP53 name"], CheckType.ATTRIBUTE, ("TP53", None, None)),
         (["attribute", "Gene", "TP53", "name"], CheckType.ATTRIBUTE, ("TP53", None, None)),
+        (["attribute P04637 ACTS_ON Q00987 score"], CheckType.ATTRIBUTE, ("P04637", "ACTS_ON", "Q00987")),
+        (["attribute", "P04637", "ACTS_ON", "Q00987", "score"], CheckType.ATTRIBUTE, ("P04637", "ACTS_ON", "Q00987")),
+        (["attribute my gene ACTS_ON an other score"], CheckType.ATTRIBUTE, ("my gene", "ACTS_ON", "an other")),
+        (["attribute", "Gene", "ACTS_ON", "x", "score"], CheckType.ATTRIBUTE, ("Gene", "ACTS_ON", "x")),
+        (["attribute Gene ACTS_ON name"], CheckType.ATTRIBUTE, ("ACTS_ON", None, None)),
     ],
 )
 def test_requests_are_understood(words: list[str], kind: CheckType | None, parts: tuple[str | None, ...]) -> None:
     request = parse_request(words, SCHEMA)
 
     assert (request.type, (request.subject, request.relation, request.object)) == (kind, parts)
+    assert parse_request(request.words, SCHEMA) == request
 
 
 def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
@@ -79,6 +88,22 @@ def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
         (["existence"], UsageError, "is not a check", "existence LABEL ID"),
         (["attribute Gene TP53"], UsageError, "is not a check", "attribute LABEL ID NAME"),
         (["attribute Gene TP53 name now"], UsageError, "is not a check", "attribute LABEL ID NAME"),
+        (["attribute Gene TP53 ACTS_ON name"], UsageError, "is not a check", "attribute HEAD RELATION TAIL NAME"),
+        (["attribute P04637 ACTS_ON Q00987 scoer"], UnknownName, "there is no attribute 'scoer'", "did you mean score"),
+        (
+            ["attribute P04637 ACTS_ON Q00987 action"],
+            UnknownName,
+            "there is no check of 'ACTS_ON.action'",
+            "attributes of ACTS_ON with a check: score",
+        ),
+        (
+            ["attribute P04637 ASSOCIATED_WITH DOID:162 score"],
+            UnknownName,
+            "there is no check of 'ASSOCIATED_WITH.score'",
+            "with a check: none",
+        ),
+        (["attribute P04637 ACTS_UPON Q00987 score"], UnknownName, "no relation 'ACTS_UPON'", "did you mean ACTS_ON"),
+        (["attribute", "P04637", "ACTS_ON", "", "score"], UsageError, "cannot be an id or a name", "for example"),
         (["P04637", "ACTS_ON", ""], UsageError, "'' cannot be an id or a name", "for example"),
         (["P04637", "ACTS_ON", "  "], UsageError, "cannot be an id or a name", "for example"),
         (["P04637", "ACTS_ON", "Q\x00"], UsageError, "cannot be an id or a name", "for example"),
@@ -523,7 +548,11 @@ def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path)
 
     for finding in asked:
         task = finding.task
-        if task.object:
+        if task.object and task.attribute:
+            ends = task.subject.id, task.relation or "", task.object.id
+            made, transcript = ask(toolbox, "attribute", *ends, task.attribute)
+            assert replay(transcript.events, SCHEMA).same
+        elif task.object:
             made, _ = ask(toolbox, task.subject.id, task.relation or "", task.object.id)
         elif task.attribute:
             made, _ = ask(toolbox, "attribute", task.subject.label, task.subject.id, task.attribute)
@@ -531,6 +560,105 @@ def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path)
             made, _ = ask(toolbox, "existence", task.subject.label, task.subject.id)
         assert (made.task, made.verdict, made.change) == (task, finding.verdict, finding.change)
     assert len(asked) > 70
+    assert any(f.task.object and f.task.attribute for f in asked)
+
+
+Row = tuple[str, str, float | None, str]
+SCORE = "attribute P04637 ACTS_ON Q00987 score"
+
+
+def edges_of(*rows: Row) -> MemoryStore:
+    proteins: list[dict[str, Any]] = [{"id": i, "name": f"name of {i}"} for i in ("P04637", "Q00987")]
+    edges = [{"head": h, "tail": t, "score": s, "source": cited} for h, t, s, cited in rows]
+    return MemoryStore({"Protein": proteins}, {ACTS_ON: edges})
+
+
+@pytest.mark.parametrize(
+    ("rows", "value"),
+    [
+        ([("P04637", "Q00987", 0.9, "STRING")], "0.9"),
+        ([("P04637", "Q00987", 0.9, "string")], "0.9"),
+        ([("Q00987", "P04637", 0.9, "STRING")], "0.9"),
+        ([("P04637", "Q00987", 0.9, "STRING"), ("P04637", "Q00987", 0.4, "STRING")], "0.4"),
+        ([("P04637", "Q00987", 0.9, "STRING"), ("P04637", "Q00987", None, "STRING")], None),
+        ([("P04637", "Q00987", 0.9, "STRING"), ("P04637", "Q00987", 0.4, "IntAct")], "0.9"),
+        ([("P04637", "Q00987", 0.9, "STRING"), ("P04637", "Q00987", -1.0, "STRING")], "0.9"),
+        ([("Q00987", "P04637", 0.4, "STRING"), ("P04637", "Q00987", 0.9, "STRING")], "0.9"),
+        ([("Q00987", "P04637", 0.4, "STRING"), ("P04637", "Q00987", 0.9, "IntAct")], "0.4"),
+    ],
+)
+@pytest.mark.parametrize("words", [SCORE, "attribute P04637 ACTS_ON name of Q00987 score"])
+def test_which_of_parallel_edges_has_the_score(rows: list[Row], value: str | None, words: str) -> None:
+    task = ask(Toolbox(edges_of(*rows), OneSource(evidence())), words)[0].task
+
+    assert (task.type, str(task), task.value) == (CheckType.ATTRIBUTE, "P04637 ACTS_ON Q00987.score", value)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.sampled_from([-1.0, 0.0, 0.1, 0.769, 1e-7, 769.0]) | st.floats(0, 1000),
+            st.sampled_from(["STRING", "string", "IntAct", "STRING (text)"]) | st.none(),
+        ),
+        max_size=5,
+    )
+)
+def test_sql_and_one_edge_choose_the_same_score(edges: list[tuple[float | None, str | None]]) -> None:
+    pattern = SCHEMA.pattern("Protein", "ACTS_ON", "Protein")
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE edge (head VARCHAR, tail VARCHAR, score DOUBLE, source VARCHAR)")
+        for score, source in edges:
+            db.execute("INSERT INTO edge VALUES ('a', 'b', $score, $source)", {"score": score, "source": source})
+        chosen = db.execute(scores_to_check(pattern, "score", "edge")).fetchall()
+
+    scores = scores_of(pattern, "score", [{"score": score, "source": source} for score, source in edges])
+    assert chosen == [("a", "b", value_text(score)) for score in scores[:1]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message", "hint"),
+    [
+        ([], UnknownName, "there is no edge 'P04637 ACTS_ON Q00987'", "kgcheck check 'P04637 ACTS_ON Q00987'"),
+        (
+            [("P04637", "Q00987", 0.9, "IntAct"), ("P04637", "Q00987", 0.9, "")],
+            UsageError,
+            "the edge P04637 ACTS_ON Q00987 does not cite STRING",
+            "it cites IntAct, nothing",
+        ),
+        ([("P04637", "Q00987", -1.0, "STRING")], UsageError, "has no score to check, but -1", "--type structure"),
+    ],
+)
+def test_an_edge_without_a_score_to_check_says_why(
+    rows: list[Row], error: type[UsageError], message: str, hint: str
+) -> None:
+    with pytest.raises(error) as caught:
+        ask(Toolbox(edges_of(*rows), OneSource(evidence())), SCORE)
+
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_score_that_was_not_asked_for_or_not_seen_is_refused() -> None:
+    request = parse_request([SCORE], SCHEMA)
+    store = edges_of(("P04637", "Q00987", 0.4, "STRING"), ("P04637", "Q00987", 0.9, "STRING"))
+    toolbox, seen = Toolbox(store, OneSource()), Seen()
+    good = TRIPLE.model_copy(update={"type": CheckType.ATTRIBUTE, "attribute": "score", "value": "0.4"})
+    for action in NODES:
+        result = toolbox.call(Role.KG, action.tool, action.arguments)
+        seen.nodes[call_key(action.tool, action.arguments)] = result  # type: ignore[assignment]
+    with pytest.raises(UsageError):
+        check_grounded(good, request, seen)
+    result = toolbox.call(Role.KG, EDGES.tool, EDGES.arguments)
+    seen.edges[call_key(EDGES.tool, EDGES.arguments)] = result  # type: ignore[assignment]
+
+    check_grounded(good, request, seen)
+    changes = ({"value": "0.9"}, {"value": None}, {"attribute": None}, {"type": CheckType.TRIPLE}, {"object": TP53})
+    for change in changes:
+        with pytest.raises(UsageError):
+            check_grounded(good.model_copy(update=change), request, seen)
+    with pytest.raises(UsageError):
+        check_grounded(good, REQUEST, seen)
 
 
 def test_a_name_of_several_nodes_is_ambiguous(toolbox: Toolbox) -> None:

@@ -484,7 +484,7 @@ def test_a_transcript_shows_what_a_model_says_as_it_says_it(
     # The server went on only after the first word had been shown.
     assert server.heard == [True] * 8
     said = stderr.getvalue()
-    assert said.count("thinking \\x1b[31maloud") == 8
+    assert said.count(r"thinking \x1b[31maloud") == 8
     assert "\x1b" not in said
     assert "aloud \n[validation] validation agent: reference_look_up" in said
     assert "refuted" in capfd.readouterr().out

@@ -21,6 +21,7 @@ from kgcheck.agents.transcript import Role, Stage
 from kgcheck.chat import ChatClient, Message, Reply, ToolCall, ToolSpec
 from kgcheck.errors import ModelAnswer
 from kgcheck.forms import complete_bound
+from kgcheck.graph.scored import cited_source
 from kgcheck.model import CheckTask, Outcome, Value
 from kgcheck.spending import Limits, Meter
 
@@ -207,6 +208,8 @@ def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -
         "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
         "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],
     }
+    if request.relation and request.attribute:
+        facts["cites"] = sorted({cited_source(p, request.attribute) for p in request.patterns})
     if task and stage in (Stage.VALIDATION, Stage.CONCLUSION):
         facts["task"] = task.model_dump(mode="json", exclude_none=True)
     if stage is Stage.CONCLUSION:

@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kgcheck.agents.grounding import Seen, call_key, edge_arguments, value_text
+from kgcheck.agents.grounding import Seen, call_key, edge_arguments, scores_seen, value_text
 from kgcheck.agents.literature import triple_of
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, UseTool
-from kgcheck.agents.toolbox import Tool
+from kgcheck.agents.toolbox import EdgesResult, Tool
 from kgcheck.agents.transcript import Role, Stage
 from kgcheck.checks.verdicts import verdict
-from kgcheck.errors import AmbiguousName, UnknownName
+from kgcheck.errors import AmbiguousName, UnknownName, UsageError
 from kgcheck.graph.schema import Schema
+from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
 from kgcheck.literature.passages import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
 
@@ -102,12 +103,42 @@ def _between(meant: list[Triple], request: Request, seen: Seen) -> Action:
         told = "; ".join(f"{t.head} {t.relation} {t.tail}" for t in candidates)
         raise AmbiguousName(f"{request.text!r} may mean several edges", f"name the ends by their ids: {told}")
     triple = candidates[0]
+    edges = seen.edges_between(triple.head, triple.relation, triple.tail)
+    if request.attribute:
+        return _score_of(triple, request, edges or EdgesResult(edges=()))
     kind = CheckType.TRIPLE if stated else CheckType.POTENTIAL
     task = CheckTask(type=kind, subject=triple.head, relation=triple.relation, object=triple.tail)
-    edges = seen.edges_between(triple.head, triple.relation, triple.tail)
     count = len(edges.edges) if edges else 0
     said = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
     return HandOver(message=f"{task}: {said}", task=task)
+
+
+def _score_of(triple: Triple, request: Request, edges: EdgesResult) -> HandOver:
+    """The task of an attribute of an edge that is there, and that cites the source with which it is compared."""
+    told, attribute = str(triple), request.attribute or ""
+    if not edges.edges:
+        hint = f"only an edge that is there has a {attribute}; kgcheck check {told!r} looks whether it should be there"
+        raise UnknownName("edge", told, [], hint)
+    ends = triple.head.label, triple.tail.label
+    pattern = next(p for p in request.patterns if (p.head, p.tail) == ends)
+    scores = scores_seen(pattern, attribute, edges)
+    if not scores:
+        source = cited_source(pattern, attribute)
+        if any(cites(pattern, attribute, edge) for edge in edges.edges):
+            message = f"the edge {told} has no {attribute} to check, but {PLACEHOLDER_NUMBER:g}, which stands for none"
+            raise UsageError(message, "kgcheck audit --type structure lists such edges")
+        cited = ", ".join(dict.fromkeys(str(edge.get("source") or "nothing") for edge in edges.edges))
+        hint = f"it cites {cited}; the {attribute} is compared with that of {source} where an edge cites it"
+        raise UsageError(f"the edge {told} does not cite {source}", hint)
+    task = CheckTask(
+        type=CheckType.ATTRIBUTE,
+        subject=triple.head,
+        relation=triple.relation,
+        object=triple.tail,
+        attribute=attribute,
+        value=value_text(scores[0]),
+    )
+    return HandOver(message=f"{told} has {attribute} {task.value!r}", task=task)
 
 
 def _give_up(unknown: list[Ref], seen: Seen) -> UseTool:
@@ -159,7 +190,7 @@ def _plan(request: Request) -> str:
     if request.relation:
         return (
             f"KG agent: find both ends of {request.text} and the edges between them. "
-            "Validation agent: ask what decides the relation."
+            f"Validation agent: ask what decides the {request.attribute or 'relation'}."
         )
     return f"KG agent: find {request.label} {request.subject}. Validation agent: ask the authority of its label."
 

@@ -1,0 +1,90 @@
+"""What the rows of a statement hold: only what it reads from the graph, or what its writer put in."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from antlr4 import ParserRuleContext
+from antlr4.tree.Tree import TerminalNode
+from antlr4_cypher import CypherLexer, CypherParser
+
+# Rules of the grammar that mean no more than their one part does.
+_CHAIN = frozenset(
+    """
+    expression xorExpression andExpression notExpression comparisonExpression addSubExpression multDivExpression
+    powerExpression unaryAddSubExpression atomicExpression propertyOrLabelExpression atom
+    """.split()
+)
+_PICK = frozenset({"collect", "min", "max", "nodes", "relationships"})
+_COUNT = "count"
+_DIGITS = frozenset("0123456789")
+
+
+class Rows(NamedTuple):
+    """What is known of the rows of a statement from its tree.
+
+    Attributes:
+        invents: A projection or UNWIND makes values of its own: literals, arithmetic, CASE, text functions, or a count
+            of rows that SKIP or LIMIT cut off. Nodes, properties, count, collect, min and max do not.
+        limited: SKIP or LIMIT stands somewhere, so that how many rows there are is the writer's.
+    """
+
+    invents: bool
+    limited: bool
+
+
+def rows_of(tree: Any) -> Rows:
+    """Tell what the rows of a statement hold.
+
+    Args:
+        tree: Of the statement.
+
+    Returns:
+        What its projections, one after the other, put into the rows.
+    """
+    invents = limited = False
+    for part in _givers(tree):
+        if isinstance(part, CypherParser.UnwindStContext):
+            given, cut = [part.expression()], False
+        else:
+            given = [item.expression() for item in part.projectionItems().projectionItem()]
+            cut = part.skipSt() is not None or part.limitSt() is not None
+        invents = invents or not all(_reads(expression, limited) for expression in given)
+        limited = limited or cut
+    return Rows(invents, limited)
+
+
+def _givers(node: Any) -> Iterator[Any]:
+    """The parts of a statement that give values, in order."""
+    if isinstance(node, CypherParser.UnwindStContext | CypherParser.ProjectionBodyContext):
+        yield node
+    elif not isinstance(node, TerminalNode):
+        for child in node.getChildren():
+            yield from _givers(child)
+
+
+def _reads(node: Any, limited: bool) -> bool:
+    """Whether an expression gives nothing but what stands in the graph; whatever is not named here does not."""
+    match node:
+        case CypherParser.SymbolContext():
+            # To this grammar a whole number is a symbol, and 4.0 the property 0 of a symbol 4.
+            return node.start.text[:1] not in _DIGITS
+        case CypherParser.PropertyExpressionContext():
+            return _reads(node.atom(), limited)
+        case CypherParser.ParenthesizedExpressionContext():
+            return _reads(node.expression(), limited)
+        case CypherParser.CountAllContext():
+            return not limited
+        case CypherParser.FunctionInvocationContext():
+            name = node.invocationName().getText().lower()
+            given = node.expressionChain().expression() if node.expressionChain() else []
+            allowed = name in _PICK or (name == _COUNT and not limited)
+            return allowed and all(_reads(expression, limited) for expression in given)
+        case ParserRuleContext() if CypherParser.ruleNames[node.getRuleIndex()] in _CHAIN:
+            parts = [child for child in node.getChildren() if not _is_space(child)]
+            return len(parts) == 1 and _reads(parts[0], limited)
+        case _:
+            return False
+
+
+def _is_space(node: Any) -> bool:
+    return isinstance(node, TerminalNode) and node.symbol.type == CypherLexer.SP
