@@ -1,11 +1,12 @@
 """What a small language model makes of the three tasks: ``python -m benchmarks.models``.
 
 KGQA dev, KGCheck items over the demo, and SciFact claims with the abstracts that they cite, each part for so many
-seconds: what was not reached is not counted, and the table says how many were. Needs ``make setup-models`` and
-../shared/data.
+seconds: what was not reached is not counted, and the table says how many were, and the machine's load meanwhile. Needs
+``make setup-models`` and ../shared/data.
 """
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -52,6 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, served(asked.model, Path(folder), asked.predict, 0) as server:
         settings = Settings(llm_base_url=server.url, llm_model=asked.model, llm_timeout_s=300, llm_retries=0)
         with ChatClient(settings) as client:
+            sys.stdout.write("| what | items reached | right | answers | more | load |\n|" + " --- |" * 6 + "\n")
             for part in (_claims, _questions, _checks):
                 part(client, asked, Path(folder))
 
@@ -129,7 +131,9 @@ def _told(name: str, items: Iterable[T], one: Callable[[T], tuple[str, bool, str
     took = time.monotonic() - started
     parts = ", ".join(f"{what} {n}" for what, n in said.most_common())
     details = ", ".join(f"{what} {n}" for what, n in more.most_common() if what)
-    sys.stdout.write(f"| {name} | {count} of {len(of)} in {took:.0f} s | right {right} | {parts} | {details} |\n")
+    load = os.getloadavg()[0]
+    row = f"| {name} | {count} of {len(of)} in {took:.0f} s | {right} | {parts} | {details} | {load:.1f} |\n"
+    sys.stdout.write(row)
     sys.stdout.flush()
 
 

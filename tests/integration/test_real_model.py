@@ -8,7 +8,10 @@ limits end it sooner.
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.answers import assert_rests_on_results
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.literature import build_index, papers
@@ -270,3 +274,35 @@ def test_batch_scv(wire: Wire, index: Path, tmp_path: Path) -> None:
         spoken = result.get("opinions", [])
         assert result.get("answer") in (None, "silent") or spoken
         opinions_rest_on_quotes(spoken)
+
+
+STARTS = """
+import os, sys
+from pathlib import Path
+from tests.support.real_model import served
+with served("smollm2", Path(sys.argv[1])) as server:
+    print(server.process.pid, flush=True)
+    os._exit(1)
+"""
+
+
+def test_a_model_ends_with_those_who_started_it(tmp_path: Path) -> None:
+    if reason := absent("smollm2"):
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    done = subprocess.run(
+        [sys.executable, "-c", STARTS, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=TEST_S, check=False
+    )
+
+    assert done.returncode == 1, done.stderr
+    until = time.monotonic() + 30
+    while (left := serves(int(done.stdout))) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not left
+
+
+def serves(pid: int) -> bool:
+    """Whether a process is there and is a model; its number may by now be another's."""
+    try:
+        return "real_model" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False

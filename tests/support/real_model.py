@@ -88,7 +88,7 @@ def _wait(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 
 def main() -> None:
-    """Serve a file of weights until the process is ended."""
+    """Serve a file of weights until the process is ended, or the one that started it has."""
     parser = argparse.ArgumentParser()
     parser.add_argument("gguf")
     parser.add_argument("--port", type=int, required=True)
@@ -96,6 +96,8 @@ def main() -> None:
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--predict", type=int, default=400, help="most tokens of an answer: weak models never end")
     asked = parser.parse_args()
+    # Tests that are killed end nothing: the model sees for itself that nobody is left.
+    parent = os.getppid()
     import xllamacpp
 
     os.nice(asked.nice)
@@ -109,7 +111,9 @@ def main() -> None:
     params.cpuparams.n_threads = asked.threads
     server = xllamacpp.Server(params)
     sys.stdout.write(json.dumps({"serving": asked.gguf, "kept": repr(server)}) + "\n")
-    signal.pause()
+    sys.stdout.flush()
+    while os.getppid() == parent:
+        time.sleep(1)
 
 
 if __name__ == "__main__":
