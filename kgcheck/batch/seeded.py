@@ -75,6 +75,10 @@ class _Overlay:
         """See GraphStore; a seeded edge is never one."""
         return self._store.stray_edges(limit)
 
+    def unknown(self) -> dict[str, int]:
+        """See GraphStore; a change is of what the profile describes."""
+        return self._store.unknown()
+
     def query(self, *_: Any, **__: Any) -> Never:
         """Refuse a statement: it would be asked of the graph as it was.
 

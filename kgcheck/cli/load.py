@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, profile_option, store_option
-from kgcheck.cli.output import json_result, result, say
+from kgcheck.cli.output import json_result, live_text, say, text_result
 
 if TYPE_CHECKING:
     from kgcheck.graph.load import LoadSummary
@@ -112,7 +112,7 @@ def _import(files: "OfflineImport", home: Path | None, directory: Path, format_:
             files.run(home)
     else:
         say("with the server stopped, run:")
-        (say if format_ == "json" else result)(shell(files.command()))
+        (live_text if format_ == "json" else text_result)(shell(files.command()) + "\n")
     say(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 

@@ -159,6 +159,7 @@ READS: dict[str, Callable[[GraphStore], Any]] = {
     "scan_edges": lambda s: [all_edges(s, p) for p, _ in EDGES.values()],
     "counts": lambda s: s.counts(),
     "stray_edges": lambda s: s.stray_edges(9),
+    "unknown": lambda s: s.unknown(),
     "meta": lambda s: {k: v for k, v in s.meta().items() if k != "made"},
 }
 """Every reading method of the protocol."""

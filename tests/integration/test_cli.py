@@ -379,7 +379,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
     resumed, undisturbed = (
         kgcheck("report", "--format", "jsonl", cwd=folder).out.splitlines() for folder in (tmp_path, audited)
     )
-    assert len(resumed) == len(undisturbed) == 86
+    assert len(resumed) == len(undisturbed) == 93
 
 
 def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,10 +191,15 @@ def test_messages_hints_notes_and_what_a_model_says(text: str) -> None:
 
 
 def _calls() -> Iterator[str]:
-    """Where the program writes to a stream by itself."""
+    """Where the program writes to a stream by itself; that of the guarded process is a pipe to its parent."""
     for path in sorted((ROOT / "kgcheck").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if name in ("kgcheck/cli/output.py", "kgcheck/cli/console.py", "kgcheck/report/cells.py"):
+        if name in (
+            "kgcheck/cli/output.py",
+            "kgcheck/cli/console.py",
+            "kgcheck/report/cells.py",
+            "kgcheck/graph/query_worker.py",
+        ):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = ast.unparse(node) if isinstance(node, ast.Call) else ""

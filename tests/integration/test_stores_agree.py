@@ -58,7 +58,7 @@ def test_demo_is_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
 
     found = agree(demo / "import", demo / "reference", server, tmp_path)
 
-    assert len(found.findings) == 86
+    assert len(found.findings) == 93
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         run = ledger.run("latest")
         assert run.store == server.uri
-        assert len(list(ledger.findings(run))) == 86
+        assert len(list(ledger.findings(run))) == 93
 
 
 def test_a_check_is_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
