@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="of each part")
     parser.add_argument("--item-seconds", type=float, default=60)
     parser.add_argument("--predict", type=int, default=96, help="most tokens of an answer")
-    parser.add_argument("--threads", type=int, default=2, help="fewer are faster where other work shares the cores")
+    parser.add_argument("--threads", type=int, default=2, help="of the model")
     asked = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
