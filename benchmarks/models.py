@@ -49,8 +49,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="of each part")
     parser.add_argument("--item-seconds", type=float, default=60)
     parser.add_argument("--predict", type=int, default=96, help="most tokens of an answer")
+    parser.add_argument("--threads", type=int, default=2, help="of the model")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, served(asked.model, Path(folder), asked.predict, 0) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(asked.model, Path(folder), asked.predict, 0, asked.threads) as server,
+    ):
         settings = Settings(llm_base_url=server.url, llm_model=asked.model, llm_timeout_s=300, llm_retries=0)
         with ChatClient(settings) as client:
             sys.stdout.write("| what | items reached | right | answers | more | load |\n|" + " --- |" * 6 + "\n")

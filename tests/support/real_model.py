@@ -52,13 +52,13 @@ def weights(model: str, folder: Path) -> Path:
 
 
 @contextmanager
-def served(model: str, folder: Path, predict: int = 400, niceness: int = 10) -> Iterator[Served]:
+def served(model: str, folder: Path, predict: int = 400, niceness: int = 10, threads: int = 2) -> Iterator[Served]:
     """A model in a process of its own, ended with the block; no answer is longer than so many tokens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, __file__, str(weights(model, folder)), "--port", str(port)]
-    command += ["--predict", str(predict), "--nice", str(niceness)]
+    command += ["--predict", str(predict), "--nice", str(niceness), "--threads", str(threads)]
     with (folder / f"{model}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:
