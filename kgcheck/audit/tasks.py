@@ -181,8 +181,8 @@ class TaskSelection:
         # Where order means nothing, both orders are one pair.
         order = "least(head, tail) AS head, greatest(head, tail) AS tail" if pattern.symmetric else "head, tail"
         return f"""
-        SELECT {order} FROM (
-            SELECT DISTINCT l.head, l.tail FROM ref.link l
+        SELECT DISTINCT {order} FROM (
+            SELECT l.head, l.tail FROM ref.link l
             SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
             {self._under_its_label(pattern.head, "head")} {self._under_its_label(pattern.tail, "tail")}
             WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}

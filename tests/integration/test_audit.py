@@ -20,7 +20,8 @@ from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.schema import load_schema
 from kgcheck.model import CheckType, Outcome
-from tests.support.audits import Audited, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.facts import Facts
 
 KEYS = [
     "run",
@@ -388,3 +389,15 @@ def test_a_ledger_that_is_none_is_told(tmp_path: Path) -> None:
 
     assert said.refuses("notes.txt is not a ledger")
     assert (tmp_path / "notes.txt").read_text() == "notes " * 100
+
+
+def test_a_missing_edge_that_a_source_states_in_both_orders_is_told_once(tmp_path: Path) -> None:
+    """Two tasks of one name would end the audit: a ledger holds one finding of each."""
+    facts = Facts()
+    string = facts.release("string", complete=True).covers("ACTS_ON", "P10001", "P10002")
+    string.link("ACTS_ON", "P10001", "P10002", 0.9).link("ACTS_ON", "P10002", "P10001", 0.8)
+    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
+
+    found = audited(store, tmp_path / "ledger.sqlite", facts.build(tmp_path), types=(CheckType.POTENTIAL,)).findings
+
+    assert [str(f.task) for f in found] == ["P10001 ACTS_ON P10002"]
