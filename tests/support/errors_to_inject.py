@@ -63,7 +63,7 @@ def _renamed(ground: Ground, kind: str, label: str, old: str, new: str, reasons:
     ground.directory.rename(label, old, new)
     expected = Expected(node_key("existence", new), reasons, "repoint", old)
     # Two nodes of one name are told under their new ids.
-    return Injected(kind, (expected,), about=about, also=ENDS | {"shared_name"})
+    return Injected(kind, (expected,), about=about, also=ENDS | {"shared_name"}, renamed=((new, old),))
 
 
 def _former(ground: Ground, kind: str, label: str, source: str, states: tuple[str, ...], reason: str) -> Injected:
@@ -199,7 +199,7 @@ def malformed_id(ground: Ground) -> Injected:
     old, new = row["ID"], f"{row['ID']}?x"
     ground.directory.rename(label, old, new)
     want = Expected(node_key("existence", new), ("malformed_id",), "review", None)
-    return Injected("malformed_id", (want,), about=ground.take(old, new), also=ENDS)
+    return Injected("malformed_id", (want,), about=ground.take(old, new), also=ENDS, renamed=((new, old),))
 
 
 @_decidable
@@ -214,7 +214,7 @@ def unknown_id(ground: Ground) -> Injected:
         raise NotHere
     ground.directory.rename(label, old, new)
     want = Expected(node_key("existence", new), ("unknown_id",), "review", None)
-    return Injected("unknown_id", (want,), about=ground.take(old, new), also=ENDS)
+    return Injected("unknown_id", (want,), about=ground.take(old, new), also=ENDS, renamed=((new, old),))
 
 
 @_decidable
@@ -523,6 +523,7 @@ def pathway_of_another_species(ground: Ground) -> Injected:
     key = edge_key("structure", head, pattern.type, new, rule="species_mismatch")
     want = Expected(key, ("species_mismatch",), "retire", None)
     also = frozenset({"edge_unsupported", "shared_name", "unknown_id", "endpoint_unknown", "nothing_found"})
+    also |= {"placeholder_value"}  # Of the edge that it is a copy of.
     return Injected("pathway_of_another_species", (want,), about=ground.take(head, old, new), also=also)
 
 

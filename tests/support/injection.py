@@ -61,6 +61,8 @@ class Injected(NamedTuple):
     quarantined: str = ""
     about: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Ids that the graph has now, each with the one before."""
 
 
 class NotHere(Exception):
@@ -322,7 +324,14 @@ def score(errors: list[Injected], before: list[Finding], after: list[Finding], r
         The scores.
     """
     old = {(key_of(f.task), f.verdict.reason) for f in before}
-    new = [f for f in after if (key_of(f.task), f.verdict.reason) not in old]
+    before_that = dict(pair for error in errors for pair in error.renamed)
+
+    def held_before(f: Finding) -> bool:
+        key = key_of(f.task)
+        under_old_ids = tuple(before_that.get(part, part) for part in key)
+        return bool({(key, f.verdict.reason), (under_old_ids, f.verdict.reason)} & old)
+
+    new = [f for f in after if not held_before(f)]
     by_key = {key_of(f.task): f for f in new}
     wanted = {e.key: set(e.reasons) for error in errors for e in error.expected}
     follows: dict[str, set[str]] = {}
