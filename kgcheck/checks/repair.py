@@ -14,7 +14,6 @@ _RETIRED = (
 )
 
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
-_CHOSEN = (Reason.ENDPOINT_DELETED, Reason.PARENT_INDIRECT)
 
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
@@ -44,8 +43,8 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
             told = "; ".join(filter(None, (because, verdict.note)))
             if len(replacements) == 1 and _holds_with_replacement(verdict):
                 return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=told)
-            return Change(kind=ChangeKind.REVIEW, candidates=replacements, because=told)
-        case CheckType.TRIPLE if verdict.reason in _CHOSEN and candidates:
+            return Change(kind=ChangeKind.REVIEW, candidates=replacements + candidates, because=told)
+        case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
             return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
         case CheckType.TRIPLE:
             return Change(kind=ChangeKind.RETIRE, because=because)

@@ -15,7 +15,7 @@ from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
 from kgcheck.sources.channels import Cited
 from kgcheck.sources.coverage import add_gaps, complete_release
-from kgcheck.sources.keys import OF_ONE_SEQUENCE, base, sequence
+from kgcheck.sources.keys import OF_ONE_SEQUENCE, REPLACEMENTS, base, join_of_other_label, sequence
 from kgcheck.sources.links import SCHEMA_SOURCE, look_up_edges
 from kgcheck.sources.overlay import attach_snapshot
 from kgcheck.sources.plain import plainly_supported
@@ -236,13 +236,15 @@ class EvidenceJoin:
             SELECT a.task, l.source, l.release_id, l.record,
                    CASE WHEN l.state = 'current' AND NOT {elsewhere} THEN 'supports' ELSE 'contradicts' END AS stance,
                    'closed' AS world, 'owner' AS tier,
-                   CASE WHEN l.state <> 'current' THEN s.reason
+                   CASE WHEN l.state = 'secondary' AND o.id IS NOT NULL THEN '{Reason.WRONG_NAMESPACE.value}'
+                        WHEN l.state <> 'current' THEN s.reason
                         WHEN {elsewhere} THEN '{Reason.WRONG_NAMESPACE.value}' END AS reason,
-                   CASE WHEN {elsewhere} THEN 'a ' || l.label || '; ' ELSE '' END
+                   CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.label || '; '
+                        WHEN {elsewhere} THEN 'a ' || l.label || '; ' ELSE '' END
                    || told(l.state, l.detail, l.name, l.successors) AS value,
-                   'fact' AS about, l.successors AS replacements, l.candidates
+                   'fact' AS about, {REPLACEMENTS}
             FROM asked a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base
-            LEFT JOIN state_reason s USING (state) WHERE {told}
+            {join_of_other_label(label)} LEFT JOIN state_reason s ON s.state = l.state WHERE {told}
             """,
             {"source": label.authority.source},
         ).fetchall()

@@ -31,6 +31,25 @@ def authority(label: Label) -> str:
     return literal("" if label.authority.site else label.authority.source)
 
 
+REPLACEMENTS = """CASE WHEN o.id IS NULL THEN l.successors END AS replacements,
+    CASE WHEN o.id IS NULL THEN l.candidates ELSE list_concat(l.successors, l.candidates) END AS candidates"""
+"""SQL for what replaces an id of lifecycle l, and what may: o as in join_of_other_label."""
+
+
+def join_of_other_label(label: Label) -> str:
+    """SQL that joins, as o, the one replacement of an id of lifecycle l that is an id of another label.
+
+    Where labels are branches of one authority's ids, such a replacement is no id of the node's label: a curator moves
+    the node.
+
+    Returns:
+        A join; o.id is NULL where the replacement serves, or there is none.
+    """
+    other = f"o.label <> {literal(label.name)}" if label.authority.namespace else "false"
+    return f"""LEFT JOIN ref.lifecycle o ON o.source = l.source AND o.id = l.successors[1] AND len(l.successors) = 1
+        AND l.state <> 'current' AND {other}"""
+
+
 def covers_tails(head: Label, tail: Label) -> bool:
     """Whether coverage may name the tail: only where no id can be that of a head as well."""
     return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with

@@ -9,7 +9,7 @@ from kgcheck.graph.schema import Label, Pattern
 from kgcheck.model import Reason
 from kgcheck.sources.channels import Cited, look_at_own_channel
 from kgcheck.sources.coverage import add_gaps, complete_release
-from kgcheck.sources.keys import authority, base, covers_tails, key
+from kgcheck.sources.keys import REPLACEMENTS, authority, base, covers_tails, join_of_other_label, key
 from kgcheck.sources.networks import NETWORKS
 from kgcheck.sources.stance import counting
 from kgcheck.sources.written import look_for_meant, malformed, unlisted
@@ -80,9 +80,9 @@ def _say_what_moved(db: duckdb.DuckDBPyConnection, about: str, label: Label) -> 
                CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
                     ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
                told(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
-               l.successors AS replacements, l.candidates
-        FROM ends e JOIN ref.lifecycle l
+               {REPLACEMENTS} FROM ends e JOIN ref.lifecycle l
         ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
+        {join_of_other_label(label)}
         """,
         {"about": about},
     ).fetchall()
@@ -191,15 +191,15 @@ def _look_at_silence(
         f"""
         INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
-               CASE WHEN too_old THEN 'open' ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
+               CASE WHEN too_old OR way IS NOT NULL THEN 'open'
+                    ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
                CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
                     WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
                CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
-                    WHEN way IS NOT NULL THEN 'still an ancestor, by ' || array_to_string(way, ', ')
+                    WHEN way IS NOT NULL THEN 'an ancestor, by ' || array_to_string(way, ', ')
                     ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
         FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, pattern, check, head, tail, dated)} AS too_old,
-                     {_way_up(pattern, check)} AS way
-              FROM looked l JOIN ends e USING (task))
+                     {_way_up(pattern, check)} AS way FROM looked l JOIN ends e USING (task))
         """,
         {"source": check.source, "tier": check.tier.value, "dated": dated},
     ).fetchall()
@@ -234,7 +234,7 @@ def _too_old(
 
 
 def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
-    """SQL for the parents of the head through which its former parent is still an ancestor; NULL where it is none."""
+    """SQL for the parents of the head by which the tail is an ancestor: true, if redundant. NULL where it is none."""
     if pattern.type != "HAS_PARENT" or check.match != "exact":
         return "NULL::VARCHAR[]"
     return f"""(SELECT list(DISTINCT p.tail_now ORDER BY p.tail_now) FROM ref.link p JOIN ref.ancestor a

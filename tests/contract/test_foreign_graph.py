@@ -1,5 +1,8 @@
 """A Neo4j graph that kgcheck did not load: other types, nodes without ids, edges where none belong."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from kgcheck.errors import StoreError, StoreSchema
@@ -19,6 +22,9 @@ from tests.contract.stores import (
     in_order,
     triple,
 )
+from tests.support.audits import kgcheck
+from tests.support.facts import Facts
+from tests.support.neo4j_fixtures import Neo4jTarget
 
 
 def test_numbers_held_as_text_are_read_and_reported(server: Official | Py2neo) -> None:
@@ -137,3 +143,35 @@ def test_what_the_profile_does_not_know_is_counted(server: Official | Py2neo) ->
             "property ACTS_ON.weight": 1,
             "property Protein.extra": 2,
         }
+
+
+def test_audit_check_and_ask_agree_on_nodes_that_share_an_id(
+    clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Only a load makes the constraint. One node, of the smallest stated value, is what all three see."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
+    with clean_neo4j.driver() as driver:
+        driver.execute_query(
+            "CREATE (g:Gene {id: 'TP53'})"
+            " CREATE (a:Protein {id: 'P04637', name: 'zzz'}), (b:Protein {id: 'P04637', name: 'mdm'})"
+            " CREATE (g)-[:TRANSLATED_INTO]->(a), (g)-[:TRANSLATED_INTO]->(b)"
+        )
+    facts = Facts()
+    facts.release("uniprot").value("P04637", "gene_name", "TP53")
+    sources = ("--store", clean_neo4j.uri, "--reference", facts.build(tmp_path))
+
+    def found(*command: str) -> list[tuple[str, str, str]]:
+        told = json.loads(kgcheck(*command, *sources, "--format", "json").out)
+        rows = told.get("findings", [told])
+        return [(r["fingerprint"], r["value"], r["reason"]) for r in rows if r["attribute"] in (None, "name")]
+
+    names = found("audit", "--type", "attribute", "--label", "Protein")
+    asked = kgcheck("ask", "How many proteins does the gene TP53 code for?", "--store", clean_neo4j.uri)
+
+    assert [(value, reason) for _, value, reason in names] == [("mdm", "value_mismatch")]
+    assert found("check", "attribute", "Protein", "P04637", "name") == names
+    assert (asked.code, asked.out.splitlines()[-1]) == (0, "1")
+    told = found("audit", "--type", "structure", "--label", "Protein")
+    assert "shared_id" in {reason for _, _, reason in told}

@@ -15,6 +15,7 @@ from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.load import load_directory
+from kgcheck.graph.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Tally
 from kgcheck.sources.build import build_snapshot
 from tests.integration.test_evidence import assert_both_ways_agree
@@ -35,6 +36,7 @@ class Real(NamedTuple):
     findings: dict[str, Finding]
     snapshot: Path
     tasks: list[CheckTask]
+    dates: dict[str, str]
 
     def counted(self, target: str, reason: Reason) -> int:
         return sum(t.count for t in self.tallies if (t.target, t.reason) == (target, reason))
@@ -55,7 +57,8 @@ def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             run = Audit(store, snapshot, ledger, SETTINGS).start(asked)
             findings = {f.task.fingerprint: f for f in ledger.findings(run)}
             tallies = ledger.tallies(run)
-        yield Real(shared_data, tallies, findings, snapshot, _some_tasks(store))
+        dates = graph_dates(store.meta(), SCHEMA)
+        yield Real(shared_data, tallies, findings, snapshot, _some_tasks(store), dates)
 
 
 def _some_tasks(store: EmbeddedStore) -> list[CheckTask]:
@@ -149,7 +152,7 @@ def test_the_whole_graph_and_single_checks_end_alike(real: Real) -> None:
     found = [real.findings[task] for task in chosen_findings(real)]
     asked = [*real.tasks, *(f.task for f in found)]
 
-    for task, single in zip(asked, verdicts_on(real.snapshot, asked), strict=True):
+    for task, single in zip(asked, verdicts_on(real.snapshot, asked, real.dates), strict=True):
         bulk = real.findings.get(task.fingerprint)
         if bulk is None:
             # What is supported, or nobody could look at, is counted and makes no finding.

@@ -18,6 +18,10 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hgnc.link("TRANSLATED_INTO", "TP53", "P04637").link("TRANSLATED_INTO", "C1orf112", "Q00987")
     do = facts.release("do", complete=True).entities("Disease", "DOID:1", "DOID:2", "DOID:3", "DOID:4")
     do.link("HAS_PARENT", "DOID:3", "DOID:2").link("HAS_PARENT", "DOID:2", "DOID:1")
+    go = facts.release("go", complete=True).entities("Molecular_function", "GO:0000001")
+    go.entity("GO:0000002", "Molecular_function", "secondary", now=["GO:0000001"])
+    go.entity("GO:0000003", "Biological_process", "obsolete", now=["GO:0000001"])
+    facts.release("goa").link("ASSOCIATED_WITH", "P04637", "GO:0000001")
     facts.release("uniprot").value("P04637", "gene_name", "APOE").value("P04637", "gene_name", "AD2", "synonym")
     return facts.build(tmp_path_factory.mktemp("written"))
 
@@ -75,12 +79,28 @@ def test_edges_of_such_a_node_are_not_retired(
     assert (change.kind, change.to) == (kind, to)
 
 
+@pytest.mark.parametrize("term", ["GO:0000002", "GO:0000003"])
+def test_no_id_of_another_branch_replaces_one(snapshot: Path, term: str) -> None:
+    """A curator moves the node: under its label, neither it nor its edges may have the replacement's id."""
+    process, function = f"Biological_process {term}", f"Molecular_function {term}"
+    edge = ("Protein P04637", "ASSOCIATED_WITH", process)
+    for task in (existence(process), triple(*edge)):
+        judged, change = looked(snapshot, task)
+        assert change
+        assert (change.kind, change.to, change.candidates) == (ChangeKind.REVIEW, None, ("GO:0000001",)), judged
+
+    _, change = looked(snapshot, existence(function))
+    assert change
+    assert (change.kind, change.to) == (ChangeKind.REPOINT, "GO:0000001")
+
+
 def test_a_parent_that_is_still_an_ancestor_says_by_whom(snapshot: Path) -> None:
     judged, change = looked(snapshot, triple("Disease DOID:3", "HAS_PARENT", "Disease DOID:1"))
 
-    assert judged.reason is Reason.PARENT_INDIRECT
-    assert change
-    assert (change.kind, change.candidates) == (ChangeKind.REVIEW, ("DOID:2",))
+    # is_a is transitive: the edge is true, if redundant, and nothing is to be changed for certain.
+    assert (judged.outcome, judged.reason, judged.confidence) == (Outcome.INSUFFICIENT, Reason.PARENT_INDIRECT, 0)
+    assert change is None
+    assert [e.candidates for e in judged.evidence] == [("DOID:2",)]
     turned, _ = looked(snapshot, triple("Disease DOID:1", "HAS_PARENT", "Disease DOID:3"))
     assert turned.reason is Reason.EDGE_UNSUPPORTED
 

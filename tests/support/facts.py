@@ -7,7 +7,7 @@ verdict_on(snapshot, triple("Protein P04637", "HAS_STRUCTURE", "Protein_structur
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -176,9 +176,11 @@ def potential(head: str, relation: str, tail: str) -> CheckTask:
     return CheckTask(type=CheckType.POTENTIAL, subject=ref(head), relation=relation, object=ref(tail))
 
 
-def verdicts_on(snapshot: Path | None, tasks: Iterable[CheckTask]) -> list[Verdict]:
-    """The verdicts on tasks, each looked up by itself."""
-    with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
+def verdicts_on(
+    snapshot: Path | None, tasks: Iterable[CheckTask], dates: Mapping[str, str] | None = None
+) -> list[Verdict]:
+    """The verdicts on tasks, each looked up by itself, for a graph of these dates."""
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS, dates=dates) as source:
         return [verdict(task.type, *source.observe(task)) for task in tasks]
 
 
@@ -244,6 +246,8 @@ def world() -> Facts:
     go = facts.release("go", complete=True).entities("Biological_process", *(f"GO:000001{n}" for n in range(6)))
     go.entities("Cellular_component", "GO:0000020").link("HAS_PARENT", "GO:0000011", "GO:0000010")
     go.link("HAS_PARENT", "GO:0000015", "GO:0000014")
+    go.entity("GO:0000030", "Cellular_component", "secondary", now=["GO:0000020"])
+    go.entity("GO:0000031", "Biological_process", "obsolete", now=["GO:0000020"])
     facts.release("bto", complete=True).entities("Tissue", "BTO:0000142").entity("BTO:0005288", "Tissue", "obsolete")
     mod = facts.release("psimod", complete=True).entities("Modification", "MOD:00046", "MOD:00047", "MOD:00696")
     mod.entity("MOD:00415", "Modification", "obsolete", now=["MOD:00696"]).link("HAS_PARENT", "MOD:00046", "MOD:00696")

@@ -61,6 +61,8 @@ class Injected(NamedTuple):
     quarantined: str = ""
     about: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Ids that the graph has now, each with the one before."""
 
 
 class NotHere(Exception):
@@ -168,6 +170,7 @@ class Ground:
         self.directory = directory
         self.db = db
         self._source = source
+        self._links: dict[str, set[tuple[str, str]]] = {}
         self._random = random.Random(seed)  # noqa: S311
         self.used = {i for f in baseline for i in _ids(f) if f.verdict.outcome is Outcome.REFUTED}
 
@@ -216,10 +219,23 @@ class Ground:
 
     def edge(self, pattern: Pattern, where: Callable[[Row], bool] = lambda row: True) -> Row:
         """An edge that the references support; the caller takes it."""
-        for row in self.drawn(self.directory.edges(str(pattern))):
+        for row in self.drawn(self.stated_edges(pattern)):
             if self.free(row["START_ID"], row["END_ID"]) and where(row) and self.holds(triple(pattern, row)):
                 return row
         raise NotHere
+
+    def stated_edges(self, pattern: Pattern) -> list[Row]:
+        """Edges between nodes that are there, of which some source has a link: to ask about all takes hours."""
+        if str(pattern) not in self._links:
+            links = self.db.execute(
+                "SELECT DISTINCT head_now, tail_now FROM link WHERE relation = ? AND list_contains(?, source)",
+                [pattern.type, [check.source for check in pattern.checks]],
+            ).fetchall()
+            turned = ((tail, head) for head, tail in links) if pattern.symmetric else ()
+            heads, tails = ({row["ID"] for row in self.directory.nodes(end)} for end in (pattern.head, pattern.tail))
+            self._links[str(pattern)] = {(h, t) for h, t in (*links, *turned) if h in heads and t in tails}
+        stated = self._links[str(pattern)]
+        return [row for row in self.directory.edges(str(pattern)) if (row["START_ID"], row["END_ID"]) in stated]
 
     def any_edge(self, pattern: Pattern) -> Row:
         """An edge, whatever the references say."""
@@ -240,13 +256,13 @@ class Ground:
         ).fetchall()
         yield from self.drawn(rows)
 
-    def gone_ids(self, source: str, states: tuple[str, ...]) -> list[tuple[str, list[str], list[str]]]:
-        """Ids without one replacement, each with what replaces it and what may."""
+    def gone_ids(self, label: str, source: str, states: tuple[str, ...]) -> list[tuple[str, list[str], list[str]]]:
+        """Ids of a label without one replacement, each with what replaces it and what may."""
         return self.drawn(
             self.db.execute(
-                "SELECT id, successors, candidates FROM lifecycle WHERE source = ? AND list_contains(?, state)"
-                " AND len(successors) <> 1 ORDER BY ALL",
-                [source, list(states)],
+                "SELECT id, successors, candidates FROM lifecycle WHERE source = $1 AND list_contains($2, state)"
+                " AND coalesce(label, $3) = $3 AND len(successors) <> 1 ORDER BY ALL",
+                [source, list(states), label],
             ).fetchall()
         )
 
@@ -308,7 +324,14 @@ def score(errors: list[Injected], before: list[Finding], after: list[Finding], r
         The scores.
     """
     old = {(key_of(f.task), f.verdict.reason) for f in before}
-    new = [f for f in after if (key_of(f.task), f.verdict.reason) not in old]
+    before_that = dict(pair for error in errors for pair in error.renamed)
+
+    def held_before(f: Finding) -> bool:
+        key = key_of(f.task)
+        under_old_ids = tuple(before_that.get(part, part) for part in key)
+        return bool({(key, f.verdict.reason), (under_old_ids, f.verdict.reason)} & old)
+
+    new = [f for f in after if not held_before(f)]
     by_key = {key_of(f.task): f for f in new}
     wanted = {e.key: set(e.reasons) for error in errors for e in error.expected}
     follows: dict[str, set[str]] = {}
