@@ -171,11 +171,19 @@ def wrong_label(ground: Ground) -> Injected:
     return Injected("wrong_label", (want,), about=ground.take(row["ID"]), also=also)
 
 
+def _lists_all(ground: Ground, label: str) -> bool:
+    """Whether the authority of a label lists all of its ids."""
+    listed = "SELECT 1 FROM topic WHERE source = ? AND topic = 'entity' AND complete"
+    return bool(ground.db.execute(listed, [ground.directory.schema.label(label).authority.source]).fetchall())
+
+
 def _bad_form(ground: Ground, kind: str, change: Callable[[str], str], labels: tuple[str, ...]) -> Injected:
     label, row = _one_of(ground, labels)
     old, new = row["ID"], change(row["ID"])
     held = {r["ID"] for r in ground.directory.nodes(label)}
-    if new == old or new in held:
+    # An id of the right form is only wrong where its authority lists all of its own.
+    told = not ground.directory.schema.label(label).matches(new) or _lists_all(ground, label)
+    if new == old or new in held or not told:
         ground.take(old)
         return _bad_form(ground, kind, change, labels)
     return _renamed(ground, kind, label, old, new, ("malformed_id", "unknown_id"))
@@ -207,10 +215,8 @@ def unknown_id(ground: Ground) -> Injected:
     label, row = _one_of(ground, ("Disease", "Tissue", *GO_LABELS))
     prefix, number = row["ID"].split(":")
     old, new = row["ID"], f"{prefix}:9{number[1:]}"
-    source = ground.directory.schema.label(label).authority.source
-    listed = "SELECT 1 FROM topic WHERE source = ? AND topic = 'entity' AND complete"
     known = ground.db.execute("SELECT 1 FROM lifecycle WHERE id = ?", [new]).fetchall()
-    if known or not ground.db.execute(listed, [source]).fetchall():
+    if known or not _lists_all(ground, label):
         raise NotHere
     ground.directory.rename(label, old, new)
     want = Expected(node_key("existence", new), ("unknown_id",), "review", None)
