@@ -98,6 +98,7 @@ def report(scores: Scores) -> str:
 def check(scores: Scores, kinds: int) -> None:
     """Fail below the goals, or with fewer kinds than are wanted."""
     told = report(scores)
+    print(told)  # noqa: T201
     present = set(DECIDABLE) & set(scores.kinds)
     n = scores.of(present)
     assert len(present) >= kinds, told
