@@ -112,9 +112,10 @@ def test_counts_by_reason(real: Real) -> None:
             counts[t.type.value, t.reason.value] += t.count
 
     assert counts == {
-        ("existence", "secondary_id"): 275,
+        ("existence", "secondary_id"): 274,
         ("existence", "symbol_alias"): 1,
         ("existence", "term_obsolete"): 3131,
+        ("existence", "wrong_namespace"): 1,
         ("triple", "conflicting_evidence"): 1,
         ("triple", "edge_unsupported"): 789,
         ("triple", "endpoint_deleted"): 2981,
