@@ -165,6 +165,7 @@ def test_a_sample_has_its_size_and_depends_on_its_seed(store: EmbeddedStore, tmp
     assert one < sampled(store, tmp_path, sample=200, seed=1)
 
 
+@pytest.mark.slow
 def test_a_sample_larger_than_the_graph_is_everything(store: EmbeddedStore, tmp_path: Path) -> None:
     everything = sampled(store, tmp_path)
 

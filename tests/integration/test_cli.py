@@ -401,6 +401,7 @@ def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, mo
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
     script = (

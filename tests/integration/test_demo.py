@@ -106,6 +106,7 @@ def test_every_refuted_finding_proposes_a_change(shown: Shown) -> None:
         assert (finding["proposed_change"] is not None) == (finding["outcome"] == "refuted"), finding
 
 
+@pytest.mark.slow
 def test_demo_replaces_an_earlier_one_and_leaves_other_files(shown: Shown, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "graph.lbdb").write_bytes(b"not a graph")

@@ -383,7 +383,7 @@ def assert_judgements_agree(folder: Path, facts: Facts) -> None:
     assert_both_ways_agree(facts.build(folder), every_task())
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(snapshots())
 def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFactory, facts: Facts) -> None:
     assert_judgements_agree(tmp_path_factory.mktemp("generated"), facts)

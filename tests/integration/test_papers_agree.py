@@ -217,6 +217,7 @@ def spoken(audit: Audited) -> list[Evidence]:
     return [e for f in audit.findings for e in f.verdict.evidence if e.source == "literature"]
 
 
+@pytest.mark.slow
 def test_a_killed_audit_with_papers_ends_as_if_nothing_had_happened(index: Path, tmp_path: Path) -> None:
     # So few edges may be asked about that a resumed run which counted anew would ask about others, too.
     limit = 40
@@ -237,6 +238,7 @@ def test_a_killed_audit_with_papers_ends_as_if_nothing_had_happened(index: Path,
     assert all(e.quote and e.quote in notes for e in said)
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_path: Path) -> None:
     graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
     shutil.copy(demo().store, graph)

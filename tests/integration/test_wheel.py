@@ -97,6 +97,7 @@ def test_installed_command_tells_its_version(kgcheck: Path, tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, f"kgcheck, version {__version__}\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_installed_demo_writes_its_reports(kgcheck: Path, tmp_path: Path) -> None:
     done = _run([str(kgcheck), "demo", "--out", str(tmp_path / "demo")], tmp_path)
 
