@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, RootModel, create_model
 
 from kgcheck.chat import Reply, ToolCall
+from kgcheck.inputs import parse_json
 
 _HOW = """\
 Your tools cannot be called here. Answer with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}. For
@@ -64,7 +65,7 @@ def as_call(reply: Reply) -> Reply:
     if reply.calls:
         return reply
     try:
-        said = json.loads(reply.text)
+        said = parse_json(reply.text)
     except ValueError:
         return reply
     if not isinstance(said, dict) or not isinstance(said.get("tool"), str):

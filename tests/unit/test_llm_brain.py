@@ -257,6 +257,19 @@ def test_a_form_lets_nobody_make_evidence_up() -> None:
     assert "look the task up" in played.refused[-1]
 
 
+DEEP = ["[" * 100_000, "[" * 5000 + "]" * 5000, '{"a": ' * 300 + "1" + "}" * 300]
+
+
+@pytest.mark.parametrize("nested", DEEP, ids=["open", "lists", "objects"])
+def test_what_nests_too_deep_is_no_step(nested: str) -> None:
+    called = Played(lambda asked: Say(calls=(Call("hand_over", nested),)))
+    words = Played(lambda asked: Say(f'{{"tool": "hand_over", "arguments": {nested}}}' if asked.number > 2 else "well"))
+
+    assert isinstance(called.error, ModelAnswer)
+    assert "no JSON" in called.refused[-1]
+    assert isinstance(words.error, ModelAnswer)
+
+
 def test_a_model_that_has_called_a_tool_is_not_bound() -> None:
     """Its conversation holds calls, which some endpoints take only together with the tools."""
     agents = team.agents()

@@ -22,6 +22,7 @@ from kgcheck.chat import ChatClient, Message, Reply, ToolCall, ToolSpec
 from kgcheck.errors import ModelAnswer
 from kgcheck.forms import complete_bound
 from kgcheck.graph.scored import cited_source
+from kgcheck.inputs import parse_json
 from kgcheck.model import CheckTask, Outcome, Value
 from kgcheck.spending import Limits, Meter
 
@@ -160,7 +161,7 @@ class LlmBrain:
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
         try:
-            arguments = json.loads(call.arguments or "{}")
+            arguments = parse_json(call.arguments or "{}")
         except ValueError as error:
             return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON: {error}", **took)
         if not isinstance(arguments, dict):
