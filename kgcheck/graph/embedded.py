@@ -157,6 +157,8 @@ class EmbeddedStore:
             rows = self._guarded.rows(reading, limit, timeout_s)
         except RuntimeError as error:
             raise self._mapped(error) from error
+        if any(len(row) != len(reading.columns) for row in rows):
+            raise StoreError(f"a query on {self.name} gave other columns than it was asked for", "ask in another way")
         return [dict(zip(reading.columns, row, strict=True)) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:

@@ -14,6 +14,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from kgcheck.errors import StoreError, StoreUnavailable
 from kgcheck.graph import sandbox
 from kgcheck.graph.query_worker import LONGEST_ANSWER
@@ -23,6 +25,18 @@ _START_S = 30.0
 _GRACE_S = 1.0
 _KEPT = ("PATH", "LD_LIBRARY_PATH")
 _WORKER = "kgcheck.graph.query_worker"
+
+
+class _Answer(BaseModel):
+    """A line of the process: that it is ready or why not, rows, or why there are none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ready: bool = False
+    failed: str | None = None
+    refused: str | None = None
+    too_much: str | None = None
+    rows: list[list[Any]] | None = None
 
 
 class QueryProcess:
@@ -66,12 +80,13 @@ class QueryProcess:
         with self._lock:
             process = self._running()
             answer = self._asked(process, asked, timeout_s + _GRACE_S)
-        if "refused" in answer:
-            raise RuntimeError(answer["refused"])
-        if "rows" not in answer:
+        if answer.refused is not None:
+            raise RuntimeError(answer.refused)
+        if answer.rows is None:
             raise StoreError(f"a statement over {self._store} took or gave too much", "ask for less")
-        rows: list[list[Any]] = answer["rows"]
-        return rows
+        if len(answer.rows) > limit or len({len(row) for row in answer.rows}) > 1:
+            raise self._odd()
+        return answer.rows
 
     def close(self) -> None:
         """End the process."""
@@ -97,15 +112,15 @@ class QueryProcess:
             start_new_session=True,
         )
         answer = self._answer(self._process, _START_S)
-        if "ready" not in answer:
+        if not answer.ready:
             self.close()
             raise StoreUnavailable(
-                f"the guarded process for {self._store} did not start: {answer.get('failed', 'it said nothing')}",
+                f"the guarded process for {self._store} did not start: {answer.failed or 'it said nothing'}",
                 "run the same command again",
             )
         return self._process
 
-    def _asked(self, process: "subprocess.Popen[bytes]", asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    def _asked(self, process: "subprocess.Popen[bytes]", asked: dict[str, Any], timeout_s: float) -> _Answer:
         try:
             if process.stdin:
                 process.stdin.write(json.dumps(asked).encode() + b"\n")
@@ -114,21 +129,29 @@ class QueryProcess:
             pass
         return self._answer(process, timeout_s)
 
-    def _answer(self, process: "subprocess.Popen[bytes]", timeout_s: float) -> dict[str, Any]:
+    def _answer(self, process: "subprocess.Popen[bytes]", timeout_s: float) -> _Answer:
         """The next line of the process; it is ended where there is none in time."""
         try:
             line = _line(process, timeout_s)
-            answer: dict[str, Any] = json.loads(line) if line else {}
+            answer = _Answer.model_validate_json(line) if line else _Answer()
         except TimeoutError:
             self.close()
             raise StoreUnavailable(f"a query on {self._store} took too long", "ask for less") from None
+        except ValidationError:
+            # Statements of others run there: what it says is data of theirs.
+            raise self._odd() from None
         except BaseException:
             # What it would still say is an answer to another question.
             self.close()
             raise
-        if not answer:
+        if not line:
             self.close()
         return answer
+
+    def _odd(self) -> StoreError:
+        """The error of an answer that is none; whoever gave it is not asked again."""
+        self.close()
+        return StoreError(f"the guarded process for {self._store} gave what is no answer", "ask in another way")
 
 
 def _line(process: "subprocess.Popen[bytes]", timeout_s: float) -> bytes:

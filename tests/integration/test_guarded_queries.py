@@ -277,6 +277,34 @@ def test_a_process_that_died_is_started_again(guarded: QueryProcess) -> None:
     assert raw(guarded, "RETURN 1") == "[[1]]"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[1]\n",
+        b"page\n",
+        b'{"rows": 5}\n',
+        b'{"rows": [5]}\n',
+        b'{"rows": [[1], [1, 2]]}\n',
+        b'{"rows": ' + b"[[1]," * 100 + b"[1]" + b"]" * 100 + b"}\n",
+        b'{"rows": ' + b"[" * 100_000 + b"\n",
+        b'{"rows": [[1]], "more": 1}\n',
+        b'{"refused": 7}\n',
+        b'{"rows": [["\xff"]]}\n',
+        b'{"rows": [' + b"[1]," * 200 + b"[1]]}\n",
+    ],
+    ids=range(11),
+)
+def test_what_is_no_answer_is_refused_and_the_process_ended(
+    guarded: QueryProcess, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """Statements of others run there, so that what it says is not trusted either."""
+    raw(guarded, "RETURN 1")
+    with monkeypatch.context() as lying:
+        lying.setattr("kgcheck.graph.query_process._line", lambda *_: line)
+        assert "gave what is no answer" in raw(guarded, "RETURN 1")
+    assert raw(guarded, "RETURN 1") == "[[1]]"
+
+
 def test_too_much_memory_or_text_is_refused_and_the_next_one_runs(guarded: QueryProcess) -> None:
     hungry = (
         "MATCH (a:Protein),(b:Protein),(c:Protein),(d:Protein),(e:Protein)"
