@@ -15,10 +15,10 @@ import duckdb
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Row, print_table, spent, timed
+from kgcheck.duck import limits, literal
 from kgcheck.graph.open import open_store
-from kgcheck.graph.schema import Schema, load_schema
+from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.settings import Settings
-from kgcheck.tables import limits, literal
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.text import clean
-from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import Verifier
 from kgcheck.model import Stance
 from kgcheck.resources import resource_dir

@@ -18,7 +18,7 @@ from benchmarks import train_verifier as training
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import claim_features
-from kgcheck.literature.trained import Head, TrainedVerifier, kept, quoted, selected, softmax, worth_quoting
+from kgcheck.literature.trained_verifier import Head, TrainedVerifier, kept, quoted, selected, softmax, worth_quoting
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 

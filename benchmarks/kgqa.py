@@ -10,27 +10,27 @@ from contextlib import closing
 from pathlib import Path
 
 from kgcheck.agents.literature import with_papers
-from kgcheck.batch import kgcheck as checks
-from kgcheck.batch import kgqa
-from kgcheck.batch.items import Item, TaskType
-from kgcheck.batch.make import BenchMaker
-from kgcheck.batch.truth import Truths
+from kgcheck.bench import kgcheck as checks
+from kgcheck.bench import kgqa
+from kgcheck.bench.items import Item, TaskType
+from kgcheck.bench.make import BenchMaker
+from kgcheck.bench.truth import Truths
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import load_schema
-from kgcheck.kgqa.answer import Questions
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.names import AllNames, StoreNames
-from kgcheck.literature.recipe import corpus_recipe
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader
+from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.loading.load import load_directory
+from kgcheck.profile.corpus_files import corpus_recipe
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Questions
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.names import SnapshotNames
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.names import SnapshotNames
-from kgcheck.sources.observe import SnapshotSource
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from benchmarks.main_job import load_csv, raw_copy
 from benchmarks.timing import Row, Spent, print_table, spent, timed
-from kgcheck.graph.offline import OfflineImport
 from kgcheck.graph.open import open_store
-from kgcheck.graph.schema import load_schema
+from kgcheck.loading.admin_import import OfflineImport
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.neo4j_server import Neo4jServer
 

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kgcheck.batch.metrics import ndcg
-from kgcheck.batch.scv import read_items
+from kgcheck.bench.metrics import ndcg
+from kgcheck.bench.scv import read_items
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel, Vectors
 from kgcheck.literature.formats import read_documents
-from kgcheck.literature.recipe import corpus_recipe
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.profile.corpus_files import corpus_recipe
 
 _EMBEDDED = 512
 _PADDED = 100_000

@@ -14,12 +14,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.cli.environment import live_sources
-from kgcheck.graph.schema import load_schema
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.audits import MemoryStore

@@ -16,17 +16,17 @@ import ladybug
 import neo4j
 
 from benchmarks.timing import Row, print_table, timed
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
-from kgcheck.graph.load import load_directory
 from kgcheck.graph.open import open_store
-from kgcheck.graph.recipe import EdgeFile, NodeFile, load_recipe
-from kgcheck.graph.schema import Schema, load_schema
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType, Ref
+from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
+from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
 from tests.support.neo4j_server import Neo4jServer
 
 _KEYED_QUERIES = 2_000

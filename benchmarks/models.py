@@ -17,24 +17,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks import train_verifier as training
+from kgcheck.agents.asker import ReactAgent
 from kgcheck.agents.brains.llm import LlmBrain
-from kgcheck.agents.react import ReactAgent
 from kgcheck.agents.team import Budget
-from kgcheck.batch.items import Item, read_items
-from kgcheck.batch.kgcheck import Checker
-from kgcheck.batch.kgqa import Question, read_questions, score
-from kgcheck.chat import ChatClient
+from kgcheck.bench.items import Item, read_items
+from kgcheck.bench.kgcheck import Checker
+from kgcheck.bench.kgqa import Question, read_questions, score
 from kgcheck.errors import KgcheckError
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import load_schema, profile_dir
-from kgcheck.literature.asked import LlmVerifier
+from kgcheck.literature.llm_verifier import LlmVerifier
 from kgcheck.literature.verify import verify
+from kgcheck.llm.budget import Limits
+from kgcheck.llm.client import ChatClient
+from kgcheck.loading.load import load_directory
 from kgcheck.model import Stance
+from kgcheck.profile.schema import load_schema, profile_dir
+from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.observe import SnapshotSource
-from kgcheck.spending import Limits
 from tests.support.real_model import MODELS, served
 
 T = TypeVar("T")

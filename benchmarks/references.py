@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.graph.schema import Label, Pattern, Schema
-from kgcheck.sources.facts import COLUMNS
-from kgcheck.tables import literal
+from kgcheck.duck import literal
+from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.reference.facts import COLUMNS
 
 _ONE_IN = 400
 _DELETED, _MERGED = 7, 13

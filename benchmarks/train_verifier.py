@@ -21,8 +21,7 @@ from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Numbers, Seen, claim_features, look
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.recipe import corpus_recipe
-from kgcheck.literature.trained import (
+from kgcheck.literature.trained_verifier import (
     Head,
     HeadWeights,
     Linear,
@@ -34,6 +33,7 @@ from kgcheck.literature.trained import (
     selector_names,
     softmax,
 )
+from kgcheck.profile.corpus_files import corpus_recipe
 from kgcheck.resources import resource_dir
 
 Labels = np.ndarray[Any, Any]

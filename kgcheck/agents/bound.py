@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, RootModel, create_model
 
-from kgcheck.chat import Reply, ToolCall
 from kgcheck.inputs import parse_json
+from kgcheck.llm.client import Reply, ToolCall
 
 _HOW = """\
 Your tools cannot be called here. Answer with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}. For

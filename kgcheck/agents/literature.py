@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kgcheck.agents.outside import Outside
-from kgcheck.graph.schema import Schema
+from kgcheck.evidence.lookups import SourceLookups
+from kgcheck.evidence.source import LiveSource, Observed, ReferenceSource, SnapshotSource
 from kgcheck.model import CheckTask, CheckType, Triple
-from kgcheck.sources.lookup import SourceLookups
-from kgcheck.sources.observe import LiveSource, Observed, ReferenceSource, SnapshotSource
-from kgcheck.sources.retractions import counted
+from kgcheck.profile.schema import Schema
+from kgcheck.reference.retractions import counted
 
 if TYPE_CHECKING:
-    from kgcheck.literature.triples import TripleReader
+    from kgcheck.literature.edge_reader import TripleReader
 
 
 class ListsRetractions(ReferenceSource, Protocol):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from kgcheck.errors import UnknownName
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, Looked, Lookups, PairResult
 from kgcheck.literature.passages import SOURCE, Passage
 from kgcheck.model import Identifier, Reason, Triple, Value
-from kgcheck.sources.lookup import EntryResult, LifecycleResult, Looked, Lookups, PairResult
-from kgcheck.sources.networks import NetworkType
+from kgcheck.profile.networks import NetworkType
 
 if TYPE_CHECKING:
-    from kgcheck.literature.triples import TripleReader
+    from kgcheck.literature.edge_reader import TripleReader
 
 _MISSING = Reason.REFERENCE_MISSING
 _NO_SOURCE = "no reference source was given"

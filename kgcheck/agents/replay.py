@@ -12,9 +12,9 @@ from kgcheck.agents.team import Action, Budget, Checked, HandOver, Talk, Team, U
 from kgcheck.agents.toolbox import RESULTS, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
 from kgcheck.errors import InputFormat, UsageError
-from kgcheck.graph.schema import Schema
 from kgcheck.inputs import read_whole
 from kgcheck.model import CheckTask, Value, Verdict
+from kgcheck.profile.schema import Schema
 
 
 class Replayed(Value):

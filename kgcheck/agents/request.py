@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pydantic import TypeAdapter, ValidationError
 
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
+from kgcheck.profile.schema import Pattern, Schema
 
 FORMS = (
     "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME, or attribute HEAD RELATION TAIL NAME;"

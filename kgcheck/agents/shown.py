@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from kgcheck.agents.toolbox import CypherResult, RelationsResult
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Direction, GraphStore, Reading
-from kgcheck.kgqa.answer import Edge
 from kgcheck.model import Ref, Triple
+from kgcheck.questions.answer import Edge
 
 Path = tuple[Edge, ...]
 

@@ -13,12 +13,12 @@ from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, Lite
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
-from kgcheck.graph.schema import Schema
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
+from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
-from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult
-from kgcheck.sources.observe import ReferenceSource
+from kgcheck.profile.schema import Schema
 
 _NEIGHBOUR_LIMIT = 100
 _NAME_LIMIT = 5

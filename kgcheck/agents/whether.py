@@ -11,11 +11,11 @@ from itertools import product
 from typing import NamedTuple
 
 from kgcheck.agents.shown import Shown, Unsupported
-from kgcheck.graph.schema import Label, Pattern
 from kgcheck.graph.store import GraphStore
-from kgcheck.kgqa.answer import Edge
-from kgcheck.kgqa.lexicon import Lexicon, load_lexicon, phrase
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.lexicon import Lexicon, load_lexicon, phrase
+from kgcheck.profile.schema import Label, Pattern
+from kgcheck.questions.answer import Edge
 
 _WORD = re.compile(r"[^\s,;()?!]+")
 _LONGEST = 8

@@ -1,1 +1,1 @@
-"""Auditing a whole graph: the plan, its resumable execution, and the ledger of what was found."""
+"""Auditing a whole graph: the plan, the tasks, and their resumable execution."""

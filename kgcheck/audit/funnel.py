@@ -10,14 +10,14 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.team import Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
-from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.errors import BudgetExceeded, UsageError
-from kgcheck.graph.schema import Schema
+from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason
 from kgcheck.outputs import write_text
+from kgcheck.profile.schema import Schema
 from kgcheck.progress import Progress
-from kgcheck.sources.observe import ReferenceSource
 
 UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
 

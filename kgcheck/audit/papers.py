@@ -6,10 +6,10 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.audit.plan import Unit
+from kgcheck.literature.edge_reader import TripleReader, form_of
 from kgcheck.literature.passages import SOURCE
-from kgcheck.literature.triples import TripleReader, form_of
 from kgcheck.model import Evidence, Ref, Stance, Triple
-from kgcheck.sources.retractions import counted, retracted_among
+from kgcheck.reference.retractions import counted, retracted_among
 
 ASKED = 2_000
 """Edges of a run that papers are asked about."""

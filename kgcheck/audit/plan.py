@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType, Value
+from kgcheck.profile.schema import Pattern, Schema
 
 PIECE_TASKS = 100_000
 

@@ -1,10 +1,10 @@
 """The selects of the structure rules. Each gives: head (id), tail (id or null), tail_label, detail."""
 
-from kgcheck.graph.schema import Label, Pattern, Species
+from kgcheck.duck import identifier, literal
+from kgcheck.evidence import written
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER
 from kgcheck.graph.store import AS_TEXT, NO_ID
-from kgcheck.sources import written
-from kgcheck.tables import identifier, literal
+from kgcheck.profile.schema import Label, Pattern, Species
 
 PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
 """Text that stands for a missing value, compared without case; of numbers, PLACEHOLDER_NUMBER does."""

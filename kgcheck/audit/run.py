@@ -5,22 +5,22 @@ from pathlib import Path
 
 from kgcheck.agents.literature import with_papers
 from kgcheck.audit.funnel import Funnel
-from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.audit.papers import Papers
+from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
-from kgcheck.audit.work import Worker
+from kgcheck.duck import working_database
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.graph.manifest import graph_dates
-from kgcheck.graph.schema import Schema
+from kgcheck.evidence.nodes import EvidenceJoin
+from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
+from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.reference.overlay import attach_snapshot
+from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_told
 from kgcheck.settings import Settings
-from kgcheck.sources.evidence import EvidenceJoin
-from kgcheck.sources.observe import LiveSource, SnapshotSource
-from kgcheck.sources.overlay import attach_snapshot
-from kgcheck.sources.snapshot import Snapshot, SourceRelease, damage_told
-from kgcheck.tables import working_database
 
 OLD_YEARS = 3
 """A reference of this age or older is warned about."""

@@ -14,16 +14,16 @@ import duckdb
 
 from kgcheck.audit import rules
 from kgcheck.audit.cycles import cycles
-from kgcheck.audit.graphcopy import GraphCopy, printable
-from kgcheck.audit.ledger import Run, now
+from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import AuditOptions, Unit
-from kgcheck.checks.catalogue import STRUCTURE_RULES
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.graph.schema import Label, Pattern, Schema
+from kgcheck.duck import literal
 from kgcheck.graph.store import GraphStore
+from kgcheck.ledger.ledger import Run, now
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
-from kgcheck.tables import literal
+from kgcheck.profile.catalogue import STRUCTURE_RULES
+from kgcheck.profile.schema import Label, Pattern, Schema
 
 GRAPH_SOURCE = "graph"
 MOVED_SHARE = 0.1

@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.audit.graphcopy import GraphCopy
+from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
-from kgcheck.checks.catalogue import EdgeCheck
+from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
-from kgcheck.graph.schema import Label, Pattern, Schema
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import CheckType
-from kgcheck.tables import identifier, literal
+from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.schema import Label, Pattern, Schema
 
 _NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"

@@ -1,6 +1,6 @@
 """What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark."""
 
-from kgcheck.checks.items import items_of, joined, separator_of
+from kgcheck.checks.lists import items_of, joined, separator_of
 from kgcheck.checks.verdicts import verdict as judge
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict, World
 

@@ -9,7 +9,7 @@ from kgcheck.cli.options import brain_options, profile_option, store_option
 from kgcheck.cli.output import json_result, result, say
 
 if TYPE_CHECKING:
-    from kgcheck.kgqa.answer import Answer
+    from kgcheck.questions.answer import Answer
 
 _SHOWN = 50
 
@@ -34,7 +34,7 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE
     from kgcheck.graph.open import open_store
-    from kgcheck.kgqa.answer import Status
+    from kgcheck.questions.answer import Status
 
     settings = read_settings()
     with (
@@ -56,7 +56,7 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
 
 def _show(answer: "Answer") -> None:
     from kgcheck.cli.console import results
-    from kgcheck.kgqa.answer import Status
+    from kgcheck.questions.answer import Status
     from kgcheck.report.answers import answer_table
 
     if answer.read_as:

@@ -19,8 +19,8 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import say
 
 if TYPE_CHECKING:
-    from kgcheck.audit.ledger import Run
     from kgcheck.audit.plan import AuditOptions
+    from kgcheck.ledger.ledger import Run
 
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
 THRESHOLDS = ("refuted", "insufficient", "never")
@@ -93,7 +93,6 @@ def command(**asked: Any) -> None:
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.
     """
-    from kgcheck.audit.ledger import Ledger
     from kgcheck.audit.papers import Papers
     from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress
@@ -101,6 +100,7 @@ def command(**asked: Any) -> None:
     from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code, show_run
     from kgcheck.graph.open import open_store
+    from kgcheck.ledger.ledger import Ledger
 
     context = click.get_current_context()
     settings = reading_settings(offline=asked["offline"])
@@ -150,8 +150,8 @@ def _options(asked: dict[str, Any]) -> "AuditOptions":
 
 def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "Run":
     """The run to go on with; what the command line leaves open is taken from it."""
-    from kgcheck.audit.ledger import Ledger
     from kgcheck.errors import UsageError
+    from kgcheck.ledger.ledger import Ledger
 
     def given(name: str) -> bool:
         return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

@@ -19,7 +19,7 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
-    from kgcheck.batch.runner import Batch
+    from kgcheck.bench.runner import Batch
     from kgcheck.settings import Settings
 
 
@@ -42,8 +42,8 @@ def _out_option() -> Decorator:
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def kgqa(file: Path, store: str, out: Path | None, profile: str, format_: str, **asked: Any) -> None:
     """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
-    from kgcheck.batch import kgqa as batch
-    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.bench import kgqa as batch
+    from kgcheck.bench.runner import keep_options, read_results, run_batch
     from kgcheck.cli.brains import open_asker
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
@@ -88,16 +88,16 @@ def kgcheck(
 ) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
     from kgcheck.agents.literature import with_papers
-    from kgcheck.batch import kgcheck as batch
-    from kgcheck.batch.items import read_items
-    from kgcheck.batch.runner import keep_options, read_results, run_batch
+    from kgcheck.bench import kgcheck as batch
+    from kgcheck.bench.items import read_items
+    from kgcheck.bench.runner import keep_options, read_results, run_batch
     from kgcheck.cli.brains import brain_maker
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
-    from kgcheck.graph.manifest import graph_dates
+    from kgcheck.evidence.source import SnapshotSource
     from kgcheck.graph.open import open_store
-    from kgcheck.sources.observe import SnapshotSource
+    from kgcheck.loading.manifest import graph_dates
 
     settings, schema = reading_settings(offline=asked["offline"]), read_schema(profile)
     items = read_items(file, schema)

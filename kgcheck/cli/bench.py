@@ -11,8 +11,8 @@ from kgcheck.cli.options import FilePath, profile_option, store_option
 from kgcheck.cli.output import result, say
 
 if TYPE_CHECKING:
-    from kgcheck.batch.truth import TruthSource
-    from kgcheck.graph.schema import Schema
+    from kgcheck.bench.truth import TruthSource
+    from kgcheck.profile.schema import Schema
 
 
 @click.group("bench")
@@ -43,13 +43,13 @@ def make(
     store: str, reference: Path, truth_from: Path | None, out: Path, per_type: int, seed: int, profile: str
 ) -> None:
     """Make a KGCheck set over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
-    from kgcheck.batch.make import BenchMaker, leaks
+    from kgcheck.bench.make import BenchMaker, leaks
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import KgcheckError
     from kgcheck.graph.open import open_store
     from kgcheck.outputs import write_text
-    from kgcheck.sources.snapshot import Snapshot
+    from kgcheck.reference.snapshot import Snapshot
 
     schema = read_schema(profile)
     Snapshot(reference, schema).close()
@@ -70,9 +70,9 @@ def make(
 @contextmanager
 def _truth(reference: Path, truth_from: Path | None, schema: "Schema") -> "Iterator[TruthSource]":
     """What says what is true; a set that is made and judged by the same data says so."""
-    from kgcheck.batch.truth import LabelledFacts, Truths
+    from kgcheck.bench.truth import LabelledFacts, Truths
     from kgcheck.errors import InputMissing, UsageError
-    from kgcheck.sources.snapshot import Snapshot
+    from kgcheck.reference.snapshot import Snapshot
 
     if truth_from is None:
         told = "the same snapshot says what is true and judges: the set measures the judging alone; see --truth-from"

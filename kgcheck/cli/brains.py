@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
-    from kgcheck.batch.kgcheck import BrainMaker
-    from kgcheck.graph.schema import Schema
+    from kgcheck.bench.kgcheck import BrainMaker
     from kgcheck.graph.store import GraphStore
-    from kgcheck.kgqa.answer import Answer
+    from kgcheck.profile.schema import Schema
+    from kgcheck.questions.answer import Answer
     from kgcheck.settings import Settings
 
 
@@ -39,8 +39,8 @@ def open_brain(
         yield RulesBrain(schema)
         return
     from kgcheck.agents.brains.llm import LlmBrain
-    from kgcheck.chat import ChatClient
-    from kgcheck.spending import Limits
+    from kgcheck.llm.budget import Limits
+    from kgcheck.llm.client import ChatClient
 
     limits = Limits(tokens=asked.get("tokens"), seconds=asked.get("seconds"), money=asked.get("money"))
     with ChatClient(settings) as client:
@@ -71,15 +71,15 @@ def open_asker(
 
             raise UsageError("questions are answered from the graph; only a model searches papers", "add --brain llm")
         from kgcheck.cli.console import RichProgress
-        from kgcheck.kgqa.answer import Questions
+        from kgcheck.questions.answer import Questions
 
         yield Questions(store, RichProgress()).ask
         return
+    from kgcheck.agents.asker import ReactAgent
     from kgcheck.agents.outside import Outside
-    from kgcheck.agents.react import ReactAgent
-    from kgcheck.chat import ChatClient
     from kgcheck.cli.literature import open_papers
-    from kgcheck.spending import Limits
+    from kgcheck.llm.budget import Limits
+    from kgcheck.llm.client import ChatClient
 
     limits = Limits(tokens=asked.get("tokens"), money=asked.get("money"))
     with ChatClient(settings) as client, open_papers(asked.get("index"), store, None, settings) as reader:
@@ -104,8 +104,8 @@ def brain_maker(name: str, settings: "Settings", asked: Mapping[str, Any]) -> It
         yield lambda store: RulesBrain(store.schema)
         return
     from kgcheck.agents.brains.llm import LlmBrain
-    from kgcheck.chat import ChatClient
-    from kgcheck.spending import Limits
+    from kgcheck.llm.budget import Limits
+    from kgcheck.llm.client import ChatClient
 
     limits = Limits(tokens=asked.get("tokens"), seconds=60.0, money=asked.get("money"))
     with ChatClient(settings) as client:

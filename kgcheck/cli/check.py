@@ -64,7 +64,6 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.agents.team import Budget, CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
-    from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
     from kgcheck.audit.naming import with_names
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.brains import open_brain
@@ -72,10 +71,11 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
     from kgcheck.cli.literature import open_papers
     from kgcheck.cli.show import exit_code
-    from kgcheck.graph.manifest import graph_dates
+    from kgcheck.evidence.source import SnapshotSource
     from kgcheck.graph.open import open_store
+    from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+    from kgcheck.loading.manifest import graph_dates
     from kgcheck.report.tables import explain_finding
-    from kgcheck.sources.observe import SnapshotSource
 
     settings, schema = reading_settings(offline=asked["offline"]), read_schema(asked["profile"])
     request = parse_request(what, schema)

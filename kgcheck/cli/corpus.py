@@ -39,7 +39,7 @@ def add(
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.formats import read_retractions
-    from kgcheck.literature.recipe import corpus_recipe
+    from kgcheck.profile.corpus_files import corpus_recipe
 
     chosen = corpus_recipe(recipe) if recipe else None
     gone = read_retractions(retractions) if retractions else ()

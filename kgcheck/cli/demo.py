@@ -29,7 +29,6 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
 
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
     """
-    from kgcheck.audit.ledger import Ledger
     from kgcheck.audit.papers import Papers
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.audit.run import Audit
@@ -37,14 +36,15 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_papers, told_table
     from kgcheck.cli.show import show_run
-    from kgcheck.graph.load_process import load_into
     from kgcheck.graph.open import open_store
-    from kgcheck.graph.schema import load_schema, profile_dir
+    from kgcheck.ledger.ledger import Ledger
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.loading.process import load_into
     from kgcheck.outputs import write_text
+    from kgcheck.profile.schema import load_schema, profile_dir
+    from kgcheck.reference.build import build_snapshot
     from kgcheck.report.render import render
     from kgcheck.resources import resource_dir
-    from kgcheck.sources.build import build_snapshot
 
     settings, schema, progress = read_settings(home=out), load_schema(), RichProgress()
     demo = profile_dir(schema.profile.name) / "demo"

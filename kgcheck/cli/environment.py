@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
-from kgcheck.graph.schema import Schema, load_schema
+from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
-    from kgcheck.sources.live import LiveReference
+    from kgcheck.reference.live import LiveReference
 
 
 def read_settings(**given: Any) -> Settings:
@@ -67,10 +67,10 @@ def live_sources(schema: Schema, settings: Settings, *, wanted: bool) -> Iterato
     if not wanted:
         yield None
         return
-    from kgcheck.sources.http import Http
-    from kgcheck.sources.live import LiveReference
-    from kgcheck.sources.stringdb import StringDb
-    from kgcheck.sources.uniprot import UniProt
+    from kgcheck.providers.http import Http
+    from kgcheck.providers.stringdb import StringDb
+    from kgcheck.providers.uniprot import UniProt
+    from kgcheck.reference.live import LiveReference
 
     with (
         Http(settings) as http,

@@ -14,9 +14,9 @@ from kgcheck.cli.output import json_result
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(finding: str, ledger: Path | None, format_: str) -> None:
     """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
-    from kgcheck.audit.ledger import Ledger
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_settings
+    from kgcheck.ledger.ledger import Ledger
     from kgcheck.report.tables import explain_finding
 
     with Ledger(ledger or read_settings().ledger, create=False) as kept:

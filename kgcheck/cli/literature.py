@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kgcheck.audit.papers import Told
-    from kgcheck.graph.schema import Schema
     from kgcheck.graph.store import GraphStore
+    from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.embed import Embedder
     from kgcheck.literature.names import Names
-    from kgcheck.literature.triples import TripleReader
     from kgcheck.literature.verify import Verifier
+    from kgcheck.llm.budget import Meter
+    from kgcheck.profile.schema import Schema
     from kgcheck.settings import Settings
-    from kgcheck.spending import Meter
 
 VERIFIERS = ("trained", "llm")
 
@@ -62,10 +62,10 @@ def open_papers(
     Yields:
         The reader, or None without an index.
     """
+    from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import AllNames, Names, StoreNames
     from kgcheck.literature.opening import open_index
-    from kgcheck.literature.triples import TripleReader
-    from kgcheck.sources.names import SnapshotNames
+    from kgcheck.reference.names import SnapshotNames
 
     with ExitStack() as stack:
         reader = None
@@ -105,13 +105,13 @@ def open_verifier(
         The verifier.
     """
     if name == "trained":
-        from kgcheck.literature.trained import TrainedVerifier
+        from kgcheck.literature.trained_verifier import TrainedVerifier
 
         yield TrainedVerifier(embedder)
     else:
-        from kgcheck.chat import ChatClient
-        from kgcheck.literature.asked import LlmVerifier
-        from kgcheck.spending import Limits
+        from kgcheck.literature.llm_verifier import LlmVerifier
+        from kgcheck.llm.budget import Limits
+        from kgcheck.llm.client import ChatClient
 
         asked = asked or {}
         limits = Limits(tokens=asked.get("tokens"), money=asked.get("money"))
@@ -129,7 +129,7 @@ def total_meter(settings: "Settings", asked: Mapping[str, Any]) -> "Meter":
     Returns:
         The meter.
     """
-    from kgcheck.spending import Limits, RunMeter, prices_of
+    from kgcheck.llm.budget import Limits, RunMeter, prices_of
 
     limits = Limits(tokens=asked.get("total_tokens"), money=asked.get("total_money"))
     return RunMeter(limits, prices_of(settings))
@@ -164,7 +164,7 @@ def open_names(store: str, reference: Path | None, schema: "Schema", settings: "
     from kgcheck.errors import StoreMissing
     from kgcheck.graph.open import open_store
     from kgcheck.literature.names import AllNames, Names, StoreNames
-    from kgcheck.sources.names import SnapshotNames
+    from kgcheck.reference.names import SnapshotNames
 
     with ExitStack() as stack:
         places: list[Names] = []

@@ -10,8 +10,8 @@ from kgcheck.cli.options import FilePath, profile_option, store_option
 from kgcheck.cli.output import json_result, live_text, say, text_result
 
 if TYPE_CHECKING:
-    from kgcheck.graph.load import LoadSummary
-    from kgcheck.graph.offline import OfflineImport
+    from kgcheck.loading.admin_import import OfflineImport
+    from kgcheck.loading.load import LoadSummary
 
 
 @click.command("load")
@@ -57,8 +57,8 @@ def command(
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
-    from kgcheck.graph.load import LoadOptions, load_directory
-    from kgcheck.graph.load_process import load_into
+    from kgcheck.loading.load import LoadOptions, load_directory
+    from kgcheck.loading.process import load_into
 
     _check_folder(directory)
     _check_offline(offline, neo4j_home, prune or full or dry_run)
@@ -66,7 +66,7 @@ def command(
     target = quarantine or settings.home / f"quarantine-{directory.resolve().name}.jsonl"
     options = LoadOptions(prune=prune, full=full, dry_run=dry_run)
     if offline:
-        from kgcheck.graph.offline import OfflineImport
+        from kgcheck.loading.admin_import import OfflineImport
 
         files = OfflineImport(offline, read_schema(profile), database=settings.neo4j_database or "neo4j")
         _show(load_directory(directory, files, settings, quarantine=target, progress=RichProgress()), format_)
@@ -105,7 +105,7 @@ def _show(summary: "LoadSummary", format_: str) -> None:
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
     """Run neo4j-admin, or say how to."""
     from kgcheck.cli.console import RichProgress
-    from kgcheck.graph.offline import shell
+    from kgcheck.loading.admin_import import shell
 
     if home:
         with RichProgress().step("neo4j-admin database import"):

@@ -29,7 +29,7 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
     from kgcheck.cli.console import RichProgress
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import UsageError
-    from kgcheck.sources.build import build_snapshot
+    from kgcheck.reference.build import build_snapshot
 
     stated: dict[str, str] = {}
     for text in releases:
@@ -64,9 +64,9 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     from kgcheck.cli.console import RichProgress, results
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.providers.http import Http
+    from kgcheck.reference.download import fetch_references
     from kgcheck.report.references import fetched_table
-    from kgcheck.sources.fetch import fetch_references
-    from kgcheck.sources.http import Http
 
     schema, settings = read_schema(profile), read_settings()
     with Http(settings) as http:
@@ -88,8 +88,8 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
+    from kgcheck.reference.difference import compare_snapshots
     from kgcheck.report.references import difference_table
-    from kgcheck.sources.difference import compare_snapshots
 
     changes = compare_snapshots(older, newer, read_schema(profile))
     if format_ == "json":
@@ -102,8 +102,8 @@ def _show(path: Path, profile: str, format_: str) -> None:
 
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
+    from kgcheck.reference.snapshot import Snapshot
     from kgcheck.report.tables import release_table
-    from kgcheck.sources.snapshot import Snapshot
 
     with Snapshot(path, read_schema(profile)) as snapshot:
         releases = snapshot.releases()

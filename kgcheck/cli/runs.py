@@ -13,9 +13,9 @@ from kgcheck.cli.output import json_result
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(ledger: Path | None, format_: str) -> None:
     """List the runs in the ledger, newest first."""
-    from kgcheck.audit.ledger import Ledger
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_settings
+    from kgcheck.ledger.ledger import Ledger
     from kgcheck.report.tables import run_table
 
     with Ledger(ledger or read_settings().ledger, create=False) as kept:

@@ -10,7 +10,7 @@ from kgcheck.cli.options import FilePath, index_option, spending_options, total_
 from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
-    from kgcheck.batch.metrics import Metrics
+    from kgcheck.bench.metrics import Metrics
     from kgcheck.literature.search import LiteratureIndex
 
 
@@ -46,10 +46,10 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
     """
     from contextlib import ExitStack
 
-    from kgcheck.batch.metrics import measure
-    from kgcheck.batch.runner import Batch, keep_options, read_results, run_batch
-    from kgcheck.batch.scv import ClaimWork, read_items
-    from kgcheck.batch.scv_report import write_report
+    from kgcheck.bench.metrics import measure
+    from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+    from kgcheck.bench.scv import ClaimWork, read_items
+    from kgcheck.bench.scv_report import write_report
     from kgcheck.cli.console import RichProgress, results
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
@@ -117,7 +117,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
 def _table(metrics: "Metrics") -> Any:
     from rich.table import Table
 
-    from kgcheck.batch.scv_report import lines
+    from kgcheck.bench.scv_report import lines
 
     table = Table("measure", "value")
     for name, value in lines(metrics):

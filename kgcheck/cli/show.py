@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.cli.console import results
 from kgcheck.cli.output import say, text_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Outcome, Tally
 from kgcheck.outputs import write_text
 from kgcheck.report.render import render

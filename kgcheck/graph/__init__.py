@@ -1,1 +1,1 @@
-"""The graph under test: its schema, the queries, the stores that hold it and the loader that fills them."""
+"""The graph under test: the store protocol, the stores that keep it, and the queries."""

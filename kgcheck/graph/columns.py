@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.graph.schema import Property
 from kgcheck.graph.store import AS_TEXT, NO_ID, brought_to
+from kgcheck.profile.schema import Property
 
 Column = Sequence[Any]
 

@@ -10,11 +10,9 @@ import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.diskspace import unwritable
-from kgcheck.graph.filelock import FileLock, in_use
 from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.query_process import QueryProcess
-from kgcheck.graph.schema import Label, Pattern, PropertyType, Schema
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
@@ -34,7 +32,9 @@ from kgcheck.graph.store import (
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.graph.unknown import Shape, unknown_names
+from kgcheck.locks import FileLock, in_use
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
 
 _FEW = 100
 """So many keyed queries (0.05 ms each) take no longer than one of many keys (about 8 ms)."""

@@ -8,9 +8,9 @@ from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, Servic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
-from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows, shown
-from kgcheck.graph.schema import Schema
+from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.store import Properties, Reading
+from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
 
 _FETCH_ROWS = 10_000

@@ -5,8 +5,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import GraphStore
+from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
 from kgcheck.settings import Settings
 

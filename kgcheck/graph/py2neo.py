@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any, Protocol
 
 from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable
-from kgcheck.graph.cypher_server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.neo4j import server_error
-from kgcheck.graph.schema import Schema
+from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.store import Properties, Reading
+from kgcheck.profile.schema import Schema
 
 try:
     from py2neo import errors as py2neo_errors

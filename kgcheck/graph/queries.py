@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from kgcheck.errors import ConfigurationError
-from kgcheck.graph.schema import Label, Pattern, PropertyType
+from kgcheck.profile.schema import Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 
 _PLACE = re.compile(r"<([a-z_]+)>")

@@ -21,8 +21,8 @@ from antlr4_cypher import CypherLexer, CypherParser
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.projections import rows_of
 from kgcheck.graph.queries import quoted
-from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import SUBSET, Reading
+from kgcheck.profile.schema import Schema
 
 FUNCTIONS = {
     name.lower(): name

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pydantic import Field
 
 from kgcheck.errors import StoreError, StoreSchema
-from kgcheck.graph.schema import Label, Pattern, Property, PropertyType, Schema
 from kgcheck.model import Ref, Triple, Value
+from kgcheck.profile.schema import Label, Pattern, Property, PropertyType, Schema
 
 Properties = dict[str, Any]
 Direction = Literal["out", "in"]

@@ -5,9 +5,9 @@ What a person, a tool or a question asks for goes through here; what checks a st
 
 from typing import Final
 
-from kgcheck.graph.schema import Pattern, Schema
 from kgcheck.graph.store import Direction, GraphStore, Properties
 from kgcheck.model import Triple
+from kgcheck.profile.schema import Pattern, Schema
 
 _BOTH: Final[tuple[Direction, Direction]] = ("out", "in")
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kgcheck.graph.schema import Schema
 from kgcheck.graph.store import META_LABEL
+from kgcheck.profile.schema import Schema
 
 Shape = tuple[Sequence[str], Sequence[str], int]
 """Labels of a node, or the type of an edge; the names of the properties that it carries; how many are so."""

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kgcheck.errors import IndexFault, InputError, StoreError
-from kgcheck.graph.filelock import FileLock
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.embed import WORDS_ALONE, Embedder
@@ -32,8 +31,9 @@ from kgcheck.literature.manifest import (
     read_manifest,
     write_manifest,
 )
-from kgcheck.literature.recipe import CorpusRecipe
 from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.locks import FileLock
+from kgcheck.profile.corpus_files import CorpusRecipe
 from kgcheck.progress import NoProgress, Progress
 
 QUARANTINE = "quarantine.jsonl"

@@ -11,7 +11,7 @@ from typing import Any
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
-from kgcheck.literature.recipe import CorpusRecipe, Fields, by_suffix
+from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 
 Record = Document | Rejected
 _Raw = tuple[str, dict[str, Any] | Rejected]

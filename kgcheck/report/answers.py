@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from kgcheck.kgqa.answer import Answer, Edge
 from kgcheck.model import Value
+from kgcheck.questions.answer import Answer, Edge
 from kgcheck.report.cells import cell
 
 _SHOWN_NAME = 80

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kgcheck import __version__
-from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Tally
 from kgcheck.report.choice import Choice
 from kgcheck.report.tables import called_in, deciding, outcomes, proposal

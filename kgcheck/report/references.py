@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from kgcheck.sources.difference import TableChange
-from kgcheck.sources.fetch import Fetched
+from kgcheck.reference.difference import TableChange
+from kgcheck.reference.download import Fetched
 
 
 def fetched_table(files: Sequence[Fetched]) -> Table:

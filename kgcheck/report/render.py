@@ -1,6 +1,6 @@
 """A run as text: JSON, JSON lines, Markdown or HTML."""
 
-from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.report.cells import as_text
 from kgcheck.report.sheets import findings_csv
 from kgcheck.report.tables import findings_table

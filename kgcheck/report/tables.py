@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.agents.transcript import Event
-from kgcheck.audit.ledger import Run
-from kgcheck.graph.load import LoadSummary
+from kgcheck.ledger.ledger import Run
+from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally
+from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.report.cells import cell
-from kgcheck.sources.snapshot import SourceRelease
 
 _SHOWN_RESULT = 300
 _SHOWN_UNKNOWN = 12

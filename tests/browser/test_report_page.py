@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
     Change,
     ChangeKind,

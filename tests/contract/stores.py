@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.py2neo import Py2neoStore
-from kgcheck.graph.schema import Label, Pattern, Schema, load_schema
 from kgcheck.graph.store import GraphStore, Properties, edge_schema, node_schema, with_as_text
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 from kgcheck.settings import Settings
 from tests.support.neo4j_fixtures import Neo4jTarget
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kgcheck.batch.seeded import Seed, seeded
+from kgcheck.bench.seeded import Seed, seeded
 from kgcheck.errors import StoreError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import Pattern
 from kgcheck.graph.store import GraphStore, LoadTarget
 from kgcheck.model import Ref
+from kgcheck.profile.schema import Pattern
 from tests.contract.stores import (
     ACTS_ON,
     CKG,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.lines import find, read_lines
-from kgcheck.graph.load import FileCount, LoadSummary, load_directory
-from kgcheck.graph.recipe import load_recipe
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import GraphStore
+from kgcheck.loading.lines import find, read_lines
+from kgcheck.loading.load import FileCount, LoadSummary, load_directory
+from kgcheck.profile.import_files import load_recipe
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 
 CKG = load_schema()

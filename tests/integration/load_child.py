@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kgcheck.errors import KgcheckError
-from kgcheck.graph.load import load_directory
 from kgcheck.graph.open import open_store
-from kgcheck.graph.schema import load_schema
+from kgcheck.loading.load import load_directory
+from kgcheck.profile.schema import load_schema
 from kgcheck.progress import Step
 from kgcheck.settings import Settings
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgcheck.audit.graphcopy import GraphCopy
-from kgcheck.audit.ledger import Ledger
+from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, make_plan
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
+from kgcheck.profile.schema import load_schema
 from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, kgcheck, of_run
 from tests.support.facts import Facts
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.batch import drafts
-from kgcheck.batch.items import Item, read_items
-from kgcheck.batch.make import BenchMaker
-from kgcheck.batch.seeded import seeded
-from kgcheck.batch.truth import Truths
+from kgcheck.bench import drafts
+from kgcheck.bench.items import Item, read_items
+from kgcheck.bench.make import BenchMaker
+from kgcheck.bench.seeded import seeded
+from kgcheck.bench.truth import Truths
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
 from kgcheck.model import Ref
+from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, demo, kgcheck
 
 CKG = load_schema()

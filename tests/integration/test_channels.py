@@ -9,9 +9,9 @@ import pytest
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Role
 from kgcheck.checks.verdicts import verdict
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.model import CheckType, Outcome, Reason, World
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.observe import SnapshotSource
+from kgcheck.reference.build import build_snapshot
 from tests.support.audits import MemoryStore, audited
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple, verdict_on
 

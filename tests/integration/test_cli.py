@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.cli.main import _COMMANDS
+from kgcheck.ledger.ledger import Ledger
 from tests.support.audits import demo, kgcheck
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -406,7 +406,7 @@ def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
     script = (
         "import resource, sys\n"
-        "from kgcheck.audit.ledger import Ledger, Run, now\n"
+        "from kgcheck.ledger.ledger import Ledger, Run, now\n"
         "from pathlib import Path\n"
         "from kgcheck.cli.main import run\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"

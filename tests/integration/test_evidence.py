@@ -6,10 +6,10 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kgcheck.audit.bulk import judge_tasks
-from kgcheck.checks.items import items_of, joined
+from kgcheck.audit.judging import judge_tasks
+from kgcheck.checks.lists import items_of, joined
+from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.model import CheckTask, Outcome, Reason, Stance, Verdict, World
-from kgcheck.sources.evidence import EvidenceJoin
 from tests.support.facts import (
     PROTEIN_NAME,
     SCHEMA,

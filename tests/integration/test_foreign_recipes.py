@@ -8,11 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError, InputError, KgcheckError, SnapshotError
-from kgcheck.graph.recipe import NodeFile
-from kgcheck.sources import build
-from kgcheck.sources.observe import SnapshotSource
-from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe, Rows, load_reference_recipes
-from kgcheck.sources.selects import refusal
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.profile.import_files import NodeFile
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, Rows, load_reference_recipes
+from kgcheck.reference import build
+from kgcheck.reference.selects import refusal
 from tests.support.facts import SCHEMA, SETTINGS, world
 
 SECRET = "s3cret of this machine"

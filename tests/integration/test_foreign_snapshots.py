@@ -8,14 +8,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.batch.truth import Truths
+from kgcheck.bench.truth import Truths
 from kgcheck.cli.main import run
 from kgcheck.errors import KgcheckError, SnapshotError
-from kgcheck.sources.difference import compare_snapshots
-from kgcheck.sources.names import SnapshotNames
-from kgcheck.sources.observe import SnapshotSource
-from kgcheck.sources.overlay import attach_snapshot
-from kgcheck.sources.snapshot import Snapshot
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.reference.difference import compare_snapshots
+from kgcheck.reference.names import SnapshotNames
+from kgcheck.reference.overlay import attach_snapshot
+from kgcheck.reference.snapshot import Snapshot
 from tests.support.audits import demo
 from tests.support.facts import SCHEMA, SETTINGS, world
 

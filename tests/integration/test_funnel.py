@@ -10,20 +10,20 @@ import pytest
 from kgcheck.agents.literature import WithLiterature
 from kgcheck.agents.request import parse_request
 from kgcheck.audit.funnel import NOT_DECIDED, Funnel, request_of, worst_first
-from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
 from kgcheck.cli.environment import live_sources
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.literature.documents import Document
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.report.render import render
-from kgcheck.sources.observe import SnapshotSource
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding, Tally
 from tests.support import ROOT
 from tests.support.facts import Facts
@@ -24,7 +24,7 @@ import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
-from kgcheck.audit.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.cli.environment import live_sources

@@ -27,8 +27,8 @@ from kgcheck.errors import StoreError, StoreUnavailable, StoreUnguarded, UsageEr
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.query_process import QueryProcess
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import Reading
+from kgcheck.profile.schema import load_schema
 from tests.support.attacks import SECRET, UNDISGUISED, Canaries, attacks
 from tests.support.audits import demo
 from tests.unit.test_llm_brain import Source

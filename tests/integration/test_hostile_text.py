@@ -15,16 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.cli.check import _Live
 from kgcheck.cli.main import _failed
 from kgcheck.cli.output import say
 from kgcheck.errors import InputError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import edge_schema, node_schema
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.model import CheckType, Outcome
+from kgcheck.profile.schema import load_schema
 from kgcheck.visible import HIDDEN
 from tests.integration.import_directory import GENES, ImportDirectory
 from tests.support import ROOT

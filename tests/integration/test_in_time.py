@@ -16,8 +16,8 @@ import pytest
 from kgcheck import deadline
 from kgcheck.errors import SourceDeadline
 from kgcheck.model import Reason
-from kgcheck.sources.http import Http
-from kgcheck.sources.uniprot import UniProt
+from kgcheck.providers.http import Http
+from kgcheck.providers.uniprot import UniProt
 from tests.support import loopback
 from tests.support.audits import demo, kgcheck
 from tests.support.loopback import Fault

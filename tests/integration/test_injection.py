@@ -12,15 +12,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import profile_dir
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.loading.load import load_directory
 from kgcheck.model import Finding
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.observe import SnapshotSource
+from kgcheck.profile.schema import profile_dir
+from kgcheck.reference.build import build_snapshot
 from tests.support.errors_to_inject import DECIDABLE, HARMLESS, UNDECIDABLE
 from tests.support.facts import SCHEMA, SETTINGS
 from tests.support.injection import Directory, Ground, Injected, NotHere, Scores, score

@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-from kgcheck.batch.items import Item, TaskType, Truth, read_items, request_of
-from kgcheck.batch.kgcheck import Checker, metrics
-from kgcheck.batch.make import BenchMaker, leaks
-from kgcheck.batch.seeded import Seed, seeded
-from kgcheck.batch.truth import Truths
+from kgcheck.bench.items import Item, TaskType, Truth, read_items, request_of
+from kgcheck.bench.kgcheck import Checker, metrics
+from kgcheck.bench.make import BenchMaker, leaks
+from kgcheck.bench.seeded import Seed, seeded
+from kgcheck.bench.truth import Truths
 from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import load_schema, profile_dir
 from kgcheck.graph.symmetry import edges_stating
+from kgcheck.loading.load import load_directory
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import load_schema, profile_dir
+from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.observe import SnapshotSource
 from tests.support import ROOT, team_scripts
 from tests.support.audits import MemoryStore, demo, kgcheck
 from tests.support.chat_server import chat_server

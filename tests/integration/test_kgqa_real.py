@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.batch.kgqa import metrics, read_questions, work_of
+from kgcheck.bench.kgqa import metrics, read_questions, work_of
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import load_schema
-from kgcheck.kgqa.answer import Answer, Questions, Status
+from kgcheck.loading.load import load_directory
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Answer, Questions, Status
 from kgcheck.settings import Settings
 from tests.support import kgqa_answers
 from tests.support.audits import kgcheck

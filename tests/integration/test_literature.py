@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
-from kgcheck.batch.metrics import measure, ndcg
-from kgcheck.batch.scv import ClaimWork, Item, load_claim_recipes, read_items
+from kgcheck.bench.metrics import measure, ndcg
+from kgcheck.bench.scv import ClaimWork, Item, load_claim_recipes, read_items
 from kgcheck.errors import InputFormat, InputMissing, UnknownName, UsageError
 from kgcheck.graph.open import open_store
-from kgcheck.graph.schema import load_schema
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
+from kgcheck.literature.edge_reader import TripleReader, address, load_claim_forms
 from kgcheck.literature.names import AllNames, StoreNames, candidates, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader, address, load_claim_forms
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
+from kgcheck.profile.schema import load_schema
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.names import SnapshotNames
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.names import SnapshotNames
 from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
 from tests.support.chat_server import Asked, Say, chat_server

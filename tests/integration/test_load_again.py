@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.graph import staging
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import LoadOptions, LoadSummary, load_directory
-from kgcheck.graph.manifest import LOADED, LoadManifest
 from kgcheck.graph.open import open_store
-from kgcheck.graph.records import Records
 from kgcheck.graph.store import GraphStore
+from kgcheck.loading import staging
+from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
+from kgcheck.loading.manifest import LOADED, LoadManifest
+from kgcheck.loading.records import Records
 from kgcheck.settings import Settings
 from tests.integration.import_directory import (
     ACTS_ON,

@@ -13,9 +13,9 @@ import pytest
 
 from kgcheck.errors import InputError, StoreError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import LoadSummary, load_directory
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import DONE, LOAD
+from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content

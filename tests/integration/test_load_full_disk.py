@@ -15,7 +15,7 @@ import pytest
 
 from kgcheck.errors import StoreError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
+from kgcheck.loading.load import load_directory
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
 from tests.integration.test_load_faults import DEMO

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from kgcheck.cli.main import cli
 from kgcheck.errors import StoreError, StoreMissing
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
 from kgcheck.graph.neo4j import Neo4jStore
-from kgcheck.graph.offline import OfflineImport, shell
+from kgcheck.loading.admin_import import OfflineImport, shell
+from kgcheck.loading.load import load_directory
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content

@@ -9,9 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import LoadSummary, load_directory
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import Counts
+from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.model import Ref
 from kgcheck.settings import Settings
 from tests.integration.import_directory import CKG, check_sums, content, read_quarantine

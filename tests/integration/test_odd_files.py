@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.cli.main import run
+from kgcheck.ledger.ledger import Ledger
 from tests.support import ROOT
 from tests.support.audits import demo
 from tests.support.facts import world
@@ -182,12 +182,12 @@ def test_what_may_not_be_read_or_written_is_told(places: Places) -> None:
 _CHILD = """
 import contextlib, io, json, os, pkgutil, sys, importlib
 import kgcheck.cli
-from kgcheck.audit.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.cli.main import run
 for found in pkgutil.iter_modules(kgcheck.cli.__path__):
     importlib.import_module("kgcheck.cli." + found.name)
 import duckdb, sqlalchemy.dialects.sqlite, jinja2, rich.table
-import kgcheck.audit.ledger, kgcheck.report.tables, kgcheck.report.render, kgcheck.literature.search
+import kgcheck.ledger.ledger, kgcheck.report.tables, kgcheck.report.render, kgcheck.literature.search
 commands, target, user, first = json.loads(sys.argv[1])
 answers = os.fdopen(os.dup(1), "w")
 if user:

@@ -17,20 +17,20 @@ from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Checked, Team
 from kgcheck.agents.toolbox import RESULTS, Toolbox
 from kgcheck.agents.transcript import Event, Role, Transcript
-from kgcheck.chat import ChatClient
 from kgcheck.checks.signature import Gap
 from kgcheck.cli.environment import live_sources
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
+from kgcheck.evidence.source import Observed, SnapshotSource
 from kgcheck.literature.documents import Document
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader
+from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckTask, Evidence, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
-from kgcheck.sources.lookup import EntryResult, LifecycleResult, PairResult, SourceLookups
-from kgcheck.sources.observe import Observed, SnapshotSource
 from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
 from tests.support import loopback

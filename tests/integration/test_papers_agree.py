@@ -20,22 +20,22 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from kgcheck.agents.literature import WithLiterature
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Stance, Verdict
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from kgcheck.sources.observe import SnapshotSource
 from tests.support import ROOT
 from tests.support.audits import Audited, comparable, demo, kgcheck, of_run
 from tests.support.literature import build_index
@@ -151,16 +151,16 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from kgcheck.audit.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.profile.schema import load_schema
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained import TrainedVerifier
-from kgcheck.literature.triples import TripleReader
+from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.model import CheckType
 from kgcheck.settings import Settings
 

@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, event, given, settings
 
 from benchmarks.bulk_audit import compare
 from benchmarks.generate import generate
-from kgcheck.audit.bulk import judge_tasks
+from kgcheck.audit.judging import judge_tasks
+from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import Pattern
+from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType
+from kgcheck.profile.schema import Pattern
+from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.evidence import EvidenceJoin
 from tests.support.audits import audited, comparable, demo
 from tests.support.facts import SCHEMA, Facts, triple, verdict_on
 from tests.support.snapshots import CROWDS, MANY, TERMS, crowded_snapshots

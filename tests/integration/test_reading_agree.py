@@ -13,11 +13,11 @@ from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Role
 from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.schema import load_schema, profile_dir
 from kgcheck.graph.store import GraphStore
+from kgcheck.loading.load import load_directory
+from kgcheck.profile.schema import load_schema, profile_dir
 from kgcheck.settings import Settings
 from tests.support.attacks import HONEST, Canaries, attacks
 from tests.support.audits import demo

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
-from kgcheck.graph.schema import load_schema, profile_dir
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.profile.schema import load_schema, profile_dir
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.manifest import graph_dates
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.loading.load import load_directory
+from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Tally
-from kgcheck.sources.build import build_snapshot
+from kgcheck.reference.build import build_snapshot
 from tests.integration.test_evidence import assert_both_ways_agree
 from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
 

@@ -12,11 +12,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from kgcheck.audit.bulk import judge_tasks
+from kgcheck.audit.judging import judge_tasks
+from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.model import CheckType, Outcome
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.evidence import EvidenceJoin
-from kgcheck.sources.snapshot import Snapshot, SourceRelease
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.snapshot import Snapshot, SourceRelease
 from tests.support.facts import SCHEMA, SETTINGS, existence, verdict_on
 
 Rows = list[tuple[Any, ...]]

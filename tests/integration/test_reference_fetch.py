@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kgcheck.errors import UnknownName
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe
+from kgcheck.providers.http import Http
+from kgcheck.reference import download as fetch
+from kgcheck.reference.difference import TableChange, compare_snapshots
+from kgcheck.reference.download import LOG, Fetched, fetch_references
 from kgcheck.settings import Settings
-from kgcheck.sources import fetch
-from kgcheck.sources.difference import TableChange, compare_snapshots
-from kgcheck.sources.fetch import LOG, Fetched, fetch_references
-from kgcheck.sources.http import Http
-from kgcheck.sources.recipe import ReferenceFile, ReferenceRecipe
 from tests.support import loopback
 from tests.support.audits import kgcheck
 from tests.support.facts import SCHEMA, Facts

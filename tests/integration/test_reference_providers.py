@@ -10,8 +10,8 @@ import pytest
 
 from kgcheck.errors import InputFormat
 from kgcheck.model import Outcome, Reason
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.recipe import load_reference_recipes
+from kgcheck.profile.reference_files import load_reference_recipes
+from kgcheck.reference.build import build_snapshot
 from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
 from tests.support.services import entry, inactive
 

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 
 from kgcheck.errors import InputFormat, InputMissing, SnapshotError, UnknownName
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.facts import COLUMNS
-from kgcheck.sources.snapshot import Snapshot
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.facts import COLUMNS
+from kgcheck.reference.snapshot import Snapshot
 from tests.support.facts import SCHEMA, SETTINGS, Facts, world
 from tests.unit.test_formats import FLAT
 

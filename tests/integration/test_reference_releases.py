@@ -6,10 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.checks.catalogue import State
 from kgcheck.model import Outcome, Reason, Verdict
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.derive import PRECEDENCE
+from kgcheck.profile.catalogue import State
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.derive import PRECEDENCE
 from tests.support import ROOT
 from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, triple, verdict_on
 

@@ -14,13 +14,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Tally
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, audited, comparable, demo, kgcheck, of_run
 
@@ -108,11 +108,11 @@ import os, random, signal, sys, threading, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
-from kgcheck.audit.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 
 store, reference, path, statements = Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]), int(sys.argv[5])

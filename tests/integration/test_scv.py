@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kgcheck.batch.metrics import measure
-from kgcheck.batch.scv import read_items
+from kgcheck.bench.metrics import measure
+from kgcheck.bench.scv import read_items
 from kgcheck.errors import InputFormat
 from kgcheck.model import Stance
 from tests.support.audits import Said, kgcheck

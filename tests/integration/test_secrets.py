@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from kgcheck.audit.ledger import Ledger, Run, now
-from kgcheck.chat import ChatClient
 from kgcheck.errors import KgcheckError
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.llm.client import ChatClient
 from kgcheck.redact import redact
 from kgcheck.settings import Settings
 from tests.support import chat_server as play

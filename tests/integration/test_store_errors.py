@@ -27,9 +27,9 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore, server_error
 from kgcheck.graph.open import open_store
 from kgcheck.graph.py2neo import Py2neoStore
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_table
 from tests.support import ROOT
@@ -201,7 +201,7 @@ def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
 @pytest.mark.slow
 def test_a_server_that_stops_while_it_is_read(own_server: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgcheck.graph.neo4j._RETRY_S", 1.0)
-    monkeypatch.setattr("kgcheck.graph.cypher_server.SCAN_ROWS", 1000)
+    monkeypatch.setattr("kgcheck.graph.server.SCAN_ROWS", 1000)
     settings = Settings(neo4j_password=SecretStr("for-this-test-only"), connect_timeout_s=2)
     with Neo4jStore(own_server.uri, CKG, settings, create=True) as store:
         fill(store)
@@ -319,7 +319,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
+from kgcheck.profile.schema import load_schema
 with EmbeddedStore(Path(sys.argv[1]), load_schema(), create=sys.argv[2] == "write"):
     print("held", flush=True)
     sys.stdin.readline()

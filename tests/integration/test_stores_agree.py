@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger
 from tests.support.audits import Audited, comparable, kgcheck, of_run
 from tests.support.neo4j_fixtures import Neo4jTarget
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceUnanswerable
+from kgcheck.providers.http import Http
+from kgcheck.providers.stringdb import AT_ONCE, StringDb, batches, pair
 from kgcheck.settings import Settings
-from kgcheck.sources.http import Http
-from kgcheck.sources.stringdb import AT_ONCE, StringDb, batches, pair
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback
 from tests.support.services import StringServer

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.audit.cycles import cycles
-from kgcheck.audit.ledger import Ledger, Run, now
 from kgcheck.audit.structure import ALL, moved_counts
-from kgcheck.checks.catalogue import STRUCTURE_RULES
 from kgcheck.graph.store import StrayEdge
+from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.model import CheckType, Finding, Reason
+from kgcheck.profile.catalogue import STRUCTURE_RULES
 from tests.support.audits import Audited, MemoryStore, audited, comparable
 
 Nodes = dict[str, list[dict[str, Any]]]

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions, make_plan, sources_of
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import META_LABEL, Counts
 from kgcheck.graph.unknown import unknown_names
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
+from kgcheck.profile.schema import load_schema
 from kgcheck.report.sheets import COLUMNS, findings_csv
 from tests.integration.import_directory import DISEASES, GENES, PARENTS, ImportDirectory
 from tests.support.audits import MemoryStore, audited, demo, kgcheck

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
+from kgcheck.providers.http import Http
+from kgcheck.providers.uniprot import UniProt
+from kgcheck.providers.uniprot_entry import UniProtEntry, pubmed_ids
+from kgcheck.providers.uniprot_record import Life, Record
 from kgcheck.settings import Settings
-from kgcheck.sources.http import Http
-from kgcheck.sources.uniprot import UniProt
-from kgcheck.sources.uniprot_entry import UniProtEntry, pubmed_ids
-from kgcheck.sources.uniprot_record import Life, Record
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply
 from tests.support.services import UniProtServer, entry
@@ -395,7 +395,7 @@ def test_a_job_that_was_left_is_found_again_or_begun_again(
     forgotten: bool, make: Callable[..., UniProt], server: UniProtServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.jobs_run = 2
-    monkeypatch.setattr("kgcheck.sources.uniprot._JOB_POLLS", 1)
+    monkeypatch.setattr("kgcheck.providers.uniprot._JOB_POLLS", 1)
     with pytest.raises(SourceTimeout):
         make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
     monkeypatch.undo()

@@ -13,13 +13,10 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from kgcheck.audit.ledger import Ledger, Run
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.cli.main import run as run_command
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.load import load_directory
-from kgcheck.graph.schema import Label, Pattern, Schema, load_schema, profile_dir
 from kgcheck.graph.store import (
     Counts,
     Direction,
@@ -32,9 +29,12 @@ from kgcheck.graph.store import (
     one_of_each,
     with_as_text,
 )
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.loading.load import load_directory
 from kgcheck.model import Finding, Ref, Tally, Triple
+from kgcheck.profile.schema import Label, Pattern, Schema, load_schema, profile_dir
+from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Self
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.graph.schema import Schema, load_schema
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.model import CheckTask, CheckType, Ref, Verdict
+from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.facts import COLUMNS
 from kgcheck.settings import Settings
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.facts import COLUMNS
-from kgcheck.sources.observe import SnapshotSource
 
 DATE = "2026-01-01"
 """Of a release that names no other."""

@@ -14,10 +14,10 @@ from typing import NamedTuple, TypeVar
 import duckdb
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.graph.recipe import NodeFile, load_recipe
-from kgcheck.graph.schema import Pattern, Schema
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref
-from kgcheck.sources.observe import SnapshotSource
+from kgcheck.profile.import_files import NodeFile, load_recipe
+from kgcheck.profile.schema import Pattern, Schema
 
 T = TypeVar("T")
 Key = tuple[str, ...]

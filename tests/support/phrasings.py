@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from kgcheck.graph.schema import Pattern, Schema
-from kgcheck.kgqa.lexicon import Lexicon
+from kgcheck.profile.lexicon import Lexicon
+from kgcheck.profile.schema import Pattern, Schema
 
 FRAMES = (
     "Which {0} {1}?",

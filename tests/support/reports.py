@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kgcheck.audit.ledger import Run
+from kgcheck.ledger.ledger import Run
 from kgcheck.model import (
     Change,
     ChangeKind,

@@ -4,8 +4,8 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from kgcheck.checks.catalogue import State
-from kgcheck.sources.facts import STATUSES
+from kgcheck.profile.catalogue import State
+from kgcheck.reference.facts import STATUSES
 from tests.support.facts import DATE, Facts
 
 PROTEINS, TERMS, GENES = ("P10001", "P10002"), ("GO:0000011", "GO:0000012", "GO:0000013"), ("AA1", "BB1")

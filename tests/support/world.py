@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kgcheck.audit.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
 from kgcheck.cli.environment import live_sources
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, Verdict
 from kgcheck.settings import Settings
-from kgcheck.sources.observe import SnapshotSource
 from tests.support.audits import Audited, of_run
 from tests.support.facts import SCHEMA
 from tests.support.loopback import Loopback

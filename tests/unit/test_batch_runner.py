@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.batch.runner import keep_options, read_results, run_batch
+from kgcheck.bench.runner import keep_options, read_results, run_batch
 from kgcheck.errors import InputError, InputFormat, KgcheckError, UsageError
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.chat import ChatClient, Reply, ToolSpec, parse_answer
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
     BudgetExceeded,
@@ -22,9 +21,10 @@ from kgcheck.errors import (
     ModelError,
     ModelUnavailable,
 )
+from kgcheck.llm.budget import Limits, Meter, Prices, Usage
+from kgcheck.llm.client import ChatClient, Reply, ToolSpec, parse_answer
 from kgcheck.model import Value
 from kgcheck.settings import Settings
-from kgcheck.spending import Limits, Meter, Prices, Usage
 from tests.support import chat_server as play
 from tests.support.chat_server import Call, ChatServer, Fail, Raw, Say, Script
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.sources.comments import Terms, disease_of, links_of_entry, links_of_flat, tissues_in
-from kgcheck.sources.uniprot_entry import UniProtEntry
+from kgcheck.providers.uniprot_comments import Terms, disease_of, links_of_entry, links_of_flat, tissues_in
+from kgcheck.providers.uniprot_entry import UniProtEntry
 from tests.support.services import entry
 
 TERMS = Terms(

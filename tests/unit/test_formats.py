@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 from kgcheck.errors import InputFormat, InputMissing
-from kgcheck.sources.formats import Parsed, read_obo, read_uniprot_flat
-from kgcheck.sources.recipe import Modification, ReferenceFile
-from kgcheck.sources.tsv import Form, check_file, open_tsv
+from kgcheck.profile.reference_files import Modification, ReferenceFile
+from kgcheck.providers.files import Parsed, read_obo, read_uniprot_flat
+from kgcheck.providers.tsv import Form, check_file, open_tsv
 
 OBO = """format-version: 1.2
 date: 14:05:2015 16:40

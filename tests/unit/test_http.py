@@ -26,10 +26,10 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
+from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.providers.http_errors import FAULTS, error_for
+from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
-from kgcheck.sources.faults import FAULTS, error_for
-from kgcheck.sources.http import Answer, Http, Service
-from kgcheck.sources.pace import Pace
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply, Seen
 

@@ -11,16 +11,16 @@ import pytest
 
 from kgcheck import inputs
 from kgcheck.agents.replay import read_transcript
-from kgcheck.batch.kgqa import read_rows
-from kgcheck.batch.runner import keep_options, read_results
-from kgcheck.batch.scv import read_items
+from kgcheck.bench.kgqa import read_rows
+from kgcheck.bench.runner import keep_options, read_results
+from kgcheck.bench.scv import read_items
 from kgcheck.errors import InputError, InputFormat, KgcheckError
-from kgcheck.graph.lines import read_lines
 from kgcheck.inputs import DEEPEST, MIB, check_packed, parse_json, plain_pattern, read_toml, read_whole
 from kgcheck.literature.formats import read_documents
-from kgcheck.literature.recipe import corpus_recipe
-from kgcheck.sources.build import build_snapshot
-from kgcheck.sources.tsv import open_text
+from kgcheck.loading.lines import read_lines
+from kgcheck.profile.corpus_files import corpus_recipe
+from kgcheck.providers.tsv import open_text
+from kgcheck.reference.build import build_snapshot
 from tests.support import ROOT
 from tests.support.facts import SCHEMA, SETTINGS
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.graph.schema import load_schema
-from kgcheck.kgqa.answer import Answer, Questions, Status
-from kgcheck.kgqa.lexicon import load_lexicon
-from kgcheck.kgqa.linking import NameIndex, folded, tokens
-from kgcheck.kgqa.plan import Filter
+from kgcheck.profile.lexicon import load_lexicon
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Answer, Questions, Status
+from kgcheck.questions.names import NameIndex, folded, tokens
+from kgcheck.questions.plan import Filter
 from tests.support.audits import MemoryStore, Rows
 
 NODES: dict[str, Rows] = {

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.batch.kgqa import Metrics, metrics, read_questions, score, unique, work_of
+from kgcheck.bench.kgqa import Metrics, metrics, read_questions, score, unique, work_of
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError
-from kgcheck.kgqa.answer import Answer, Found, Questions, Status
 from kgcheck.model import Ref
+from kgcheck.questions.answer import Answer, Found, Questions, Status
 from tests.support.audits import MemoryStore
 from tests.unit.test_kgqa import EDGES, NODES
 

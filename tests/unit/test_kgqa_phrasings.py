@@ -3,10 +3,10 @@
 import pytest
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.graph.schema import load_schema
-from kgcheck.kgqa.answer import Questions
-from kgcheck.kgqa.lexicon import load_lexicon
-from kgcheck.kgqa.plan import Anchor
+from kgcheck.profile.lexicon import load_lexicon
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Questions
+from kgcheck.questions.plan import Anchor
 from tests.support.audits import MemoryStore
 from tests.support.phrasings import FRAMES, Asked, asked, asked_by_noun
 

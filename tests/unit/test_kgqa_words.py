@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgcheck.kgqa.answer import Answer, Questions, Status
+from kgcheck.questions.answer import Answer, Questions, Status
 from tests.support.audits import MemoryStore, Rows
 
 NODES: dict[str, Rows] = {

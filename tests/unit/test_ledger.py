@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.audit import database
-from kgcheck.audit.ledger import Ledger, Run, new_run_id, now
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
+from kgcheck.ledger import database
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
 from kgcheck.model import (
     CheckTask,
     CheckType,

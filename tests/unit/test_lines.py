@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, InputMissing
-from kgcheck.graph import lines
-from kgcheck.graph.lines import find, read_lines
-from kgcheck.graph.records import Records
+from kgcheck.loading import lines
+from kgcheck.loading.lines import find, read_lines
+from kgcheck.loading.records import Records
 
 PIECES = [
     b"\n",

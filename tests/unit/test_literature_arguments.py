@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgcheck.literature.arguments import arguments, missing
 from kgcheck.literature.documents import Document
-from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 from tests.support import ROOT

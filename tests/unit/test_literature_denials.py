@@ -13,7 +13,7 @@ from benchmarks.denials import denied, reversed_way
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import words_of
 from kgcheck.literature.polarity import POLARITY, clauses_of, compare
-from kgcheck.literature.trained import TrainedVerifier
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import Stance
 from tests.support import ROOT
 

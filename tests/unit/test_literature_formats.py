@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgcheck.errors import InputFormat, InputMissing, UnknownName
 from kgcheck.literature.documents import Document, Rejected
 from kgcheck.literature.formats import Record, choose_recipe, read_documents, read_retractions
-from kgcheck.literature.recipe import corpus_recipe, load_corpus_recipes
+from kgcheck.profile.corpus_files import corpus_recipe, load_corpus_recipes
 
 XML = """<?xml version="1.0"?>
 <PubmedArticleSet>

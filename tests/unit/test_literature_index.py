@@ -19,9 +19,9 @@ from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel, available
 from kgcheck.literature.manifest import MANIFEST
-from kgcheck.literature.recipe import corpus_recipe
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
 from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.profile.corpus_files import corpus_recipe
 from tests.support.literature import WordsModel, build_index, paper, papers
 
 

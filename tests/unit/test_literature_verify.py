@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from rich.console import Console
 
-from kgcheck.chat import ChatClient
 from kgcheck.cli.verify import _told
 from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
-from kgcheck.literature.asked import LlmVerifier
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES, claim_features, feature_names, look, passage_features
-from kgcheck.literature.trained import TrainedVerifier, load_weights
+from kgcheck.literature.llm_verifier import LlmVerifier
+from kgcheck.literature.trained_verifier import TrainedVerifier, load_weights
 from kgcheck.literature.verify import (
     Opinion,
     Probabilities,
@@ -26,6 +25,7 @@ from kgcheck.literature.verify import (
     together,
     verify,
 )
+from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
 from kgcheck.settings import Settings
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited
@@ -205,7 +205,7 @@ def test_features_have_their_names(trained: TrainedVerifier) -> None:
 def test_broken_weights_are_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from pathlib import Path
 
-    from kgcheck.literature import trained
+    from kgcheck.literature import trained_verifier as trained
 
     monkeypatch.setattr(trained, "resource_dir", lambda name: Path(str(tmp_path)))
     load_weights.cache_clear()

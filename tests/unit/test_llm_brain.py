@@ -19,7 +19,6 @@ from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Budget, Checked, CheckStopped, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
-from kgcheck.chat import ChatClient
 from kgcheck.cli.main import run as run_command
 from kgcheck.errors import (
     BudgetExceeded,
@@ -31,10 +30,11 @@ from kgcheck.errors import (
     ModelContext,
     ModelUnavailable,
 )
-from kgcheck.graph.schema import load_schema
+from kgcheck.llm.budget import Limits
+from kgcheck.llm.client import ChatClient
 from kgcheck.model import Evidence, Outcome, Stance, Tier, World
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from kgcheck.spending import Limits
 from tests.support import chat_server as play
 from tests.support import team_scripts as team
 from tests.support.audits import MemoryStore, Rows, kgcheck

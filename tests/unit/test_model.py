@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kgcheck.checks.items import JOINED_SQL, items_of, joined
+from kgcheck.checks.lists import JOINED_SQL, items_of, joined
+from kgcheck.duck import literal
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -25,7 +26,6 @@ from kgcheck.model import (
     Verdict,
     World,
 )
-from kgcheck.tables import literal
 from tests.support.facts import attribute, existence, potential, ref, triple
 
 P53, MDM2 = "Protein P04637", "Protein Q00987"

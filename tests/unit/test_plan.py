@@ -5,9 +5,9 @@ from pydantic import ValidationError
 
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.graph.schema import Schema, load_schema
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType
+from kgcheck.profile.schema import Schema, load_schema
 
 ACTS_ON = "Protein ACTS_ON Protein"
 TRANSLATED = "Gene TRANSLATED_INTO Protein"

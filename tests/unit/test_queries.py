@@ -19,7 +19,7 @@ from kgcheck.graph.queries import (
     quoted,
     same,
 )
-from kgcheck.graph.schema import load_schema
+from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 
 CKG = load_schema()

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgcheck.agents.asker import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.react import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
-from kgcheck.chat import ChatClient, Message, Reply, ToolCall
 from kgcheck.errors import ModelAccess, ModelContext, ModelUnavailable
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import Reading
-from kgcheck.kgqa.answer import Answer, Status
+from kgcheck.llm.budget import Limits, Meter
+from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Answer, Status
 from kgcheck.settings import Settings
-from kgcheck.spending import Limits, Meter
 from tests.support import chat_server as play
 from tests.support.answers import assert_rests_on_results
 from tests.support.audits import MemoryStore, Rows, demo, kgcheck

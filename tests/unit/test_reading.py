@@ -11,8 +11,8 @@ from kgcheck.agents.transcript import Role
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.schema import load_schema
 from kgcheck.graph.store import Reading
+from kgcheck.profile.schema import load_schema
 from tests.support.attacks import HONEST, attacks
 from tests.support.audits import demo
 from tests.unit.test_llm_brain import Source

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.audit.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.report import documents
 from kgcheck.report.choice import WORST_FIRST

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
-from kgcheck.graph import recipe, schema
-from kgcheck.graph.recipe import EdgeFile, NodeFile, load_recipe
-from kgcheck.graph.schema import Label, Pattern, Schema, load_schema
+from kgcheck.profile import import_files, schema
+from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
+from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 
 CKG = load_schema()
 
@@ -42,7 +42,7 @@ KNOWS_OTHERWISE = KNOWS_AGAIN.replace('tail = "A"', 'tail = "B"\nproperties = { 
 @pytest.fixture
 def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a profile of its own."""
-    for module in (schema, recipe):
+    for module in (schema, import_files):
         monkeypatch.setattr(module, "profile_dir", lambda _: tmp_path)
     return tmp_path
 

@@ -18,13 +18,13 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
 from kgcheck.agents.toolbox import Tool
 from kgcheck.agents.transcript import Role, Stage
-from kgcheck.chat import ChatClient, Message, Reply, ToolCall, ToolSpec
 from kgcheck.errors import ModelAnswer
-from kgcheck.forms import complete_bound
 from kgcheck.graph.scored import cited_source
 from kgcheck.inputs import parse_json
+from kgcheck.llm.budget import Limits, Meter
+from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall, ToolSpec
+from kgcheck.llm.forms import complete_bound
 from kgcheck.model import CheckTask, Outcome, Value
-from kgcheck.spending import Limits, Meter
 
 MEMORY_STEPS = 20
 """Steps that an agent remembers; what was asked stays, whatever comes after it."""

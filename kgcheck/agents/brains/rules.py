@@ -11,10 +11,10 @@ from kgcheck.agents.toolbox import EdgesResult, Tool
 from kgcheck.agents.transcript import Role, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
-from kgcheck.graph.schema import Schema
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
 from kgcheck.literature.passages import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
+from kgcheck.profile.schema import Schema
 
 
 class RulesBrain:

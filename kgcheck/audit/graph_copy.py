@@ -1,0 +1,111 @@
+"""The graph under audit as DuckDB tables, read from the store once and only as far as the plan needs."""
+
+from collections.abc import Iterable
+from hashlib import md5
+from itertools import chain
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.duck import identifier, literal
+from kgcheck.graph.store import NO_ID, GraphStore, edge_schema, node_schema, with_as_text
+from kgcheck.profile.schema import Label, Pattern
+
+_MOST = 512
+"""Characters of an id that a Ref takes."""
+
+_DISTINCT = "CREATE OR REPLACE TEMP TABLE {table} AS SELECT DISTINCT head, tail FROM {rows}"
+
+
+def printable(identifier: str | None) -> str:
+    """An id in the form that a Ref takes, as the copy makes it."""
+    if not identifier:
+        return NO_ID
+    if len(identifier) <= _MOST and all(ord(c) >= 32 for c in identifier):
+        return identifier
+    digest = md5(identifier.encode(), usedforsecurity=False).hexdigest()[:8]
+    return "".join(c if ord(c) >= 32 else "\ufffd" for c in identifier)[: _MOST - 40] + f"… {digest}"
+
+
+class GraphCopy:
+    """Tables ``nodes <label>``, ``edges <pattern>`` and ``pairs <pattern>``.
+
+    The columns are those of the store's scans; pairs have a head and a tail, and parallel edges are one of them. An id
+    that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
+
+    Args:
+        db: A working database.
+        store: The graph.
+        whole: The properties of edges are wanted, too: then edges are read once for both tables.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, whole: bool = True) -> None:
+        self._db = db
+        self._store = store
+        self._whole = whole
+        self._have: set[str] = set()
+        db.execute(
+            rf"""
+            CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
+                WHEN coalesce(id, '') = '' THEN {literal(NO_ID)}
+                WHEN length(id) > {_MOST} OR regexp_matches(id, '[\x00-\x1f]') THEN
+                    left(regexp_replace(id, '[\x00-\x1f]', chr(65533), 'g'), {_MOST - 40}) || '… ' || left(md5(id), 8)
+                ELSE id END
+            """
+        ).fetchall()
+
+    def nodes(self, label: Label) -> str:
+        """The quoted name of the table of a label, filled."""
+        name = f"nodes {label.name}"
+        if name not in self._have:
+            self._fill(name, with_as_text(node_schema(label)), self._store.scan_nodes(label), ("id",))
+            self._have.add(name)
+        return identifier(name)
+
+    def edges(self, pattern: Pattern) -> str:
+        """The quoted name of the table of a pattern, filled."""
+        name = f"edges {pattern}"
+        if name not in self._have:
+            self._fill(name, with_as_text(edge_schema(pattern)), self._store.scan_edges(pattern), ("head", "tail"))
+            self._have.add(name)
+        return identifier(name)
+
+    def pairs(self, pattern: Pattern) -> str:
+        """The quoted name of the table of a pattern's pairs, filled."""
+        name = f"pairs {pattern}"
+        if name not in self._have:
+            table = identifier(name)
+            if self._whole:
+                self._db.execute(_DISTINCT.format(table=table, rows=self.edges(pattern))).fetchall()
+            else:
+                self._fill_pairs(table, pattern.ends_alone)
+            self._have.add(name)
+        return identifier(name)
+
+    def _fill_pairs(self, table: str, pattern: Pattern) -> None:
+        """Fill a table of pairs from a scan of the ends: at once, where the scan is one piece."""
+        scanned = self._store.scan_edges(pattern)
+        schema = with_as_text(edge_schema(pattern))
+        first, second = next(scanned, schema.empty_table()), next(scanned, None)
+        if second is None:
+            printable_ = "(SELECT printable(head) AS head, printable(tail) AS tail FROM incoming)"
+            self._select_into(_DISTINCT.format(table=table, rows=printable_), first)
+            return
+        self._fill("incoming pairs", schema, chain([first, second], scanned), ("head", "tail"))
+        incoming = identifier("incoming pairs")
+        self._db.execute(f"{_DISTINCT.format(table=table, rows=incoming)}; DROP TABLE {incoming}").fetchall()
+
+    def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
+        cleaned = ", ".join(f"printable({i}) AS {i}" for i in ids)
+        self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
+        for table in tables:
+            self._select_into(
+                f"INSERT INTO {identifier(name)} BY NAME SELECT * REPLACE ({cleaned}) FROM incoming", table
+            )
+
+    def _select_into(self, statement: str, rows: pa.Table) -> None:
+        self._db.register("incoming", rows)
+        try:
+            self._db.execute(statement).fetchall()
+        finally:
+            self._db.unregister("incoming")

@@ -1,0 +1,171 @@
+"""Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import duckdb
+
+from kgcheck.audit.plan import Unit
+from kgcheck.checks.lists import JOINED_SQL
+from kgcheck.checks.precedence import FIRST_SQL
+from kgcheck.checks.repair import propose
+from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature
+from kgcheck.checks.verdicts import judge
+from kgcheck.evidence.source import evidence_of, gaps_of
+from kgcheck.model import (
+    CheckTask,
+    CheckType,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Tier,
+    Verdict,
+    World,
+)
+
+_BATCH = 10_000
+"""Findings whose evidence is in memory together."""
+
+
+def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
+    """Table ``judged``: task, outcome, reason, confidence, note, sources.
+
+    Args:
+        db: A working database whose tables task, evidence and gap are filled.
+        kind: The type of all tasks.
+    """
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE signed AS
+        WITH by_record AS (
+            SELECT task, source, about, stance, world, tier, record,
+                   CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
+                   floor(max(score) * 10 + 0.5) / 10 AS score
+            FROM evidence GROUP BY ALL
+        ), said AS (
+            SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
+        ), observed AS (
+            SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
+                              ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
+            FROM said GROUP BY task
+        ), missing AS (
+            SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap GROUP BY task
+        )
+        SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
+        FROM task t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)
+        """
+    ).fetchall()
+    db.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE verdict (
+            signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR, sources VARCHAR)
+        """
+    ).fetchall()
+    for (text,) in db.execute("SELECT DISTINCT signature FROM signed").fetchall():
+        signature = _parsed(kind, text)
+        judged = judge(signature)
+        row = [text, judged.outcome.value, judged.reason.value, judged.confidence, judged.note, signature.sources]
+        db.execute("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?)", row).fetchall()
+    db.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE judged AS
+        SELECT s.task, v.* EXCLUDE (signature) FROM signed s JOIN verdict v USING (signature)
+        """
+    ).fetchall()
+
+
+def tallies(db: duckdb.DuckDBPyConnection, unit: Unit) -> list[Tally]:
+    """Counts of the judged tasks by outcome, reason and sources."""
+    rows = db.execute("SELECT outcome, reason, sources, count(*) FROM judged GROUP BY ALL ORDER BY ALL").fetchall()
+    return [
+        Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
+        for o, r, s, n in rows
+    ]
+
+
+def added(one: Iterable[Tally], other: Iterable[Tally]) -> list[Tally]:
+    """Tallies of both, those of the same outcome, reason and sources together."""
+    counts: Counter[Tally] = Counter()
+    for tally in (*one, *other):
+        counts[tally.model_copy(update={"count": 0})] += tally.count
+    return [tally.model_copy(update={"count": count}) for tally, count in counts.items()]
+
+
+def findings(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
+    """A finding for every judged task that is refuted or insufficient.
+
+    What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
+
+    Args:
+        db: A working database, after `judge_tasks`.
+        run: The run's id.
+        unit: What the tasks are of.
+        keep_all: A finding also for supported and unavailable tasks.
+
+    Yields:
+        A finding, in the order of the tasks.
+    """
+    wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE found AS
+        SELECT row_number() OVER (ORDER BY j.task) AS place, j.*, t.head, t.tail,
+               coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        FROM judged j JOIN task t USING (task) {wanted}
+        """
+    ).fetchall()
+    count = int(db.execute("SELECT count(*) FROM found").fetchall()[0][0])
+    for start in range(0, count, _BATCH):
+        yield from _batch(db, run, unit, f"place > {start} AND place <= {start + _BATCH}")
+
+
+def _batch(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, places: str) -> Iterator[Finding]:
+    chosen = f"SELECT task FROM found WHERE {places}"
+    evidence, missing = evidence_of(db, chosen), gaps_of(db, chosen)
+    rows = db.execute(
+        f"SELECT task, head, tail, value, outcome, reason, confidence, note FROM found WHERE {places} ORDER BY place"
+    ).fetchall()
+    for number, subject, target, value, outcome, reason, confidence, note in rows:
+        task = _task(unit, subject, target, value)
+        verdict = Verdict(
+            outcome=Outcome(outcome),
+            reason=Reason(reason),
+            confidence=confidence,
+            evidence=evidence.get(number, ()),
+            missing=tuple(str(gap) for gap in missing.get(number, ())),
+            note=note,
+        )
+        yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=propose(task, verdict))
+
+
+def _task(unit: Unit, subject: str, target: str | None, value: str | None) -> CheckTask:
+    if unit.pattern:
+        head, tail = Ref(label=unit.pattern.head, id=subject), Ref(label=unit.pattern.tail, id=target or "")
+        return CheckTask(
+            type=unit.type, subject=head, relation=unit.pattern.type, object=tail, attribute=unit.attribute, value=value
+        )
+    subject_ref = Ref(label=unit.label or "", id=subject)
+    return CheckTask(type=unit.type, subject=subject_ref, attribute=unit.attribute, value=value)
+
+
+def _parsed(kind: CheckType, text: str) -> Signature:
+    observations, gaps = json.loads(text)
+    seen = [
+        Observation(
+            source=source,
+            about=about,
+            stance=Stance(stance),
+            world=World(world),
+            tier=Tier(tier),
+            reason=Reason(reason) if reason else None,
+            score=float(score) if score is not None else None,
+            records=int(records),
+        )
+        for source, about, stance, world, tier, reason, score, records in observations
+    ]
+    unseen = [Gap(source, Reason(cause)) for source, cause in gaps]
+    return Signature(kind, tuple(sorted(seen, key=repr)), tuple(sorted(unseen)))

@@ -1,0 +1,223 @@
+"""The pieces of one run: each judged and written to the ledger by itself."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import duckdb
+
+from kgcheck.audit import judging, structure
+from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.naming import with_names
+from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.structure import Hit, StructureRules
+from kgcheck.audit.tasks import Selected, TaskSelection
+from kgcheck.errors import LedgerError, UsageError
+from kgcheck.evidence.nodes import EvidenceJoin
+from kgcheck.evidence.source import LiveSource
+from kgcheck.graph.store import GraphStore
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.model import CheckType, Finding, Tally
+from kgcheck.profile.schema import Label, Pattern
+
+LIVE_TASKS = 20_000
+"""Most checks of a run that asks services; more are for a snapshot."""
+
+LIVE_PIECE_TASKS = 2_000
+"""Tasks that services are asked for together."""
+
+T = TypeVar("T")
+
+
+class Worker:
+    """Does the units of a run over one copy of the graph.
+
+    Args:
+        db: A working database.
+        store: The graph.
+        join: The reference sources.
+        ledger: Where the pieces are kept.
+        run: The run.
+        before: The audit whose counts are compared, or None.
+        live: Services to ask, or None.
+        papers: What papers say of edges, or None.
+    """
+
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        store: GraphStore,
+        join: EvidenceJoin,
+        ledger: Ledger,
+        run: Run,
+        before: Run | None,
+        live: LiveSource | None = None,
+        papers: Papers | None = None,
+    ) -> None:
+        self._db = db
+        self._papers = papers
+        self._store = store
+        self._schema = store.schema
+        self._ledger = ledger
+        self._run = run
+        self._join = join
+        self._live = live
+        self._options = AuditOptions.model_validate(run.options)
+        self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
+        self._tasks = TaskSelection(db, copy, self._schema, self._options)
+        self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
+
+    def prepare(self, units: Sequence[Unit]) -> None:
+        """Check the ids that were asked for and draw the sample, before anything is written.
+
+        Args:
+            units: The plan.
+        """
+        self._tasks.check_ids(self._store, units)
+        if self._live:
+            for unit in units:
+                if unit.type is CheckType.POTENTIAL and unit.pattern:
+                    self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
+        self._tasks.draw(units)
+        if self._live:
+            self._refuse_too_many(units)
+
+    def work(self, unit: Unit, done: Mapping[str, str]) -> None:
+        """Do a unit, as far as it is not done.
+
+        Args:
+            unit: What to do.
+            done: Pieces in the ledger, each with the digest of its tasks.
+
+        Raises:
+            LedgerError: The graph is not what it was when a finished piece of the unit was done.
+        """
+        if unit.piece(0, last=True) in done:
+            if self._papers and unit.type is not CheckType.STRUCTURE:
+                self._papers.skip(unit, self._tasks.count(unit))
+            return
+        if unit.type is CheckType.STRUCTURE:
+            self._work_structure(unit, done)
+        else:
+            self._work_tasks(unit, done)
+
+    def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
+        selected = self._tasks.select(unit, self._plain(unit))
+        size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
+        pieces = max(-(-selected.chosen // size), 1)
+        for number in range(pieces):
+            piece = unit.piece(number, last=number == pieces - 1)
+            if self._is_done(piece, selected.digest, done):
+                if self._papers:
+                    self._papers.skip(unit, min(size, selected.chosen - number * size))
+                continue
+            # Those that are plainly supported are counted with the first piece.
+            counted = self._count_plain(unit, selected) if not number else []
+            found: Iterable[Finding] = []
+            if selected.chosen:
+                self._judge(unit, number * size + 1, (number + 1) * size)
+                judged = judging.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+                found = with_names(judged, self._store)
+                counted = judging.added(counted, judging.tallies(self._db, unit))
+            self._ledger.record(self._run, piece, found, counted, selected.digest)
+
+    def _plain(self, unit: Unit) -> str | None:
+        """A condition for tasks of which one tells all; None where each is to be looked at."""
+        if (
+            unit.type is not CheckType.TRIPLE
+            or not unit.pattern
+            or self._options.keep_all
+            or self._live
+            or self._papers
+        ):
+            return None
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
+
+    def _count_plain(self, unit: Unit, selected: Selected) -> list[Tally]:
+        """The tally of the plainly supported tasks, from the verdict on the one that was chosen."""
+        if not selected.plain:
+            return []
+        self._judge(unit, 0, 0)
+        return [tally.model_copy(update={"count": selected.plain}) for tally in judging.tallies(self._db, unit)]
+
+    def _refuse_too_many(self, units: Sequence[Unit]) -> None:
+        wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
+        if wanted > LIVE_TASKS:
+            raise UsageError(
+                f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",
+                "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
+            )
+
+    def _judge(self, unit: Unit, first: int, last: int) -> None:
+        self._join.reset()
+        self._db.execute(
+            """
+            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
+            WHERE number BETWEEN $first AND $last
+            """,
+            {"first": first, "last": last},
+        ).fetchall()
+        if self._live:
+            self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
+        if unit.pattern and unit.attribute:
+            self._join.scores(unit.pattern, *self._ends(unit.pattern), unit.pattern.scored[unit.attribute])
+        elif unit.pattern:
+            cited = partial(self._cited, unit.pattern) if unit.type is CheckType.TRIPLE else None
+            self._join.edges(unit.pattern, *self._ends(unit.pattern), cited)
+        else:
+            label = self._schema.label(unit.label or "")
+            if unit.attribute:
+                self._join.attribute(label, label.attributes[unit.attribute])
+            else:
+                self._join.existence(label)
+        if self._live:
+            self._live.explain(self._db)
+        judging.judge_tasks(self._db, unit.type)
+        if self._papers and self._papers.add(self._db, unit):
+            judging.judge_tasks(self._db, unit.type)
+
+    def _cited(self, pattern: Pattern) -> str:
+        """A select of the sources that the edges of a pattern name; only asked for where it may matter."""
+        return f"SELECT head, tail, coalesce(source, '') AS source FROM {self._copy.edges(pattern)}"
+
+    def _ends(self, pattern: Pattern) -> tuple[Label, Label]:
+        return self._schema.label(pattern.head), self._schema.label(pattern.tail)
+
+    def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
+        for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
+            piece = unit.piece(number, last=last)
+            digest = structure.digest(hits)
+            if not self._is_done(piece, digest, done):
+                found = with_names(structure.findings(hits, self._run.id, now()), self._store)
+                self._ledger.record(self._run, piece, found, structure.tallies(hits, unit), digest)
+
+    def _is_done(self, piece: str, digest: str, done: Mapping[str, str]) -> bool:
+        if done.get(piece, digest) != digest:
+            raise LedgerError(
+                f"the graph or the snapshot has changed since run {self._run.id} began",
+                "start a new run without --resume",
+            )
+        return piece in done
+
+    def _hits(self, unit: Unit) -> Iterator[Hit]:
+        if unit.pattern:
+            hits = self._structure.of_pattern(unit.pattern)
+        elif unit.label:
+            hits = self._structure.of_label(self._schema.label(unit.label))
+        else:
+            hits = self._structure.of_graph(self._store, self._options)
+        wanted = (hit for hit in hits if self._tasks.about(hit.ids))
+        return wanted if self._options.unfold else structure.folded(wanted)
+
+
+def _chunks(items: Iterator[T], size: int) -> Iterator[tuple[list[T], bool]]:
+    """Lists of `size` items, each with whether it is the last; one empty list for no items."""
+    chunk = list(islice(items, size))
+    while True:
+        following = list(islice(items, size))
+        yield chunk, not following
+        if not following:
+            return
+        chunk = following

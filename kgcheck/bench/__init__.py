@@ -1,0 +1,1 @@
+"""Benchmarks: made sets, resumable runs over them, metrics and reports."""

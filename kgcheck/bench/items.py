@@ -1,0 +1,170 @@
+"""Items of the KGCheck benchmark: an instruction or a structured check, a label, and what is known to be true.
+
+``support`` means that the graph's own record agrees with the outside world: the edge is there and confirmed, or it is
+not there and not found (BioKGBench, table 15). A seeded item changes the graph for itself alone.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.agents.request import Request, parse_request
+from kgcheck.bench.kgqa import read_rows
+from kgcheck.bench.seeded import Seed
+from kgcheck.errors import InputFormat, KgcheckError, UsageError
+from kgcheck.graph.store import GraphStore
+from kgcheck.graph.symmetry import edges_stating
+from kgcheck.model import Outcome, Ref, Triple, Value
+from kgcheck.profile.schema import Pattern, Schema
+
+BenchLabel = Literal["support", "refute"]
+
+LABEL_OF: dict[Outcome, BenchLabel | None] = {
+    Outcome.SUPPORTED: "support",
+    Outcome.REFUTED: "refute",
+    Outcome.INSUFFICIENT: None,
+    Outcome.UNAVAILABLE: None,
+}
+"""What a verdict says in the words of the benchmark; nothing where it cannot tell."""
+
+
+class TaskType(StrEnum):
+    """The five types of the benchmark (its tables 14 and 16). The first is decided by literature, in the paper."""
+
+    CURATED = "curated interaction"
+    INTERACTION = "interaction"
+    ATTRIBUTE = "attribute"
+    EXISTENCE = "existence"
+    RELATION = "relation"
+
+
+class Truth(Value):
+    """What is right and why; made without the verdict function."""
+
+    source: str = ""
+    record: str = ""
+    reason: str = ""
+    origin: Literal["real", "seeded", "given"] = "given"
+    error: str = Field(default="", description="the error put into the graph, by name")
+    told_by: str = Field(default="", description="who says what is right: a snapshot, or a file of labelled items")
+
+
+class Item(Value):
+    """One thing to check."""
+
+    id: str
+    type: TaskType
+    instruction: str = ""
+    check: tuple[str, ...] = Field(default=(), description="words as kgcheck check takes them")
+    label: BenchLabel
+    seed: Seed | None = None
+    truth: Truth = Truth()
+
+
+_MARKS = "\"'`\u2018\u2019\u201c\u201d"
+"""Quotes that published instructions carry."""
+
+_QUOTED = f"[{_MARKS}]*"
+_NODE = re.compile(rf"type\s+{_QUOTED}(\w+){_QUOTED}\s*,?\s*(?:with|and)\s+(?:the\s+)?id\s+{_QUOTED}([^\s{_MARKS}]+)")
+_ATTRIBUTE = re.compile(rf"{_QUOTED}(\w+){_QUOTED}\s+attribute", re.IGNORECASE)
+_RELATION = re.compile(r"\b([A-Z]+(?:_[A-Z]+)+)\b")
+
+
+def read_items(path: Path, schema: Schema) -> list[Item]:
+    """Read a file of items: a JSON list or JSON lines.
+
+    An item needs ``label`` and one of ``check`` and ``instruction``; a missing ``id`` is a hash of the item, a missing
+    ``type`` is read off the check.
+
+    Args:
+        path: The file.
+        schema: Profile.
+
+    Returns:
+        The items, in the order of the file; one that comes twice is there once.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It holds what is no item.
+    """
+    found: dict[str, Item] = {}
+    for number, row in enumerate(read_rows(path), 1):
+        try:
+            item = _item(row, schema)
+        except (ValidationError, KgcheckError) as error:
+            said = error.message if isinstance(error, KgcheckError) else str(error.errors()[0]["msg"])
+            raise InputFormat(f"{path}, item {number}: {said}", "see docs/agents.md") from error
+        found.setdefault(item.id, item)
+    return list(found.values())
+
+
+def _item(row: Mapping[str, Any], schema: Schema) -> Item:
+    filled = dict(row)
+    if not filled.get("check") and not filled.get("instruction"):
+        raise UsageError("an item needs a check or an instruction")
+    key = f"{filled.get('instruction')}|{filled.get('check')}|{filled.get('seed')}"
+    filled.setdefault("id", sha256(key.encode()).hexdigest()[:12])
+    if "type" not in filled:
+        filled["type"] = _type_of(request_of(Item.model_validate(filled | {"type": TaskType.RELATION}), schema))
+    return Item.model_validate(filled)
+
+
+def _type_of(request: Request) -> TaskType:
+    if request.type:
+        return TaskType(request.type.value)
+    pattern = request.patterns[0]
+    if pattern.head == pattern.tail == "Protein":
+        return TaskType.CURATED if pattern.type.startswith("CURATED") else TaskType.INTERACTION
+    return TaskType.RELATION
+
+
+def request_of(item: Item, schema: Schema, store: GraphStore | None = None) -> Request:
+    """What an item asks the team.
+
+    Args:
+        item: With a check, or an instruction that names nodes by type and id.
+        schema: Profile.
+        store: Says which relation is meant where the instruction names none: one that the graph has.
+
+    Returns:
+        The request.
+
+    Raises:
+        UsageError: The instruction cannot be read.
+    """
+    if item.check:
+        return parse_request(item.check, schema)
+    nodes = _NODE.findall(item.instruction)
+    attribute = _ATTRIBUTE.search(item.instruction)
+    match nodes:
+        case [(label, id_)] if attribute:
+            return parse_request(("attribute", label, id_.rstrip(".,;"), attribute[1]), schema)
+        case [(label, id_)]:
+            return parse_request(("existence", label, id_.rstrip(".,;")), schema)
+        case [(head, head_id), (tail, tail_id)]:
+            ends = Ref(label=head, id=head_id.rstrip(".,;")), Ref(label=tail, id=tail_id.rstrip(".,;"))
+            pattern = _meant(item.instruction, *ends, schema, store)
+            return parse_request((ends[0].id, pattern.type, ends[1].id), schema).model_copy(
+                update={"patterns": (pattern,)}
+            )
+    raise UsageError("the instruction does not name nodes by type and id", "give the item a check")
+
+
+def _meant(text: str, head: Ref, tail: Ref, schema: Schema, store: GraphStore | None) -> Pattern:
+    """The relation that an instruction names, else one that the graph has between the nodes, else the first."""
+    schema.label(head.label), schema.label(tail.label)
+    patterns = [p for p in schema.relations if (p.head, p.tail) == (head.label, tail.label)]
+    if not patterns:
+        raise UsageError(f"no relation joins {head.label} and {tail.label}")
+    said = set(_RELATION.findall(text))
+    named = [p for p in patterns if p.type in said]
+    if named:
+        return named[0]
+    there = [p for p in patterns if store and edges_stating(store, Triple(head=head, relation=p.type, tail=tail))]
+    # Where both are there, the instruction of the benchmark wants the curated one checked.
+    return max(there, key=lambda p: p.type.startswith("CURATED")) if there else patterns[0]

@@ -1,0 +1,322 @@
+"""``kgcheck bench make``: a benchmark set over any graph, balanced, with truth that no verdict made.
+
+Real items state what the graph has; seeded ones put an error into the graph for themselves alone, so that the truth is
+known. A cell is a task type on one label, attribute or relation; each cell has as many items to support as to refute.
+Candidates are sampled before anything is built: a graph of millions of edges makes no more items than are wanted.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from kgcheck.bench.drafts import Cell, Draft, balanced
+from kgcheck.bench.items import BenchLabel, Item, TaskType
+from kgcheck.bench.truth import Life, Links, TruthSource, in_one_order
+from kgcheck.errors import UsageError
+from kgcheck.graph.store import NO_ID, GraphStore
+from kgcheck.model import Value
+from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.schema import Label, Pattern
+from kgcheck.progress import NoProgress, Progress
+
+Pair = tuple[str, str]
+
+_TRIES = 200
+"""Random pairs that are looked at for those that nobody states."""
+
+
+class Leak(Value):
+    """Something about a set that gives answers away."""
+
+    what: str
+
+
+class BenchSet(Value):
+    """A set of items and how it is composed."""
+
+    items: tuple[Item, ...]
+    cells: dict[str, dict[BenchLabel, int]]
+
+
+class BenchMaker:
+    """Makes a set.
+
+    Args:
+        store: The graph.
+        truths: What is true.
+        seed: Of the random choice; the same seed gives the same set.
+        progress: Shown the cells.
+    """
+
+    def __init__(self, store: GraphStore, truths: TruthSource, seed: int = 0, progress: Progress | None = None) -> None:
+        self._store = store
+        self._truths = truths
+        self._random = random.Random(seed)  # noqa: S311 - a choice that can be repeated, not a secret
+        self._progress = progress or NoProgress()
+        self._lives: dict[str, dict[str, Life]] = {}
+        self._ids_of: dict[str, list[str]] = {}
+        self._enough = 0
+
+    def make(self, per_type: int) -> BenchSet:
+        """Make a set.
+
+        Args:
+            per_type: Items of each of the five types, where the graph and the truth have as many.
+
+        Returns:
+            The set, shuffled.
+
+        Raises:
+            UsageError: Neither has anything to ask about.
+        """
+        drafts: list[Draft] = []
+        # No cell gives more than all items of its type.
+        self._enough = per_type
+        with self._progress.step("choosing items", len(TaskType)) as step:
+            for kind in TaskType:
+                cells = [c for c in self._cells(kind) if min(len(c[0]), len(c[1])) > 0]
+                drafts += balanced(cells, per_type)
+                step.advance()
+        if not drafts:
+            raise UsageError(
+                "what is known to be true decides nothing of this graph", "take one that speaks of its nodes"
+            )
+        self._random.shuffle(drafts)
+        items = [draft.item(self._truths.name) for draft in drafts]
+        return BenchSet(items=tuple(items), cells=_counted(items))
+
+    def _cells(self, kind: TaskType) -> Iterator[Cell]:
+        """Drafts to support and to refute, in random order, of each part of the schema."""
+        schema = self._store.schema
+        match kind:
+            case TaskType.EXISTENCE:
+                for label in schema.labels:
+                    yield self._cell(*self._existence(label))
+            case TaskType.ATTRIBUTE:
+                for label in schema.labels:
+                    for attribute in label.attributes:
+                        yield self._cell(*self._attribute(label, attribute))
+            case _:
+                for pattern in schema.relations:
+                    if _kind_of(pattern) is kind:
+                        for check in pattern.checks[:1] if kind is not TaskType.CURATED else pattern.checks:
+                            yield self._cell(*self._edges(kind, pattern, check))
+
+    def _cell(self, *streams: Iterable[Draft]) -> Cell:
+        """As many of every kind of draft as can be needed, in random order."""
+        drafts = [draft for stream in streams for draft in islice(stream, self._enough)]
+        self._random.shuffle(drafts)
+        return [d for d in drafts if d.label == "support"], [d for d in drafts if d.label == "refute"]
+
+    def _some(self, found: Iterable[str]) -> list[str]:
+        """Ids in a random order that the seed alone decides."""
+        order = sorted(found)
+        self._random.shuffle(order)
+        return order
+
+    def _some_pairs(self, found: Iterable[Pair]) -> list[Pair]:
+        order = sorted(found)
+        self._random.shuffle(order)
+        return order
+
+    def _ids(self, label: Label) -> list[str]:
+        if label.name not in self._ids_of:
+            found = (i for t in self._store.scan_nodes(label) for i in t.column("id").to_pylist() if i != NO_ID)
+            self._ids_of[label.name] = sorted(found)
+        return self._ids_of[label.name]
+
+    def _life(self, label: str) -> dict[str, Life]:
+        if label not in self._lives:
+            self._lives[label] = self._truths.lives(self._store.schema.label(label))
+        return self._lives[label]
+
+    # --- nodes ---------------------------------------------------------------------------------------
+
+    def _existence(self, label: Label) -> Iterator[Iterable[Draft]]:
+        lives, ids = self._life(label.name), self._ids(label)
+        known = [i for i in ids if i in lives and lives[i].is_told]
+        current = self._some(i for i in known if lives[i].state == "current")
+        gone = self._some(i for i in known if lives[i].state != "current")
+        yield (self._node(label, id_, "support", lives[id_]) for id_ in current)
+        yield (self._node(label, id_, "refute", lives[id_]) for id_ in gone)
+        if current and not label.shares_ids_with:
+            there = set(ids)
+            deleted = self._some(
+                i for i, life in lives.items() if life.reason and life.state != "current" and i not in there
+            )
+            yield (
+                self._node(label, id_, "refute", lives[id_], ("rename_node", self._random.choice(current)))
+                for id_ in deleted
+                if label.matches(id_)
+            )
+
+    def _node(
+        self, label: Label, id_: str, right: BenchLabel, life: Life, seed: tuple[str, str] | None = None
+    ) -> Draft:
+        source = life.source or label.authority.source
+        error = "deleted id" if seed else ""
+        words, ends = ("existence", label.name, id_), ((label.name, id_),)
+        return Draft(TaskType.EXISTENCE, words, right, ends, source, life.record, life.reason, seed, error)
+
+    def _attribute(self, label: Label, attribute: str) -> Iterator[Iterable[Draft]]:
+        check = label.attributes[attribute]
+        if check.every or label.properties[attribute].type != "string":
+            return
+        right, lives = self._truths.values(label, check.source, check.reference), self._life(label.name)
+        held = {
+            id_: value
+            for table in self._store.scan_nodes(label)
+            for id_, value in zip(table.column("id").to_pylist(), table.column(attribute).to_pylist(), strict=True)
+            if value and id_ in right and (id_ not in lives or lives[id_].state == "current")
+        }
+        others = sorted(set(held.values()))
+        same = [i for i, value in held.items() if value == right[i] or _folded(value) == _folded(right[i])]
+        differ = self._some(held.keys() - same)
+        same = self._some(same)
+
+        def draft(id_: str, label_: BenchLabel, reason: str = "", wrong: str = "") -> Draft:
+            words, ends = ("attribute", label.name, id_, attribute), ((label.name, id_),)
+            seed, error = (("set_value", wrong), "wrong value") if wrong else (None, "")
+            return Draft(TaskType.ATTRIBUTE, words, label_, ends, check.source, "", reason, seed, error)
+
+        yield (draft(i, "support", "confirmed" if held[i] == right[i] else "formatting") for i in same)
+        yield (draft(i, "refute") for i in differ)
+        wrongs = ((i, self._random.choice(others)) for i in same)
+        yield (draft(i, "refute", wrong=wrong) for i, wrong in wrongs if _folded(wrong) != _folded(right[i]))
+
+    # --- edges ---------------------------------------------------------------------------------------
+
+    def _edges(self, kind: TaskType, pattern: Pattern, check: EdgeCheck) -> Iterator[Iterable[Draft]]:
+        links = self._truths.links(pattern, check.source, check.threshold)
+        if not (links.linked or links.refuted):
+            return
+        tables = self._store.scan_edges(pattern.ends_alone)
+        pairs = [
+            pair
+            for table in tables
+            for pair in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
+        ]
+        stated = (
+            {in_one_order(pattern, p): p for p in pairs} if pattern.symmetric else dict(zip(pairs, pairs, strict=True))
+        )
+        heads, tails = self._current(pattern.head), self._current(pattern.tail)
+        looped = pattern.loops or pattern.head != pattern.tail
+
+        def asked(pairs: Iterable[Pair]) -> Iterator[Pair]:
+            """As the graph states them."""
+            for pair in pairs:
+                head, tail = stated.get(pair, pair)
+                if head in heads and tail in tails and (looped or head != tail):
+                    yield head, tail
+
+        def draft(pair: Pair, label: BenchLabel, seed: tuple[str, str] | None = None, error: str = "") -> Draft:
+            words, ends = (pair[0], pattern.type, pair[1]), ((pattern.head, pair[0]), (pattern.tail, pair[1]))
+            return Draft(kind, words, label, ends, check.source, "", "", seed, error)
+
+        graph, linked = stated.keys(), links.linked.keys()
+        both, lacking = self._some_pairs(graph & linked), self._some_pairs(linked - graph)
+        yield (draft(p, "support") for p in asked(both))
+        yield (draft(p, "refute", ("drop_edge", ""), "dropped edge") for p in asked(reversed(both)))
+        yield (draft(p, "refute") for p in asked(lacking))
+        yield (draft(p, "support", ("add_edge", "")) for p in asked(reversed(lacking)))
+        stray = self._some_pairs(graph - linked)
+        yield (draft(p, "refute") for p in asked(stray) if self._refutable(links, check, *p))
+        unlinked = self._unlinked(pattern, check, links, set(graph), (sorted(heads), sorted(tails)))
+        yield (draft(p, "refute", ("add_edge", ""), "made-up edge") for p in unlinked)
+        if kind is not TaskType.CURATED:
+            yield (draft(p, "support") for p in unlinked)
+        by_head: dict[str, str] = {}
+        for head, tail in asked(both):
+            by_head.setdefault(head, tail)
+        moved = ((p, by_head[p[0]]) for p in unlinked if p[0] in by_head)
+        yield (draft(p, "refute", ("move_edge", was), "re-pointed edge") for p, was in moved)
+
+    def _unlinked(
+        self,
+        pattern: Pattern,
+        check: EdgeCheck,
+        links: Links,
+        graph: set[Pair],
+        ends: tuple[Sequence[str], Sequence[str]],
+    ) -> list[Pair]:
+        """Pairs that neither the graph nor the source has: right as they are, wrong with a seeded edge."""
+        heads = sorted({h for pair in links.linked for h in pair} & set(ends[0]))
+        tails = sorted({t for pair in links.linked for t in pair} & set(ends[1]))
+        found = [p for p in self._some_pairs(links.refuted) if in_one_order(pattern, p) not in graph]
+        found = [p for p in found if p[0] in set(ends[0]) and p[1] in set(ends[1])]
+        seen: set[Pair] = set(found)
+        for _ in range(min(_TRIES, len(heads) * len(tails))):
+            pair = self._random.choice(heads), self._random.choice(tails)
+            placed = in_one_order(pattern, pair)
+            if pair[0] == pair[1] or placed in graph or placed in seen:
+                continue
+            if self._refutable(links, check, *pair):
+                seen.add(placed)
+                found.append(pair)
+        return found
+
+    def _refutable(self, links: Links, check: EdgeCheck, head: str, tail: str) -> bool:
+        """Whether it is known not to be so: said outright, or a source that would have the link has it in no order."""
+        pairs = ((head, tail), (tail, head))
+        if any(p in links.refuted for p in pairs[: 1 if check.match != "either_order" else 2]):
+            return True
+        if any(p in links.linked or p in links.denied for p in pairs) or check.match == "descendant":
+            return False
+        return links.lists(head, tail, both=check.both_ends_mapped)
+
+    def _current(self, label: str) -> set[str]:
+        """Ids in the graph that their authority has as current, or does not speak about."""
+        lives = self._life(label)
+        return {i for i in self._ids(self._store.schema.label(label)) if i not in lives or lives[i].state == "current"}
+
+
+def _kind_of(pattern: Pattern) -> TaskType:
+    if pattern.head == pattern.tail and pattern.symmetric:
+        return TaskType.CURATED if pattern.type.startswith("CURATED") else TaskType.INTERACTION
+    return TaskType.RELATION
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _counted(items: Iterable[Item]) -> dict[str, dict[BenchLabel, int]]:
+    cells: dict[str, Counter[BenchLabel]] = {}
+    for item in items:
+        cells.setdefault(cell_of(item), Counter())[item.label] += 1
+    return {name: dict(sorted(counts.items())) for name, counts in sorted(cells.items())}
+
+
+def cell_of(item: Item) -> str:
+    """Type and part of the schema of an item."""
+    part = item.check[1] if item.type in (TaskType.EXISTENCE, TaskType.ATTRIBUTE) or len(item.check) == 3 else ""
+    return f"{item.type.value}: {part}{'.' + item.check[3] if item.type is TaskType.ATTRIBUTE else ''}"
+
+
+def leaks(items: Sequence[Item]) -> list[Leak]:
+    """What gives answers away: items asked twice, cells out of balance, answers in the words, wordings of one label.
+
+    Args:
+        items: The set.
+
+    Returns:
+        Every leak; none for a set that may be used.
+    """
+    found = [f"{' '.join(c)} is asked {n} times" for c, n in Counter(i.check for i in items).items() if n > 1]
+    for name, counts in _counted(items).items():
+        if abs(counts.get("support", 0) - counts.get("refute", 0)) > 1:
+            found.append(f"{name} is not balanced: {counts}")
+    for item in items:
+        words = set(re.findall(r"\w+", item.instruction.lower()))
+        if words & {"support", "refute", "seeded", item.truth.reason or "support"}:
+            found.append(f"item {item.id} has its answer in its words")
+    by_wording: dict[tuple[str, str], Counter[str]] = {}
+    for item in items:
+        by_wording.setdefault((item.type.value, item.instruction.split()[0]), Counter())[item.label] += 1
+    for (kind, word), labels in by_wording.items():
+        total = sum(labels.values())
+        if total >= 20 and max(labels.values()) > 0.75 * total:
+            found.append(f"the wording {word!r} of {kind} gives the label away: {dict(labels)}")
+    return [Leak(what=text) for text in found]

@@ -1,0 +1,163 @@
+"""What a batch of claims came to: accuracy, F1, confusion, right quotes, abstention, calibration, retrieval."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from kgcheck.bench.scv import Gold, Item
+from kgcheck.model import Stance, Value
+
+CLASSES = tuple(s.value for s in Stance)
+_BINS = 10
+
+
+Spans = Callable[[str], Sequence[tuple[int, int]]]
+"""The sentences of a document, by its id."""
+
+
+class Bin(Value):
+    """Answers of about one probability: how many there are, how sure they were, how many are right."""
+
+    low: float
+    count: int
+    probability: float
+    accuracy: float
+
+
+class Metrics(Value):
+    """Measures over the claims that have a label; None where nothing could be measured."""
+
+    claims: int
+    labelled: int
+    errors: int = Field(description="claims that ended with an error: they count as wrong")
+    error_rate: float
+    accuracy: float | None
+    majority: float | None = Field(description="accuracy of always giving the most frequent label")
+    macro_f1: float | None
+    abstention: float | None = Field(description="share of answers that say: cannot tell")
+    confusion: dict[str, dict[str, int]] = Field(description="by label, then by answer")
+    calibration_error: float | None
+    calibration: tuple[Bin, ...]
+    right_quotes: float | None = Field(description="of the answers that quote, on claims with gold evidence")
+    quoted: int
+    ndcg_at_10: float | None
+    recall_at_10: float | None
+    recall_at_50: float | None
+
+
+def measure(items: Sequence[Item], results: Mapping[str, dict[str, Any]], spans: Spans | None = None) -> Metrics:
+    """Measure a batch.
+
+    Args:
+        items: The claims.
+        results: Their results by id; a claim without one is not counted.
+        spans: Where the sentences of a document are, for gold sentences.
+
+    Returns:
+        The measures.
+    """
+    done = [(item, results[item.id]) for item in items if item.id in results]
+    errors = sum("error" in r for _, r in done)
+    labelled = [(i.label.value, r.get("answer", "error"), r.get("probability", 0.0)) for i, r in done if i.label]
+    confusion = {c: dict.fromkeys((*CLASSES, "error"), 0) for c in CLASSES}
+    for label, answer, _ in labelled:
+        confusion[label][answer] += 1
+    bins = _bins([(p, label == answer) for label, answer, p in labelled if answer != "error"])
+    quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
+    retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
+    total = len(labelled)
+    return Metrics(
+        claims=len(done),
+        labelled=total,
+        errors=errors,
+        error_rate=_share(errors, len(done)) or 0.0,
+        accuracy=_share(sum(label == answer for label, answer, _ in labelled), total),
+        majority=_share(max((sum(row.values()) for row in confusion.values()), default=0), total),
+        macro_f1=_macro_f1(confusion) if total else None,
+        abstention=_share(sum(answer == Stance.SILENT.value for _, answer, _ in labelled), total),
+        confusion=confusion,
+        calibration_error=round(sum(b.count * abs(b.probability - b.accuracy) for b in bins) / total, 4)
+        if total
+        else None,
+        calibration=tuple(bins),
+        right_quotes=_share(sum(quotes), len(quotes)),
+        quoted=len(quotes),
+        ndcg_at_10=_mean(r[0] for r in retrieval),
+        recall_at_10=_mean(r[1] for r in retrieval),
+        recall_at_50=_mean(r[2] for r in retrieval),
+    )
+
+
+def ndcg(ranked: Sequence[str], wanted: Iterable[str], depth: int = 10) -> float:
+    """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), each wanted document worth one."""
+    relevant = set(wanted)
+    gain = sum(1 / math.log2(i + 2) for i, name in enumerate(ranked[:depth]) if name in relevant)
+    best = sum(1 / math.log2(i + 2) for i in range(min(depth, len(relevant))))
+    return gain / best if best else 0.0
+
+
+def _retrieval(item: Item, result: dict[str, Any]) -> tuple[float, float, float]:
+    ranked, wanted = result["retrieved"], set(item.documents)
+    return (
+        ndcg(ranked, wanted),
+        len(wanted & set(ranked[:10])) / len(wanted),
+        len(wanted & set(ranked[:50])) / len(wanted),
+    )
+
+
+def _right_quote(item: Item, result: dict[str, Any], spans: Spans | None) -> bool | None:
+    """Whether any quote of an answer is gold evidence; None where there is nothing to compare."""
+    quotes = [(o["document"], q) for o in result.get("opinions", ()) for q in o["quotes"]]
+    if not item.gold or not quotes:
+        return None
+    return any(_is_gold(document, quote, gold, spans) for document, quote in quotes for gold in item.gold)
+
+
+def _is_gold(document: str, quote: dict[str, Any], gold: Gold, spans: Spans | None) -> bool:
+    if gold.words:
+        return quote["text"] in gold.words or gold.words in quote["text"]
+    if document != gold.document:
+        return False
+    if not gold.sentences:
+        return True
+    if spans is None:
+        return False
+    held_spans = spans(document)
+    return any(
+        held_spans[n][0] < quote["end"] and held_spans[n][1] > quote["start"]
+        for n in gold.sentences
+        if n < len(held_spans)
+    )
+
+
+def _bins(answers: Sequence[tuple[float, bool]]) -> list[Bin]:
+    found = []
+    for n in range(_BINS):
+        inside = [(p, right) for p, right in answers if min(int(p * _BINS), _BINS - 1) == n]
+        if inside:
+            sure = sum(p for p, _ in inside) / len(inside)
+            right = sum(r for _, r in inside) / len(inside)
+            found.append(Bin(low=n / _BINS, count=len(inside), probability=round(sure, 4), accuracy=round(right, 4)))
+    return found
+
+
+def _macro_f1(confusion: Mapping[str, Mapping[str, int]]) -> float:
+    """Mean of the F1 of the classes that occur, as a label or as an answer."""
+    scores = []
+    for name in CLASSES:
+        right = confusion[name][name]
+        labels, answers = sum(confusion[name].values()), sum(row[name] for row in confusion.values())
+        if labels + answers:
+            scores.append(2 * right / (labels + answers))
+    return round(sum(scores) / len(scores), 4) if scores else 0.0
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    held = list(values)
+    return round(sum(held) / len(held), 4) if held else None

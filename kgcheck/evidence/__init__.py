@@ -1,0 +1,1 @@
+"""What sources say of a task, looked up as joins between tasks and a snapshot."""

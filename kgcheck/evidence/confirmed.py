@@ -1,0 +1,154 @@
+"""Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
+
+An edge is plainly supported when both ends are ids of their labels and what they were, a deciding source of the best
+tier states the very link, all links of the pair support it, and whatever else there is to look up ends the same for
+every such edge. Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and
+judged as any other, tells of all. Which of several links of a pair count is never asked: whichever do, they say the
+same (kgcheck.evidence.stance).
+"""
+
+from collections.abc import Iterator
+
+import duckdb
+
+from kgcheck.duck import literal
+from kgcheck.evidence.coverage import complete_release
+from kgcheck.evidence.stance import stance
+from kgcheck.evidence.written import malformed, unlisted
+from kgcheck.model import Stance
+from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.schema import Label, Pattern
+from kgcheck.reference.ids_sql import authority, base, key
+
+
+def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> str | None:
+    """SQL for the edges of a pattern that a snapshot plainly supports.
+
+    Args:
+        db: A working database with the catalog ``ref``.
+        pattern: What the pairs are joined by.
+        head: Label of the heads.
+        tail: Label of the tails.
+
+    Returns:
+        A condition on the columns head and tail; None where no edge of the pattern can be told to be so.
+    """
+    if not pattern.checks or (tail.authority.site and not head.authority.site):
+        return None
+    speaking = [check for check in pattern.checks if _speaks(db, check, pattern.type)]
+    if not speaking or any(_stated_more_than_once(db, check, pattern.type) for check in speaking):
+        return None
+    conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
+    for label, end in ((head, "head"), (tail, "tail")):
+        conditions += _well_formed(db, label, end, pattern, speaking)
+    if len(pattern.checks) > 1:
+        for check in speaking:
+            looked = _looked_at(db, check, pattern.type, key(head, "head"))
+            if looked is None:
+                return None
+            conditions.append(looked)
+    best = min(check.tier.rank for check in speaking)
+    pair = f"({key(head, 'head')}, {key(tail, 'tail')})"
+    stated = " UNION ALL ".join(_pairs(c, pattern.type, "=") for c in speaking if c.tier.rank == best)
+    conditions.insert(0, f"{pair} IN ({stated})")
+    if _qualified(db, " UNION ALL ".join(_pairs(c, pattern.type, "<>") for c in speaking), stated):
+        conditions.append(f"{pair} NOT IN (FROM qualified)")
+    return " AND ".join(conditions)
+
+
+def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
+    """Table ``qualified``: of the pairs that a source states, those of which a link says something else, too.
+
+    What is asked of every edge costs time, and of most relations no link says anything else.
+
+    Returns:
+        Whether there are any.
+    """
+    if not db.execute(f"SELECT 1 FROM ({others}) LIMIT 1").fetchall():
+        return False
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE qualified AS SELECT DISTINCT * FROM ({others}) WHERE (head, tail) IN ({stated})"
+    ).fetchall()
+    return bool(db.execute("SELECT 1 FROM qualified LIMIT 1").fetchall())
+
+
+def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+    """Whether any release speaks of a relation; of a source that does not, every edge has the same gap."""
+    rows = db.execute("SELECT 1 FROM ref.topic WHERE source = ? AND topic = ? LIMIT 1", [check.source, relation])
+    return bool(rows.fetchall())
+
+
+def _stated_more_than_once(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+    """Whether releases of different dates speak: then the newest of a record counts, which takes a closer look."""
+    rows = db.execute(
+        """
+        SELECT count(DISTINCT r.recency) FROM ref.topic t JOIN ref.release r ON r.id = t.release_id
+        WHERE t.source = $source AND t.topic = $relation
+        """,
+        {"source": check.source, "relation": relation},
+    ).fetchall()
+    return int(rows[0][0]) > 1
+
+
+def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str, head: str) -> str | None:
+    """A condition under which the source says something of an edge, be it silence.
+
+    Returns:
+        The condition; None where it depends on more than the head.
+    """
+    if check.both_ends_mapped or check.match == "either_order":
+        return None
+    if complete_release(db, check.source, relation) is not None:
+        return "true"
+    covered = f"source = {literal(check.source)} AND topic = {literal(relation)}"
+    return f"{head} IN (SELECT id FROM ref.covered WHERE {covered})"
+
+
+def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | None:
+    """A condition under which an end is what it was; None where all are."""
+    moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
+    found = db.execute(f"{moved} LIMIT 1").fetchall()
+    return f"{base(label, column)} NOT IN ({moved})" if found else None
+
+
+def _well_formed(
+    db: duckdb.DuckDBPyConnection, label: Label, end: str, pattern: Pattern, speaking: list[EdgeCheck]
+) -> Iterator[str]:
+    """Conditions under which an end is an id of its label that its authority does not miss.
+
+    An end that a source states is filed under one of the ids of its links, of which there are few: those are looked at
+    once, instead of every edge. Only what an isoform adds to the id of its entry stands in no link.
+
+    Yields:
+        Conditions; none where all ends are so.
+    """
+    sources = ", ".join(literal(check.source) for check in speaking)
+    ids = " UNION ".join(
+        f"SELECT {column} AS id FROM ref.link WHERE source IN ({sources}) AND relation = {literal(pattern.type)}"
+        for column in (("head_now", "tail_now") if pattern.head == pattern.tail else (f"{end}_now",))
+    )
+    odd = f"odd_{end}"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE {odd} AS
+        SELECT id FROM ({ids}) WHERE {malformed(label, "id")} OR {unlisted(db, label, "id")}
+        """
+    ).fetchall()
+    if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
+        yield f"{key(label, end)} NOT IN (FROM {odd})"
+    if label.authority.isoforms:
+        yield f"NOT (contains({end}, '-') AND {malformed(label, end)})"
+
+
+def _pairs(check: EdgeCheck, relation: str, how: str) -> str:
+    """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
+
+    In both orders, where order means nothing.
+
+    Returns:
+        A select.
+    """
+    links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(relation)}"
+    chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
+    told = f"SELECT head_now AS head, tail_now AS tail {chosen}"
+    return f"{told} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else told

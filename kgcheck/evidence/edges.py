@@ -1,0 +1,383 @@
+"""Looks edges up among the links of a snapshot, after following ends that their authority has replaced."""
+
+from collections.abc import Mapping
+
+import duckdb
+
+from kgcheck.duck import literal
+from kgcheck.evidence.channels import Cited, look_at_own_channel
+from kgcheck.evidence.coverage import add_gaps, complete_release
+from kgcheck.evidence.stance import counting
+from kgcheck.evidence.written import look_for_meant, malformed, unlisted
+from kgcheck.model import Reason
+from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.networks import NETWORKS
+from kgcheck.profile.schema import Label, Pattern
+from kgcheck.reference.ids_sql import REPLACEMENTS, authority, base, covers_tails, join_of_other_label, key
+
+SCHEMA_SOURCE = "profile"
+"""Source of evidence that needs no snapshot: what an identifier says by its form."""
+
+STRING_ID = "string_id"
+"""Attribute under which a network's ids of proteins are kept; they begin with the species."""
+
+
+def look_up_edges(
+    db: duckdb.DuckDBPyConnection,
+    pattern: Pattern,
+    head: Label,
+    tail: Label,
+    cited: Cited | None = None,
+    dates: Mapping[str, str] | None = None,
+) -> None:
+    """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
+
+    Args:
+        db: The working database.
+        pattern: What the pairs are joined by.
+        head: Label of the heads.
+        tail: Label of the tails.
+        cited: What the edges cite, as the graph states them, or None.
+        dates: Of what the graph has of each label and pattern, as far as they are known.
+    """
+    dates = dates or {}
+    resolve_ends(db, head, tail)
+    for about, label in (("head", head), ("tail", tail)):
+        _say_what_moved(db, about, label)
+        _say_what_is_odd(db, about, label, dates.get(label.name, ""))
+    if tail.authority.site and not head.authority.site:
+        _read_site_ids(db, head, tail)
+    for check in pattern.checks:
+        _look_for_links(db, pattern, check)
+        db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
+        look_at_own_channel(db, pattern, check, cited)
+        _look_at_silence(db, pattern, check, head, tail, dates.get(str(pattern), ""))
+
+
+def resolve_ends(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+    """Table ``ends``: each pair under the ids that its ends have now."""
+
+    def now(state: str, label: Label, column: str) -> str:
+        return f"""CASE WHEN len({state}.successors) > 0 AND {state}.state <> 'current' THEN {state}.successors[1]
+                        ELSE {key(label, column)} END"""
+
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE ends AS
+        SELECT t.task, t.head, t.tail, {now("h", head, "t.head")} AS head_now, {now("l", tail, "t.tail")} AS tail_now
+        FROM task t
+        LEFT JOIN ref.lifecycle h ON h.source = {authority(head)} AND h.id = {base(head, "t.head")}
+        LEFT JOIN ref.lifecycle l ON l.source = {authority(tail)} AND l.id = {base(tail, "t.tail")}
+        """
+    ).fetchall()
+
+
+def _say_what_moved(db: duckdb.DuckDBPyConnection, about: str, label: Label) -> None:
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT e.task, l.source, l.release_id, l.record, 'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
+               CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
+                    ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
+               told(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
+               {REPLACEMENTS} FROM ends e JOIN ref.lifecycle l
+        ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
+        {join_of_other_label(label)}
+        """,
+        {"about": about},
+    ).fetchall()
+
+
+def _say_what_is_odd(db: duckdb.DuckDBPyConnection, about: str, label: Label, dated: str) -> None:
+    """Ends that are no ids of their label, or that a complete list lacks: the fault is the node's, not the edge's.
+
+    Where one can tell which id was meant, the edge is looked up with that. A list that is older than the graph may lack
+    an id that is newer than it.
+    """
+    bad, unknown = malformed(label, f"e.{about}"), unlisted(db, label, f"e.{about}")
+    look_for_meant(db, label, f"SELECT e.{about} AS id FROM ends e WHERE {bad} OR {unknown}")
+    listing = complete_release(db, label.authority.source, "entity") or 0
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, CASE WHEN bad THEN '{SCHEMA_SOURCE}' ELSE $source END AS source,
+               CASE WHEN bad THEN 0 ELSE {listing} END AS release_id, id AS record,
+               CASE WHEN meant IS NULL THEN 'silent' ELSE 'contradicts' END AS stance, 'closed' AS world,
+               'owner' AS tier,
+               CASE WHEN bad THEN '{Reason.ENDPOINT_MALFORMED.value}' ELSE '{Reason.ENDPOINT_UNKNOWN.value}' END
+               AS reason,
+               CASE WHEN bad THEN 'an id looks like ' || $example ELSE 'not in this release' END AS value,
+               $about AS about, CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
+        FROM (SELECT e.task, e.{about} AS id, {bad} AS bad, m.meant FROM ends e LEFT JOIN meant m ON m.id = e.{about}
+              WHERE {bad} OR {unknown})
+        WHERE bad OR meant IS NOT NULL
+           OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
+        """,
+        {"source": label.authority.source, "example": label.id_example, "about": about, "dated": dated},
+    ).fetchall()
+    db.execute(
+        f"UPDATE ends SET {about}_now = {key(label, 'meant')} FROM meant WHERE meant.id = ends.{about}"
+    ).fetchall()
+
+
+def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+    """A site names its protein in its own id, so it is a site of no other."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT e.task, '{SCHEMA_SOURCE}' AS source, 0 AS release_id, e.tail AS record, 'contradicts' AS stance,
+               'closed' AS world, 'owner' AS tier, '{Reason.EDGE_UNSUPPORTED.value}' AS reason,
+               'the id names a site of ' || {base(tail, "e.tail")} AS value, 'fact' AS about
+        FROM ends e LEFT JOIN ref.lifecycle l
+        ON l.source = {literal(tail.authority.source)} AND l.id = {base(tail, "e.tail")} AND l.state <> 'current'
+        WHERE regexp_full_match(e.tail, $pattern) AND {base(tail, "e.tail")} NOT IN ({base(head, "e.head")}, e.head_now)
+          AND coalesce(l.successors[1] <> e.head_now, true)
+        """,
+        {"pattern": tail.id_pattern},
+    ).fetchall()
+
+
+def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck) -> None:
+    """Evidence from links that the source states, and table ``hit``: the tasks that have any.
+
+    See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
+    """
+    ways = [_link("e.head_now", "e.tail_now", turned=False)]
+    if check.match == "either_order":
+        ways.append(_link("e.tail_now", "e.head_now", turned=True) + " AND e.head_now <> e.tail_now")
+    if check.match == "descendant":
+        ways.append(_link_to_descendant(check.ontology or ""))
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE hit AS {counting(check, ' UNION ALL '.join(ways))}",
+        {"source": check.source, "relation": pattern.type},
+    ).fetchall()
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, release_id, record, stance,
+               CASE WHEN retracted THEN 'open' ELSE $world END AS world, $tier AS tier,
+               CASE WHEN retracted THEN '{Reason.RETRACTED_EVIDENCE.value}'
+                    WHEN negated THEN '{Reason.EDGE_NEGATED.value}'
+                    WHEN stance = 'silent' THEN '{Reason.BELOW_THRESHOLD.value}' ELSE way END AS reason,
+               CASE WHEN retracted THEN said || '; rests on retracted publications alone: ' || papers
+                    WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
+               AS value,
+               score, 'fact' AS about
+        FROM hit
+        """,
+        {
+            "source": check.source,
+            "world": check.world.value,
+            "tier": check.tier.value,
+            "note": check.note,
+        },
+    ).fetchall()
+
+
+def _look_at_silence(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
+) -> None:
+    """Of the tasks without a link: silence where the source would have stated one, else a gap."""
+    complete = complete_release(db, check.source, pattern.type)
+    if check.both_ends_mapped:
+        looked = _mapped_pairs(check.source, pattern.type)
+    elif complete is not None:
+        looked = f"SELECT task, head_now AS record, {complete} AS release_id FROM unseen"
+    else:
+        tails = check.match == "either_order" or covers_tails(head, tail)
+        looked = _covered(check.source, pattern.type, tails=tails)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE looked AS {looked}").fetchall()
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, release_id, record, 'silent' AS stance,
+               CASE WHEN too_old OR way IS NOT NULL THEN 'open'
+                    ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
+               CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
+                    WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
+               CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
+                    WHEN way IS NOT NULL THEN 'an ancestor, by ' || array_to_string(way, ', ')
+                    ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
+        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, pattern, check, head, tail, dated)} AS too_old,
+                     {_way_up(pattern, check)} AS way FROM looked l JOIN ends e USING (task))
+        """,
+        {"source": check.source, "tier": check.tier.value, "dated": dated},
+    ).fetchall()
+    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
+    if check.both_ends_mapped:
+        _say_what_is_of_two_species(db, check)
+        _say_who_is_unmapped(db, check, pattern.type)
+        if complete is not None:
+            _say_what_is_unmapped(db, check, complete)
+    add_gaps(db, "unseen", check.source, pattern.type)
+
+
+def _too_old(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
+) -> str:
+    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
+
+    Returns:
+        An expression over ``looked`` as l, joined with ``ends`` as e.
+    """
+    source, topic = literal(check.source), literal(pattern.type)
+    older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
+    if not db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
+        return "false"
+
+    def unheard(end: str, label: Label) -> str:
+        return f"""(e.{end} NOT IN (SELECT id FROM ref.lifecycle WHERE source = {authority(label)})
+            AND e.{end} NOT IN (SELECT id FROM ref.covered WHERE source = {source} AND topic = {topic})
+            AND e.{end} NOT IN (SELECT {end} FROM ref.link WHERE source = {source} AND relation = {topic}))"""
+
+    return f"l.release_id IN ({older}) AND ({unheard('head_now', head)} OR {unheard('tail_now', tail)})"
+
+
+def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
+    """SQL for the parents of the head by which the tail is an ancestor: true, if redundant. NULL where it is none."""
+    if pattern.type != "HAS_PARENT" or check.match != "exact":
+        return "NULL::VARCHAR[]"
+    return f"""(SELECT list(DISTINCT p.tail_now ORDER BY p.tail_now) FROM ref.link p JOIN ref.ancestor a
+        ON a.ontology = {literal(check.source)} AND a.id = p.tail_now AND a.ancestor = e.tail_now
+        WHERE p.source = {literal(check.source)} AND p.relation = 'HAS_PARENT' AND NOT p.negated
+        AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
+
+
+def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
+    """A network has proteins of one species, so of others together it cannot tell."""
+    known = (
+        f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({', '.join(map(literal, NETWORKS))})"
+    )
+    species = "split_part(value, '.', 1)"
+    several = db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
+    if not several[0][0]:
+        return
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        WITH species AS (
+            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+            FROM ref.value WHERE {known} GROUP BY id)
+        SELECT task, $source AS source, greatest(a.release_id, b.release_id) AS release_id,
+               head_now || ' ' || tail_now AS record, 'silent' AS stance, 'open' AS world, $tier AS tier,
+               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value,
+               'fact' AS about
+        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
+        WHERE NOT list_has_any(a.species, b.species)
+        """,
+        {"source": check.source, "tier": check.tier.value},
+    ).fetchall()
+    db.execute(
+        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
+    ).fetchall()
+
+
+def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, release: int) -> None:
+    """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT task, $source AS source, $release AS release_id, head_now || ' ' || tail_now AS record,
+               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               'an id that the source does not map' AS value, 'fact' AS about
+        FROM unseen WHERE head_now <> tail_now
+        """,
+        {"source": check.source, "release": release, "tier": check.tier.value},
+    ).fetchall()
+    db.execute("DELETE FROM unseen WHERE head_now <> tail_now").fetchall()
+
+
+def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> None:
+    """A release that was asked for an id by itself, and does not map it, cannot tell."""
+    db.execute(
+        f"""
+        INSERT INTO evidence BY NAME
+        SELECT u.task, $source AS source, max(c.release_id) AS release_id, head_now || ' ' || tail_now AS record,
+               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               min(c.id) || ', which the source does not map' AS value, 'fact' AS about
+        FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
+        GROUP BY u.task, head_now, tail_now
+        """,
+        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(relation)},
+    ).fetchall()
+    db.execute(
+        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
+    ).fetchall()
+
+
+def unmapped_topic(relation: str) -> str:
+    """The topic under which a network's release covers the ids that it does not map."""
+    return f"{relation} unmapped"
+
+
+def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
+    """SQL for the world of silence.
+
+    Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
+    it is, so there its silence about another term is closed.
+
+    Returns:
+        An expression over ``looked`` joined with ``ends``.
+    """
+    if check.match != "descendant":
+        return literal(check.world.value)
+    if complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+        return "'open'"
+    if not head.authority.site:
+        return literal(check.world.value)
+    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(pattern.type)}"
+    return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
+
+
+_RETRACTED = """l.retracted,
+           CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
+
+
+def _link(head: str, tail: str, *, turned: bool) -> str:
+    return f"""
+    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, {turned} AS turned,
+           l.head || ' ' || l.tail AS said, {_RETRACTED}
+    FROM ends e JOIN ref.link l ON l.head_now = {head} AND l.tail_now = {tail} JOIN ref.release r ON r.id = l.release_id
+    WHERE l.source = $source AND l.relation = $relation"""
+
+
+def _link_to_descendant(ontology: str) -> str:
+    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
+    return f"""
+    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
+           '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
+           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
+    FROM (
+        WITH up AS MATERIALIZED (
+            SELECT l.head_now, l.tail_now AS id, a.ancestor
+            FROM ref.link l JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.id = l.tail_now
+            WHERE l.source = $source AND l.relation = $relation
+              AND l.head_now IN (SELECT head_now FROM ends) AND a.ancestor IN (SELECT tail_now FROM ends))
+        SELECT DISTINCT task, head_now, id FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
+    ) e
+    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = e.id JOIN ref.release r ON r.id = l.release_id
+    WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
+
+
+def _covered(source: str, topic: str, *, tails: bool) -> str:
+    """A select of the unseen tasks of which a release covers a subject."""
+    ends = ["u.head_now", *(["u.tail_now"] if tails else [])]
+    covered = f"c.source = {literal(source)} AND c.topic = {literal(topic)}"
+    found = [
+        f"SELECT u.task, c.id, c.release_id FROM unseen u JOIN ref.covered c ON c.id = {e} WHERE {covered}"
+        for e in ends
+    ]
+    return f"""
+    SELECT task, min(f.id) AS record, max_by(r.id, [r.recency, r.id]) AS release_id
+    FROM ({" UNION ALL ".join(found)}) f JOIN ref.release r ON r.id = f.release_id GROUP BY task"""
+
+
+def _mapped_pairs(source: str, topic: str) -> str:
+    """A select of the unseen tasks whose two ends one release maps; no network links a protein to itself."""
+    return f"""
+    SELECT u.task, any_value(head_now || ' ' || tail_now) AS record, max_by(r.id, [r.recency, r.id]) AS release_id
+    FROM unseen u
+    JOIN ref.covered a ON a.source = {literal(source)} AND a.topic = {literal(topic)} AND a.id = u.head_now
+    JOIN ref.covered b ON b.release_id = a.release_id AND b.topic = a.topic AND b.id = u.tail_now
+    JOIN ref.release r ON r.id = a.release_id
+    WHERE head_now <> tail_now GROUP BY u.task"""

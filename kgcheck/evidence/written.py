@@ -1,0 +1,74 @@
+"""Ids that are not written as their authority writes them: what was meant, where one can tell."""
+
+import duckdb
+
+from kgcheck.duck import literal
+from kgcheck.evidence.coverage import complete_release
+from kgcheck.profile.schema import Label
+from kgcheck.reference.ids_sql import base
+from kgcheck.visible import HIDDEN_RE2
+
+_SPACES = r"[\s\p{Z}]+"
+
+
+def look_for_meant(db: duckdb.DuckDBPyConnection, label: Label, ids: str) -> None:
+    """Fill table ``meant``: of ids that are malformed or unknown, those that one id without spaces and case equals.
+
+    What the authority lists comes first. Where it has no complete list, the form alone tells: the id without spaces, as
+    it stands or in capitals, if that is an id of the label.
+
+    Args:
+        db: A working database with the catalog ``ref``.
+        label: Label of the nodes.
+        ids: A select of one column, id.
+    """
+    bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
+    pattern, source = literal(label.id_pattern), literal(label.authority.source)
+    listed = complete_release(db, label.authority.source, "entity") is not None
+    # Of a site, the authority lists the protein, so its form alone tells.
+    by_form = "false" if listed and not label.authority.site else "true"
+    known = "false" if label.authority.site else "true"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE meant AS
+        WITH odd AS (SELECT DISTINCT id, {bare} AS bare, upper({base(label, bare)}) AS form FROM ({ids})),
+        listed AS (
+            SELECT o.id, list(DISTINCT CASE WHEN upper(l.id) = upper(o.bare) THEN l.id ELSE upper(o.bare) END) AS ids
+            FROM odd o JOIN ref.lifecycle l ON upper(l.id) = o.form
+            WHERE {known} AND l.source = {source} AND l.state = 'current' GROUP BY o.id)
+        SELECT id, meant FROM (
+            SELECT o.id, CASE WHEN len(l.ids) = 1 THEN l.ids[1] WHEN l.ids IS NOT NULL THEN NULL
+                              WHEN {by_form} AND regexp_full_match(bare, {pattern}) THEN bare
+                              WHEN {by_form} AND regexp_full_match(upper(bare), {pattern}) THEN upper(bare) END AS meant
+            FROM odd o LEFT JOIN listed l USING (id))
+        WHERE meant <> id
+        """
+    ).fetchall()
+
+
+def unlisted(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str:
+    """SQL for ids that their authority, which lists all of its own, does not list."""
+    issued = literal(label.authority.pattern or ".*")
+    if label.authority.site or complete_release(db, label.authority.source, "entity") is None:
+        return "false"
+    source = literal(label.authority.source)
+    return (
+        f"(regexp_full_match({column}, {issued}) AND {base(label, column)} NOT IN "
+        f"(SELECT id FROM ref.lifecycle WHERE source = {source}))"
+    )
+
+
+def malformed(label: Label, column: str) -> str:
+    """SQL for ids that have not the form of their label.
+
+    Whatever a profile allows: an id with characters that nobody sees is not the one that it looks like.
+
+    Args:
+        label: Label of the nodes.
+        column: Where the ids stand.
+
+    Returns:
+        A condition.
+    """
+    seen = f"NOT regexp_matches({column}, '[{HIDDEN_RE2}]')"
+    return f"NOT (regexp_full_match({column}, {literal(label.id_pattern)}) AND {seen})"

@@ -1,0 +1,324 @@
+"""What the two Neo4j stores share: everything but the way a statement is sent."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from itertools import chain, islice, repeat
+from typing import Any, Self, TypeVar
+
+import pyarrow as pa
+
+from kgcheck.errors import StoreError, StoreMissing
+from kgcheck.graph.columns import typed_table
+from kgcheck.graph.queries import Catalogue, fields, hop_places, label_place, lists, pattern_places, projection, quoted
+from kgcheck.graph.queries import same as same_values
+from kgcheck.graph.store import (
+    META_LABEL,
+    NO_ID,
+    Counts,
+    Direction,
+    Hop,
+    Properties,
+    Reading,
+    StrayEdge,
+    check_meta,
+    check_names,
+    one_of_each,
+    plain,
+    read_hop,
+    with_as_text,
+)
+from kgcheck.graph.store import edge_schema as edge_columns
+from kgcheck.graph.store import node_schema as node_columns
+from kgcheck.graph.unknown import unknown_names
+from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
+
+SCAN_ROWS = 50_000
+_SORTED_ROWS = 1_000_000
+"""Rows that are sorted at a time."""
+
+_READ_AS: dict[PropertyType, str] = {
+    "string": "toStringOrNull({})",
+    "strings": "{}",
+    "integer": "toIntegerOrNull({})",
+    "number": "toFloatOrNull({})",
+}
+"""A value as `brought_to` reads it, for servers where the types of values are anybody's."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+Row = Sequence[Any]
+"""What a statement returns, in the order of its RETURN."""
+Rows = Generator[Row, None, None]
+
+
+class CypherServerStore(ABC):
+    """A graph on a Neo4j server.
+
+    Args:
+        name: Address, without credentials.
+        schema: Profile of the graph.
+        batch_rows: Rows in one writing statement.
+        in_flight: Statements under way at a time.
+    """
+
+    backend = "neo4j"
+
+    def __init__(self, name: str, schema: Schema, *, batch_rows: int = 10_000, in_flight: int = 1) -> None:
+        self.schema = schema
+        self.name = name
+        self._cypher = Catalogue("neo4j")
+        self._batch_rows = batch_rows
+        self._in_flight = in_flight
+
+    @abstractmethod
+    def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
+        """Rows of a reading statement, streamed."""
+
+    @abstractmethod
+    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
+        """Run a writing statement in a transaction of its own."""
+
+    @abstractmethod
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
+        """See GraphStore."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See GraphStore."""
+
+    def check(self, *, create: bool) -> None:
+        """Refuse a server that holds another graph.
+
+        Args:
+            create: It is opened for a load, so that it may be empty.
+
+        Raises:
+            StoreSchema: It holds another graph.
+            StoreMissing: It holds nothing.
+            StoreError: Its last load is not finished.
+        """
+        labels = [row[0] for row in self._rows("labels")]
+        if not labels and not create:
+            raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        check_meta(self.name, self.meta(), self.schema, to_write=create)
+        check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
+
+    def node(self, ref: Ref) -> Properties | None:
+        """See GraphStore."""
+        label = self.schema.label(ref.label)
+        return self.nodes(label, [ref.id]).get(ref.id)
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        """See GraphStore."""
+        rows = self._rows("nodes_by_ids", label_place(label), ids=ids) if ids else []
+        return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        """See GraphStore."""
+        if "name" not in label.properties:
+            return []
+        return [str(id_) for (id_,) in self._rows("nodes_by_name", label_place(label), name=name, limit=limit)]
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        """See GraphStore."""
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        rows = self._rows("edges_between", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
+        return [plain(edge, pattern.properties) for (edge,) in rows]
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        """See GraphStore."""
+        statement = "tails" if direction == "out" else "heads"
+        return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """See GraphStore."""
+        rows = self._rows(f"hops_{direction}", hop_places(pattern), ids=ids) if ids else []
+        return [read_hop(row, pattern) for row in rows]
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        """See GraphStore."""
+        places = label_place(label) | {"properties": projection("n", label.properties)}
+        wanted = with_as_text(node_columns(label))
+        # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
+        with closing(self._read(self._cypher.text("scan_nodes", **places), {})) as rows:
+            while held := list(islice(rows, SCAN_ROWS)):
+                ids, *values = zip(*held, strict=True)
+                yield typed_table([ids], label.properties, values, wanted)
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        """See GraphStore."""
+        wanted = with_as_text(edge_columns(pattern))
+        places = pattern_places(pattern)
+        by_tail = self._leads_to_many(pattern)
+        statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
+        text = self._cypher.text(statement, **places, values=lists("r", pattern.properties))
+        pieces = _pieces(self._rows(degrees, places))
+        with closing(self._side_by_side(lambda ends: list(self._read(text, {"ends": ends})), pieces)) as results:
+            for rows in results:
+                ends = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
+                columns = zip(*(row[2:] for row in rows), strict=True)
+                others, *values = (list(chain.from_iterable(column)) for column in columns)
+                keys = [others, ends] if by_tail else [ends, others]
+                yield typed_table(keys, pattern.properties, values, wanted)
+
+    def _leads_to_many(self, pattern: Pattern) -> bool:
+        """Whether the relation leads from this head to several labels, and to this tail from no other head."""
+        patterns = self.schema.patterns(pattern.type)
+        return sum(p.head == pattern.head for p in patterns) > 1 and sum(p.tail == pattern.tail for p in patterns) == 1
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """See GraphStore."""
+        found: list[StrayEdge] = []
+        for relation in self.schema.relation_types:
+            allowed = [[p.head, p.tail] for p in self.schema.patterns(relation)]
+            rows = self._rows(
+                "stray_edges", {"relation": quoted(relation)}, allowed=allowed, limit=max(0, limit - len(found))
+            )
+            for head_labels, head, tail_labels, tail in rows:
+                found.append(
+                    StrayEdge(
+                        head_label=self._shown(head_labels),
+                        head_id=NO_ID if head is None else str(head),
+                        relation=relation,
+                        tail_label=self._shown(tail_labels),
+                        tail_id=NO_ID if tail is None else str(tail),
+                    )
+                )
+        return found
+
+    def unknown(self) -> dict[str, int]:
+        """See GraphStore."""
+        nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes")] for of in ("node", "edge"))
+        return unknown_names(self.schema, nodes, edges)
+
+    def counts(self) -> Counts:
+        """See GraphStore."""
+        nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0][0]) for s in self.schema.labels}
+        edges = {str(p): int(self._rows("count_edges", pattern_places(p))[0][0]) for p in self.schema.relations}
+        return Counts(nodes=nodes, edges=edges)
+
+    def meta(self) -> dict[str, str]:
+        """See GraphStore."""
+        return {key: value for key, value in self._rows("meta_get")}
+
+    def set_meta(self, key: str, value: str) -> None:
+        """See GraphStore."""
+        self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
+
+    def prepare(self) -> None:
+        """See GraphStore."""
+        self._write(self._cypher.text("create_meta_constraint"), {})
+        for label in self.schema.labels:
+            name = quoted(f"kgcheck_{label.name}_id")
+            self._write(self._cypher.text("create_constraint", **label_place(label), name=name), {})
+        self._write(self._cypher.text("await_indexes"), {})
+
+    def add_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        columns = ["id", *label.properties]
+        text = self._cypher.text("create_nodes", **label_place(label), properties=fields(columns))
+        self._write_rows(text, columns, rows)
+
+    def update_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
+        self._write_rows(text, ["id", *label.properties], rows)
+
+    def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """See GraphStore."""
+        properties = fields(pattern.properties, 2)
+        text = self._cypher.text("create_edges", **pattern_places(pattern), properties=properties)
+        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
+
+    def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
+        """See GraphStore."""
+        properties = pattern.properties.items()
+        pairs = [(_READ_AS[p.type].format(f"r.{quoted(n)}"), f"row[{i}]") for i, (n, p) in enumerate(properties, 2)]
+        text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same_values(pairs))
+        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
+
+    def remove_nodes(self, label: Label, rows: pa.Table) -> None:
+        """See GraphStore."""
+        self._write_rows(self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _rows(self, statement: str, places: dict[str, str] | None = None, **parameters: Any) -> list[Row]:
+        return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
+
+    def _shown(self, labels: list[str]) -> str:
+        """The one label of a node to name it by."""
+        known = [name for name in self.schema.label_names if name in labels]
+        return (known or sorted(labels) or [""])[0]
+
+    def _write_rows(self, text: str, columns: list[str], rows: pa.Table) -> None:
+        """Write rows in batches of one transaction each, a few under way at a time.
+
+        By the first column: edges of one head that come together cost half the time of scattered ones.
+        """
+
+        def write(batch: pa.RecordBatch) -> None:
+            payload = [list(row) for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
+            written = self._write(text, {"rows": payload})[0][0]
+            if written != len(payload):
+                raise StoreError(
+                    f"the server {self.name} wrote {written} of {len(payload)} rows: nodes have vanished meanwhile",
+                    "run the same command again",
+                )
+
+        pieces = (rows.slice(start, _SORTED_ROWS) for start in range(0, rows.num_rows, _SORTED_ROWS))
+        batches = (b for p in pieces for b in p.select(columns).sort_by(columns[0]).to_batches(self._batch_rows))
+        for _ in self._side_by_side(write, batches):
+            pass
+
+    def _side_by_side(self, work: Callable[[_T], _R], pieces: Iterable[_T]) -> Generator[_R]:
+        """The results of pieces of work, in order; a few are under way at a time, and no more are held."""
+        if self._in_flight == 1:
+            yield from map(work, pieces)
+            return
+        with ThreadPoolExecutor(self._in_flight) as pool:
+            waiting: deque[Future[_R]] = deque()
+            try:
+                for piece in pieces:
+                    waiting.append(pool.submit(work, piece))
+                    if len(waiting) > self._in_flight:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                # After an error, or when the caller stops early.
+                for future in waiting:
+                    future.cancel()
+
+
+def shown(value: Any) -> Any:
+    """A value of a row; a node or relationship as the map of its properties, a path as the lists of both."""
+    if isinstance(value, list):
+        return [shown(v) for v in value]
+    if hasattr(value, "element_id") or hasattr(value, "identity"):
+        return dict(value)
+    if hasattr(value, "relationships"):
+        return {"nodes": list(map(dict, value.nodes)), "relationships": list(map(dict, value.relationships))}
+    return value
+
+
+def _pieces(heads: Iterable[Row]) -> Iterator[list[str]]:
+    """Heads, given with their number of edges, in lists of about SCAN_ROWS edges."""
+    held: list[str] = []
+    edges = 0
+    for head, degree in heads:
+        held.append(head)
+        edges += degree
+        if edges >= SCAN_ROWS:
+            yield held
+            held, edges = [], 0
+    if held:
+        yield held

@@ -1,0 +1,274 @@
+"""What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import quote as quoted
+
+from pydantic import ValidationError
+
+from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.inputs import read_toml
+from kgcheck.literature.documents import Document
+from kgcheck.literature.names import Names, naming
+from kgcheck.literature.passages import SOURCE, Passage, Passages
+from kgcheck.literature.search import Hit, LiteratureIndex
+from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
+from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World
+from kgcheck.profile.corpus_files import load_corpus_recipes
+from kgcheck.profile.schema import Schema, profile_dir
+
+SURE_ENOUGH = 0.6
+"""An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
+
+SEARCH = "search"
+"""What a piece of evidence is about that says: papers were looked for, and none speaks."""
+
+_FOUND = 20
+_READ = 8
+_SHOWN = 20
+_LONGEST = 1_000
+_NAMES = 4
+
+
+class ClaimForm(Value):
+    """How edges of one pattern are said."""
+
+    relation: str
+    head: str
+    tail: str
+    claim: str
+    words: str = ""
+    says: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """An edge in words, and the names of its ends."""
+
+    claim: str
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    words: str
+    says: tuple[str, ...]
+
+    @property
+    def told_in(self) -> Callable[[str], bool]:
+        """Whether a sentence names both ends and holds a word that says such a thing."""
+        head, tail = naming(self.head), naming(self.tail)
+        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.says))})" if self.says else "")
+        return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
+
+
+@cache
+def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
+    """The claims of a profile.
+
+    Args:
+        profile: Folder under ``loaders/``.
+
+    Returns:
+        Its forms; none where the profile has no ``claims.toml``.
+
+    Raises:
+        ConfigurationError: The file is wrong.
+    """
+    path = profile_dir(profile) / "claims.toml"
+    if not path.is_file():
+        return ()
+    try:
+        raw = read_toml(path)
+        return tuple(ClaimForm.model_validate(form) for form in raw["claims"])
+    except (ValidationError, ValueError, KeyError) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from error
+
+
+def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
+    """How an edge is said, or None where papers do not say such things."""
+    wanted = (triple.head.label, triple.relation, triple.tail.label)
+    return next((f for f in load_claim_forms(schema.profile.name) if (f.head, f.relation, f.tail) == wanted), None)
+
+
+class TripleReader:
+    """Asks the papers of an index about edges.
+
+    Args:
+        index: The papers.
+        verifier: Who reads them.
+        names: What the ends are called.
+        schema: Profile.
+    """
+
+    def __init__(self, index: LiteratureIndex, verifier: Verifier, names: Names, schema: Schema) -> None:
+        self._index = index
+        self._verifier = verifier
+        self._names = names
+        self.schema = schema
+
+    def asked(self, triple: Triple) -> Asked:
+        """An edge in words.
+
+        Args:
+            triple: The edge.
+
+        Returns:
+            The claim and all names.
+
+        Raises:
+            UnknownName: Edges of this pattern are not said in words, or an end has no name.
+        """
+        form = form_of(triple, self.schema)
+        if form is None:
+            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.profile.name)]
+            pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+            raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
+        head, tail = self._names.of(triple.head), self._names.of(triple.tail)
+        for ref, names in ((triple.head, head), (triple.tail, tail)):
+            if not names:
+                raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
+        return Asked(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.says)
+
+    def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
+        """What papers say of an edge.
+
+        Args:
+            triple: The edge.
+
+        Returns:
+            The verdict, and the papers that were read, by id. Only sentences that name both ends and say such a thing
+            are: another, on another group or another gene, must not speak for the edge.
+        """
+        judged, read, _ = self._read(triple)
+        return judged, read
+
+    def _read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document], int]:
+        """What `read` gives, and how many papers were looked at for sentences to read."""
+        asked = self.asked(triple)
+        hits, told = self._search(asked), asked.told_in
+        papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
+        read = dict(list(papers.items())[:_READ])
+        judged = verify(
+            asked.claim, [_telling(d, told) for d in read.values()], self._verifier, (asked.head, asked.tail)
+        )
+        return judged, read, len(hits)
+
+    def passages(self, triple: Triple) -> Passages:
+        """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
+
+        Args:
+            triple: The edge.
+
+        Returns:
+            Sentences, those of the best paper first; none of a retracted one.
+
+        Raises:
+            UnknownName: See `asked`.
+        """
+        asked = self.asked(triple)
+        told = asked.told_in
+        papers = {hit.document.id: hit.document for hit in self._search(asked)}
+        telling = [d for d in papers.values() if any(map(told, d.passages))]
+        found = [
+            Passage(
+                document=d.id,
+                title=d.title[:_LONGEST],
+                year=d.year,
+                url=address(d),
+                start=start,
+                end=min(end, start + _LONGEST),
+                quote=d.abstract[start : min(end, start + _LONGEST)],
+            )
+            for d in telling
+            if not d.retracted
+            for start, end in d.spans
+            if told(d.abstract[start:end])
+        ]
+        return Passages(
+            claim=asked.claim,
+            release=self._release,
+            built_at=self._built,
+            passages=tuple(found[:_SHOWN]),
+            retracted=tuple(d.id for d in telling if d.retracted),
+        )
+
+    def _search(self, asked: Asked) -> list[Hit]:
+        also = (*asked.head[1:_NAMES], *asked.tail[1:_NAMES], asked.words)
+        return self._index.search(asked.claim, limit=_FOUND, also=also)
+
+    def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
+        """What papers say of an edge, as evidence of the tier `text` in an open world.
+
+        Args:
+            triple: The edge.
+
+        Returns:
+            One piece a paper that speaks; one that is silent where none does, and tells how many papers were looked at:
+            it is about the search and decides nothing. Nothing for an edge that papers do not say in words, or whose
+            ends have no name.
+        """
+        try:
+            judged, read, looked = self._read(triple)
+        except UnknownName:
+            return ()
+        spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= SURE_ENOUGH]
+        if spoken:
+            return tuple(self._evidence(o, read[o.document]) for o in spoken)
+        return (self._silence(judged, len(read), looked),)
+
+    def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
+        return Evidence(
+            source=SOURCE,
+            release=self._release,
+            record=document.id,
+            url=address(document),
+            retrieved_at=self._built,
+            stance=opinion.stance,
+            world=World.OPEN,
+            tier=Tier.TEXT,
+            value=document.title or None,
+            quote=opinion.quotes[0].text if opinion.quotes else None,
+            score=round(opinion.probability, 3),
+        )
+
+    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
+        held = _papers(self._index.manifest.documents)
+        return Evidence(
+            source=SOURCE,
+            release=self._release,
+            record=judged.claim,
+            retrieved_at=self._built,
+            stance=Stance.SILENT,
+            world=World.OPEN,
+            tier=Tier.TEXT,
+            about=SEARCH,
+            value=f"{looked:,} of {held} looked at: "
+            + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
+        )
+
+    @property
+    def _built(self) -> datetime:
+        return datetime.fromisoformat(self._index.manifest.built_at).astimezone(UTC)
+
+    @property
+    def _release(self) -> str:
+        manifest = self._index.manifest
+        return f"index of {manifest.documents} documents, {manifest.built_at[:10]}"
+
+
+def address(document: Document) -> str:
+    """Where a paper can be read, or nothing."""
+    for recipe in load_corpus_recipes():
+        if recipe.url_template and document.id.startswith(recipe.prefix or "\0"):
+            return recipe.url_template.replace("{id}", quoted(document.id.removeprefix(recipe.prefix), safe=""))
+    return ""
+
+
+def _papers(count: int) -> str:
+    return f"{count:,} paper{'' if count == 1 else 's'}"
+
+
+def _telling(document: Document, told: Callable[[str], bool]) -> Document:
+    """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
+    spans = tuple(s for s in document.spans if told(document.abstract[s[0] : s[1]]))
+    return document.model_copy().with_spans(spans)

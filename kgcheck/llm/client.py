@@ -1,0 +1,337 @@
+"""A chat model behind any OpenAI-compatible endpoint: one call, its tokens, and the limits it runs under.
+
+Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings); retry on
+transient errors is the client's own. What a model says is data: callers check it before they use it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from kgcheck.errors import (
+    ConfigurationError,
+    KgcheckError,
+    MissingExtra,
+    ModelAccess,
+    ModelAnswer,
+    ModelContext,
+    ModelError,
+    ModelUnavailable,
+)
+from kgcheck.llm.budget import Limits, Meter, Usage, prices_of
+from kgcheck.llm.forms import complete_bound
+from kgcheck.model import Value
+from kgcheck.redact import HIDDEN
+from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    import openai
+
+    from kgcheck.llm.wire import Completion
+
+Message = dict[str, Any]
+"""One message of a conversation, as the chat completions API has it."""
+
+A = TypeVar("A", bound=BaseModel)
+
+_CHARACTERS_PER_TOKEN = 3
+"""Cautious: English has about four. Used only where a server does not count."""
+
+
+class ToolSpec(Value):
+    """A tool that a model may call; ``parameters`` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(Value):
+    """A call as the model wrote it; ``arguments`` is text that may be no JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Reply(Value):
+    """What a model answered."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
+    cut_off: bool = Field(default=False, description="the model stopped because it ran out of tokens")
+
+    def as_message(self) -> Message:
+        """The reply as it goes back into the conversation."""
+        message: Message = {"role": "assistant", "content": self.text}
+        if self.calls:
+            message["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                for c in self.calls
+            ]
+        return message
+
+
+class ChatClient:
+    """One model at one endpoint. May be used from several threads.
+
+    Args:
+        settings: Endpoint, key, model, prices and time limits.
+
+    Raises:
+        MissingExtra: The package ``openai`` is not installed.
+        ConfigurationError: No model is named, or neither an endpoint nor a key is set.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        try:
+            import httpx2
+            import openai
+
+            from kgcheck.llm import wire as chat_wire
+        except ImportError:
+            raise MissingExtra("a language model", "llm") from None
+        if not settings.llm_model:
+            raise ConfigurationError("no language model is named", "set KGCHECK_LLM_MODEL")
+        key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+        if not key and not settings.llm_base_url:
+            raise ConfigurationError(
+                "no language model can be reached", "set KGCHECK_LLM_BASE_URL, KGCHECK_LLM_API_KEY or both"
+            )
+        self.model = settings.llm_model
+        self.prices = prices_of(settings)
+        self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
+        self._key = key
+        bounds = chat_wire.Bounds(int(settings.llm_max_mb * 1_000_000))
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [bounds.of_request], "response": [bounds.of_response]}
+        self._address = settings.llm_base_url or "https://api.openai.com/v1"
+        self._client = openai.OpenAI(
+            # Servers of one's own often want none, and the client wants some.
+            api_key=key or "none",
+            base_url=self._address,
+            timeout=settings.llm_timeout_s,
+            max_retries=settings.llm_retries,
+            # The key and the conversation go to the address that was given, and to no other that it names.
+            http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False),
+        )
+
+    def close(self) -> None:
+        """Give up connections."""
+        self._client.close()
+
+    def __enter__(self) -> "ChatClient":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        answer: type[BaseModel] | None = None,
+        must_call: bool = False,
+        on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
+    ) -> Reply:
+        """Send a conversation and wait for the reply.
+
+        Args:
+            messages: The conversation.
+            tools: What the model may call.
+            answer: The form of the text, sent as a JSON schema.
+            must_call: The model has to call a tool.
+            on_text: Gets the text as it comes; the reply is then streamed.
+            meter: Gets a turn and the tokens, and limits the seconds.
+
+        Returns:
+            The reply.
+
+        Raises:
+            BudgetExceeded: A limit of the meter is reached.
+            ModelAnswer: The endpoint sent no answer, or too much.
+            KgcheckError: The endpoint refused or failed: ModelError or one of its kinds.
+            ModelUnavailable: The seconds ran out before an answer came.
+        """
+        meter = meter or Meter(Limits())
+        meter.take_turn()
+        request = self._request(messages, tools, answer, must_call)
+        token = self._wire.deadline.set(meter.deadline)
+        try:
+            answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
+            completion = self._wire.read_as(self._wire.Completion, answer)
+        except self._wire.TooMuch as error:
+            raise ModelAnswer(
+                f"{self._address} answered with too much: {error}", "raise KGCHECK_LLM_MAX_MB, or see what answers"
+            ) from None
+        except self._wire.TooLate:
+            meter.check()
+            raise ModelUnavailable(f"{self._address} took too long", "raise the limit") from None
+        except (self._openai.OpenAIError, ValueError) as error:
+            meter.check()
+            raise self._mapped(error) from error
+        finally:
+            self._wire.deadline.reset(token)
+        reply = _reply(completion, request)
+        meter.add(reply.usage)
+        return reply
+
+    def answer(
+        self, messages: Sequence[Message], form: type[A], *, tries: int = 3, meter: Meter | None = None
+    ) -> tuple[A, Usage]:
+        """Ask until the text has the wanted form.
+
+        Args:
+            messages: The conversation.
+            form: What the text must be, as JSON.
+            tries: Most calls; the model is told what was wrong with its last answer.
+            meter: See `complete`.
+
+        Returns:
+            The answer, and the tokens of all tries.
+
+        Raises:
+            ModelAnswer: The last try was no such answer either.
+        """
+        conversation = list(messages)
+        used = Usage()
+        wrong = ""
+        for _ in range(tries):
+            reply = complete_bound(self, conversation, form, meter=meter)
+            used = used + reply.usage
+            try:
+                return parse_answer(reply.text, form), used
+            except ModelAnswer as error:
+                wrong = error.message
+            conversation += [reply.as_message(), {"role": "user", "content": f"{wrong}. Answer with that JSON alone."}]
+        said = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
+        raise ModelAnswer(said, "try another model")
+
+    def _request(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], answer: type[BaseModel] | None, must_call: bool
+    ) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, "messages": list(messages), "temperature": 0}
+        if tools:
+            request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
+            if must_call:
+                request["tool_choice"] = "required"
+        if answer:
+            form = {"name": answer.__name__, "schema": answer.model_json_schema()}
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
+        return request
+
+    def _sent(self, request: dict[str, Any]) -> Any:
+        return self._client.chat.completions.create(**request)
+
+    def _streamed(self, request: dict[str, Any], on_text: Callable[[str], None], meter: Meter) -> Any:
+        from openai.lib.streaming.chat import ChatCompletionStreamState
+
+        state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
+        stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
+        with stream:
+            for chunk in self._chunks(stream):
+                meter.check()
+                piece = self._wire.read_as(self._wire.Piece, chunk)
+                try:
+                    state.handle_chunk(chunk)
+                except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
+                    raise ValueError(f"a piece does not go with those before it: {error}") from error
+                if text := "".join(part.delta.content or "" for part in piece.choices):
+                    on_text(text)
+        try:
+            return state.get_final_completion()
+        except (AssertionError, RuntimeError) as error:
+            raise ValueError("the answer has no pieces") from error
+
+    def _chunks(self, stream: Any) -> Iterator[Any]:
+        """Pieces of an answer; a connection that breaks between them is no fault of who reads them."""
+        try:
+            yield from stream
+        except self._broken as error:
+            raise ModelUnavailable(f"{self._address} broke off: {error}", "try again later") from error
+
+    def _mapped(self, error: Exception) -> KgcheckError:
+        """One error of the tree for every error of the client. No message carries the key."""
+        said = str(getattr(error, "message", None) or error).strip()
+        said = (said.replace(self._key, HIDDEN) if self._key else said)[:300]
+        api = self._openai
+        match error:
+            case api.AuthenticationError() | api.PermissionDeniedError():
+                return ModelAccess(f"{self._address} refused the key", "set KGCHECK_LLM_API_KEY")
+            case api.NotFoundError():
+                return ModelError(
+                    f"{self._address} has no model {self.model!r}: {said}",
+                    "check KGCHECK_LLM_MODEL and KGCHECK_LLM_BASE_URL",
+                )
+            case api.BadRequestError() if _is_context(error, said):
+                return ModelContext(
+                    f"the conversation does not fit in the context of {self.model}", "use a model with a longer one"
+                )
+            case api.APITimeoutError():
+                return ModelUnavailable(f"{self._address} took too long", "raise KGCHECK_LLM_TIMEOUT_S")
+            case api.RateLimitError():
+                return ModelUnavailable(f"{self._address} takes no more requests for now: {said}", "try again later")
+            case api.APIConnectionError() | api.InternalServerError() | api.ConflictError():
+                return ModelUnavailable(f"{self._address} does not answer: {said}", "check KGCHECK_LLM_BASE_URL")
+            case ValueError() | api.APIResponseValidationError():
+                told = " ".join(said.split())
+                return ModelAnswer(f"{self._address} sent no completion: {told}", "check that it is OpenAI-compatible")
+            case _:
+                return ModelError(f"{self._address} refused the request: {said}", "check that it is OpenAI-compatible")
+
+
+def parse_answer(text: str, form: type[A]) -> A:
+    """Read an answer that was asked for in a form.
+
+    Args:
+        text: What the model said: JSON, or JSON in a code fence.
+        form: The form.
+
+    Returns:
+        The answer.
+
+    Raises:
+        ModelAnswer: It has another form.
+    """
+    fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", text, re.DOTALL)
+    try:
+        return form.model_validate_json(fenced[1] if fenced else text)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))} {e['msg']}".strip() for e in error.errors()[:3])
+        raise ModelAnswer(f"the answer is no {form.__name__}: {wrong}") from None
+
+
+def _is_context(error: "openai.BadRequestError", said: str) -> bool:
+    return error.code == "context_length_exceeded" or "context length" in said.lower()
+
+
+def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:
+    if not completion.choices:
+        raise ModelAnswer("the endpoint answered without a choice", "check that it is OpenAI-compatible")
+    choice = completion.choices[0]
+    calls = tuple(
+        ToolCall(id=call.id or f"call_{n}", name=call.function.name or "", arguments=call.function.arguments or "")
+        for n, call in enumerate(choice.message.tool_calls or ())
+        if call.type == "function"
+    )
+    text = choice.message.content or ""
+    counted = completion.usage
+    if counted:
+        usage = Usage(input_tokens=counted.prompt_tokens, output_tokens=counted.completion_tokens)
+    else:
+        written = len(text) + sum(len(c.arguments) for c in calls)
+        sent = len(json.dumps(request["messages"]))
+        usage = Usage(
+            input_tokens=sent // _CHARACTERS_PER_TOKEN + 1,
+            output_tokens=written // _CHARACTERS_PER_TOKEN + 1,
+            estimated=True,
+        )
+    return Reply(
+        text=text, calls=calls, usage=usage, model=completion.model or "", cut_off=choice.finish_reason == "length"
+    )

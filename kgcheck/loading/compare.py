@@ -1,0 +1,248 @@
+"""Staged rows compared with each other and with the store: what is new, changed, unchanged or gone, what stays out."""
+
+from collections.abc import Iterator
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.duck import identifier, insert_arrow, literal
+from kgcheck.graph.store import NO_ID, Counts, LoadTarget
+from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
+from kgcheck.profile.schema import Holder, Label, Pattern, Schema
+from kgcheck.progress import Progress
+
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+REMOVED, OUTDATED = "removed", "outdated"
+"""What the store holds and no file states: gone for good, or in favour of a changed edge."""
+
+_ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
+
+
+class Comparison:
+    """Tables of each label or pattern: ``judged`` (the rows that are not new, and why), ``gone``; and ``quarantine``.
+
+    Args:
+        db: A working database with the staging tables.
+        store: The graph to compare with; read only.
+        prune: Nodes that no file states are as good as removed: no edge may end at them.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: LoadTarget, *, prune: bool = False) -> None:
+        self._db = db
+        self._store = store
+        self._prune = prune
+        self._schema: Schema = store.schema
+        self._staged: set[str] = set()
+        self._db.execute(
+            "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
+        ).fetchall()
+
+    def judge(self, held: Counts, holders: list[Holder], progress: Progress) -> None:
+        """Judge the staged rows of labels and patterns.
+
+        Args:
+            held: What the store holds now.
+            holders: Which were staged; of the others, the store holds what the files state.
+            progress: Where to show progress.
+        """
+        self._staged = {holder_name(h) for h in holders}
+        patterns = [p for p in self._schema.relations if self._is_staged(p)]
+        ends = {name for p in patterns for name in (p.head, p.tail)}
+        labels = [s for s in self._schema.labels if self._is_staged(s) or s.name in ends]
+        with progress.step(f"comparing with {self._store.name}", len(labels) + len(patterns)) as step:
+            for label in labels:
+                self._make_have(label, self._store.scan_nodes(label) if held.nodes.get(label.name) else iter(()))
+                if self._is_staged(label):
+                    self._judge(label)
+                step.advance()
+            for pattern in patterns:
+                # An edge is compared only with edges of its own pattern.
+                self._make_have(pattern, self._store.scan_edges(pattern) if held.edges.get(str(pattern)) else iter(()))
+                self._judge(pattern)
+                step.advance()
+
+    def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
+        """How the rows of each source file were judged: file, judgement, number."""
+        found: dict[str, dict[str, int]] = {}
+        if not self._is_staged(holder):
+            return found
+        select = f"""
+            WITH odd AS (SELECT file, what, count(*) AS n FROM {_judged(holder)} GROUP BY ALL),
+                 told AS (SELECT file, sum(n) AS n FROM odd GROUP BY ALL),
+                 staged AS (SELECT file, count(*) AS n FROM {staged(holder)} GROUP BY ALL)
+            FROM odd UNION ALL
+            SELECT file, {literal(NEW)} AS what, (s.n - coalesce(t.n, 0))::BIGINT AS n
+            FROM staged s LEFT JOIN told t USING (file) WHERE s.n > coalesce(t.n, 0) ORDER BY ALL"""
+        for file, what, n in self._db.execute(select).fetchall():
+            found.setdefault(file, {})[what] = n
+        return found
+
+    def gone(self, holder: Holder) -> dict[str, int]:
+        """How many facts the store holds and no file states: REMOVED or OUTDATED, number."""
+        if not self._is_staged(holder):
+            return {}
+        rows = self._db.execute(f"SELECT what, count(*) FROM {_gone(holder)} GROUP BY what").fetchall()
+        return {what: n for what, n in rows}
+
+    def rows(self, holder: Holder, what: str, size: int) -> Iterator[pa.Table]:
+        """The rows that were judged so, in the order of the files, in tables of about `size` rows."""
+        if not self._is_staged(holder):
+            return
+        columns = ", ".join(identifier(c) for c in stated_by(holder))
+        if what in (REMOVED, OUTDATED):
+            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(what)}"
+        elif what == NEW:
+            select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid"
+        else:
+            some = f"(FROM {_judged(holder)} WHERE what = {literal(what)})"
+            select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
+        held: list[pa.RecordBatch] = []
+        for batch in self._db.sql(select).to_arrow_reader(size):
+            held.append(batch)
+            if sum(b.num_rows for b in held) >= size:
+                yield pa.Table.from_batches(held)
+                held = []
+        if held:
+            yield pa.Table.from_batches(held)
+
+    def _is_staged(self, holder: Holder) -> bool:
+        return holder_name(holder) in self._staged
+
+    def _is_empty(self, table: str) -> bool:
+        return not self._db.execute(f"SELECT EXISTS (FROM {table})").fetchall()[0][0]
+
+    def _make_have(self, holder: Holder, tables: Iterator[pa.Table]) -> None:
+        columns = ", ".join(identifier(c) for c in stated_by(holder))
+        self._db.execute(f"CREATE TABLE {_have(holder)} AS SELECT {columns} FROM {staged(holder)} LIMIT 0").fetchall()
+        for table in tables:
+            insert_arrow(self._db, f"have {holder_name(holder)}", table.select(stated_by(holder)))
+
+    def _judge(self, holder: Holder) -> None:
+        keys, columns = keys_of(holder), stated_by(holder)
+        if self._is_empty(staged(holder)):
+            self._db.execute(f"CREATE TABLE {_judged(holder)} (row BIGINT, what VARCHAR, file VARCHAR)").fetchall()
+            self._find_gone(holder)
+            return
+        if isinstance(holder, Label):
+            unique, what, detail = keys, self._what_of_node(holder), "detail"
+        else:
+            unique, what, detail = columns, self._what_of_edge(holder), _missing_end(holder)
+        alike, order = ", ".join(map(identifier, unique)), "ORDER BY file, line"
+        # Few rows are alike, so only those are numbered; a hash finds them in a fraction of the memory.
+        self._db.execute(
+            f"""
+            CREATE TABLE {_again(holder)} AS
+            SELECT rowid AS row, row_number() OVER (PARTITION BY {alike} {order}) AS nth_key,
+                   row_number() OVER (PARTITION BY {", ".join(map(identifier, columns))} {order}) AS nth_same
+            FROM {staged(holder)} WHERE reason IS NULL AND hash({alike}) IN (
+                SELECT hash({alike}) AS h FROM {staged(holder)} WHERE reason IS NULL GROUP BY h HAVING count(*) > 1
+            );
+            CREATE TABLE {_judged(holder)} AS
+            SELECT s.rowid AS row, {what} AS what, s.file
+            FROM {staged(holder)} s LEFT JOIN {_again(holder)} a ON a.row = s.rowid WHERE what <> {literal(NEW)};
+            INSERT INTO quarantine
+            SELECT s.file, line, what, {detail}, row_text
+            FROM {staged(holder)} s JOIN {_judged(holder)} j ON j.row = s.rowid WHERE what NOT IN {_ACCEPTED};
+            DROP TABLE {_again(holder)};
+            """
+        ).fetchall()
+        self._find_gone(holder)
+
+    def _find_gone(self, holder: Holder) -> None:
+        """Make the table ``gone``; an edge that differs from a new one in no more than its details is outdated."""
+        if self._is_empty(_have(holder)):
+            self._db.execute(
+                f"CREATE TABLE {_gone(holder)} AS SELECT *, NULL::VARCHAR AS what FROM {_have(holder)}"
+            ).fetchall()
+            return
+        columns = ", ".join(f"h.{identifier(c)}" for c in stated_by(holder))
+        keys = [*keys_of(holder), *(["source"] if "source" in holder.properties else [])]
+        compared = keys_of(holder) if isinstance(holder, Label) else stated_by(holder)
+        same = " AND ".join(f"h.{identifier(c)} IS NOT DISTINCT FROM s.{identifier(c)}" for c in compared)
+        self._db.execute(
+            f"""
+            CREATE TABLE {_gone(holder)} AS SELECT {columns}, {literal(REMOVED)} AS what
+            FROM {_have(holder)} h WHERE {" AND ".join(f"h.{k} <> {literal(NO_ID)}" for k in keys_of(holder))}
+            AND NOT EXISTS (FROM {staged(holder)} s WHERE {same} AND s.rowid NOT IN (
+                SELECT row FROM {_judged(holder)} WHERE what NOT IN {_ACCEPTED}
+            ))
+            """
+        ).fetchall()
+        if isinstance(holder, Label) or not self.gone(holder):
+            return
+        stated = ", ".join(map(identifier, stated_by(holder)))
+        told = ", ".join(f"coalesce({identifier(k)}, '')" for k in keys)
+        self._db.execute(
+            f"""
+            CREATE TABLE {_again(holder)} AS
+            SELECT n.row, n.file, g.row AS gone FROM (
+                SELECT s.rowid AS row, s.file, row({told}) AS key,
+                       row_number() OVER (PARTITION BY {told} ORDER BY s.file, line) AS nth
+                FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid
+            ) n JOIN (
+                SELECT rowid AS row, row({told}) AS key,
+                       row_number() OVER (PARTITION BY {told} ORDER BY {stated}) AS nth
+                FROM {_gone(holder)}
+            ) g USING (key, nth);
+            INSERT INTO {_judged(holder)} SELECT row, {literal(CHANGED)}, file FROM {_again(holder)};
+            UPDATE {_gone(holder)} SET what = {literal(OUTDATED)} WHERE rowid IN (SELECT gone FROM {_again(holder)});
+            DROP TABLE {_again(holder)};
+            """
+        ).fetchall()
+
+    def _what_of_node(self, label: Label) -> str:
+        # Of rows that state the same, the first stays; a second node of one id goes, whatever it states.
+        return f"""CASE
+            WHEN reason IS NOT NULL THEN reason
+            WHEN nth_same > 1 THEN 'duplicate_row'
+            WHEN nth_key > 1 THEN 'duplicate_id'
+            WHEN {_held_as_stated(label)} THEN {literal(UNCHANGED)}
+            WHEN id IN (SELECT id FROM {_have(label)}) THEN {literal(CHANGED)}
+            ELSE {literal(NEW)} END"""
+
+    def _what_of_edge(self, pattern: Pattern) -> str:
+        return f"""CASE
+            WHEN reason IS NOT NULL THEN reason
+            WHEN head NOT IN ({self._ids(pattern.head)}) THEN 'unknown_head'
+            WHEN tail NOT IN ({self._ids(pattern.tail)}) THEN 'unknown_tail'
+            WHEN nth_same > 1 THEN 'duplicate_row'
+            WHEN {_held_as_stated(pattern)} THEN {literal(UNCHANGED)}
+            ELSE {literal(NEW)} END"""
+
+    def _ids(self, name: str) -> str:
+        """Ids that an edge may end at: those of the files and, unless they go, those that the store holds."""
+        label = self._schema.label(name)
+        held = f"SELECT id FROM {_have(label)} WHERE id <> {literal(NO_ID)}"
+        if not self._is_staged(label):
+            return held
+        accepted = f"what IS NULL OR what IN {_ACCEPTED}"
+        stated = f"SELECT id FROM {staged(label)} s LEFT JOIN {_judged(label)} j ON j.row = s.rowid WHERE {accepted}"
+        return stated if self._prune else f"{stated} UNION ALL {held}"
+
+
+def _judged(holder: Holder) -> str:
+    return identifier(f"judged {holder_name(holder)}")
+
+
+def _gone(holder: Holder) -> str:
+    return identifier(f"gone {holder_name(holder)}")
+
+
+def _have(holder: Holder) -> str:
+    return identifier(f"have {holder_name(holder)}")
+
+
+def _again(holder: Holder) -> str:
+    return identifier(f"again {holder_name(holder)}")
+
+
+def _held_as_stated(holder: Holder) -> str:
+    same = " AND ".join(f"h.{identifier(c)} IS NOT DISTINCT FROM s.{identifier(c)}" for c in stated_by(holder))
+    return f"EXISTS (FROM {_have(holder)} h WHERE {same})"
+
+
+def _missing_end(pattern: Pattern) -> str:
+    return (
+        f"CASE what WHEN 'unknown_head' THEN {literal(f'no {pattern.head} ')} || head"
+        f" WHEN 'unknown_tail' THEN {literal(f'no {pattern.tail} ')} || tail ELSE detail END"
+    )

@@ -1,0 +1,318 @@
+"""The loader: stage and check every changed source file, compare with the store, write only what differs."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field
+
+from kgcheck.duck import working_database
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
+from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
+from kgcheck.loading.lines import ends_whole
+from kgcheck.loading.manifest import (
+    LOADED,
+    LoadedFile,
+    LoadManifest,
+    digests,
+    origins,
+    read_manifest,
+    rules_of,
+    unchanged,
+)
+from kgcheck.loading.quarantine import keep_rows, kept_rows, write_quarantine
+from kgcheck.loading.staging import Staging, holder_name
+from kgcheck.model import Value
+from kgcheck.profile.import_files import NodeFile, load_recipe
+from kgcheck.profile.schema import Holder
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.settings import Settings
+
+_WRITE_ROWS = 10_000_000
+"""Few large writes: LadybugDB rewrites what a table holds with each of them."""
+
+_MEMORY_WHILE_WRITING = "512MB"
+
+
+class FileCount(Value):
+    """What became of the rows of one source file: read = loaded + changed + unchanged + quarantined."""
+
+    file: str
+    target: str
+    read: int
+    loaded: int
+    changed: int
+    unchanged: int
+    quarantined: dict[str, int] = Field(default_factory=dict)
+    ignored_columns: str = ""
+
+
+class LoadSummary(Value):
+    """What a load did, or would do."""
+
+    store: str
+    files: tuple[FileCount, ...]
+    nodes: int = Field(description="that the store holds, of the profile's labels")
+    edges: int
+    removed: dict[str, int] = Field(default_factory=dict, description="facts taken away, by label or pattern")
+    left: dict[str, int] = Field(default_factory=dict, description="facts that no file states, and that stay")
+    quarantine: Path | None
+    dry_run: bool = False
+    warnings: tuple[str, ...] = Field(default=(), description="files that may be cut, or that cost edges")
+
+    def total(self, field: str) -> int:
+        """Sum of one count over all files."""
+        return sum(getattr(f, field) for f in self.files)
+
+    @property
+    def quarantined(self) -> int:
+        """Rows that were not loaded."""
+        return sum(n for f in self.files for n in f.quarantined.values())
+
+
+class LoadOptions(Value):
+    """How to load."""
+
+    prune: bool = Field(default=False, description="take away what no file states any more")
+    full: bool = Field(default=False, description="compare every row, also of files that have not changed")
+    dry_run: bool = Field(default=False, description="write nothing, only count")
+
+
+def load_directory(
+    folder: Path,
+    store: LoadTarget,
+    settings: Settings,
+    *,
+    quarantine: Path,
+    options: LoadOptions | None = None,
+    progress: Progress | None = None,
+) -> LoadSummary:
+    """Load an import directory of the store's profile.
+
+    Nothing is written to the store before every file has been read and checked, so a broken file leaves it as it was.
+    A load that was cut short is finished by the same load. A second load of the same directory changes nothing; files
+    with the bytes of the last load are not read again, unless the store holds another number of facts than then.
+
+    Args:
+        folder: The import directory.
+        store: Where to; opened for writing.
+        settings: Limits.
+        quarantine: JSON lines file for rejected rows; written only when there are any.
+        options: What to do about facts that no file states, and whether to write at all.
+        progress: Where to show progress.
+
+    Returns:
+        What became of every row.
+
+    Raises:
+        InputError: A source file is missing or is not what its name promises.
+        StoreError: The store refused a write.
+    """
+    return _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress()).run(settings)
+
+
+class _Load:
+    def __init__(
+        self, folder: Path, store: LoadTarget, quarantine: Path, options: LoadOptions, progress: Progress
+    ) -> None:
+        self._folder = folder
+        self._store = store
+        self._schema = store.schema
+        self._recipe = load_recipe(store.schema)
+        self._quarantine = quarantine
+        self._options = options
+        self._progress = progress
+        self._at = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def run(self, settings: Settings) -> LoadSummary:
+        with working_database(settings) as db:
+            staging = Staging(db, self._schema, self._recipe, self._folder)
+            hashes = digests(staging.files, self._progress)
+            held = self._store.counts()
+            before = read_manifest(self._store.meta())
+            if before and (self._options.full or before.rules != rules_of(self._schema, self._recipe)):
+                before = None
+            kept = kept_rows(db, self._quarantine) if before else {}
+            same = unchanged(before, staging, hashes, held, kept, prune=self._options.prune) if before else set()
+            changed = [h for h in self._schema.holders if holder_name(h) not in same]
+            staging.stage(changed, self._progress)
+            comparison = Comparison(db, self._store, prune=self._options.prune)
+            comparison.judge(held, changed, self._progress)
+            files = _file_counts(staging, comparison, before, same)
+            warnings = (*_cut_short(staging), *_costly(staging, files))
+            removed, left = self._gone(comparison, before, same)
+            if self._options.dry_run:
+                return self._summary(files, held, removed, left, rejected=False, warnings=warnings)
+            staging.restore_rows()
+            keep_rows(db, self._quarantine, [f.file for f in files if f.target in same and f.quarantined])
+            rejected = write_quarantine(db, self._quarantine)
+            self._store.prepare()
+            if changed:
+                # What is staged is on disk: the memory is for the store now.
+                db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
+                self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
+                held = self._store.counts()
+                manifest = self._manifest(files, hashes, held, left, before, same)
+                self._store.set_meta(LOADED, manifest.model_dump_json())
+            return self._summary(files, held, removed, left, rejected=bool(rejected), warnings=warnings)
+
+    def _write(self, comparison: Comparison, total: int) -> None:
+        """Write what differs; a reader of the store is refused until all of it is there."""
+        store, schema = self._store, self._schema
+        # The version goes first: a store that knows its profile knows its version too, whenever this is cut short.
+        store.set_meta("profile_version", str(schema.profile.version))
+        store.set_meta("profile", schema.profile.name)
+        if total:
+            store.set_meta(LOAD, UNDER_WAY)
+        with self._progress.step(f"writing to {store.name}", total) as step:
+            for label in schema.labels:
+                for rows in comparison.rows(label, NEW, _WRITE_ROWS):
+                    store.add_nodes(label, rows)
+                    step.advance(rows.num_rows)
+                for rows in comparison.rows(label, CHANGED, _WRITE_ROWS):
+                    store.update_nodes(label, rows)
+                    step.advance(rows.num_rows)
+            for pattern in schema.relations:
+                gone = (OUTDATED, REMOVED) if self._options.prune else (OUTDATED,)
+                for what in gone:
+                    for rows in comparison.rows(pattern, what, _WRITE_ROWS):
+                        store.remove_edges(pattern, rows)
+                        step.advance(rows.num_rows if what == REMOVED else 0)
+                for what in (NEW, CHANGED):
+                    for rows in comparison.rows(pattern, what, _WRITE_ROWS):
+                        store.add_edges(pattern, rows)
+                        step.advance(rows.num_rows)
+            if self._options.prune:
+                for label in schema.labels:
+                    for rows in comparison.rows(label, REMOVED, _WRITE_ROWS):
+                        store.remove_nodes(label, rows)
+                        step.advance(rows.num_rows)
+        store.set_meta(LOAD, DONE)
+
+    def _gone(
+        self, comparison: Comparison, before: LoadManifest | None, same: set[str]
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """Facts that no file states: those that go, and those that stay."""
+        gone = {holder_name(h): comparison.gone(h).get(REMOVED, 0) for h in self._schema.holders}
+        if before:
+            gone |= {name: before.left.get(name, 0) for name in same}
+        found = {name: n for name, n in gone.items() if n}
+        return (found, {}) if self._options.prune else ({}, found)
+
+    def _manifest(
+        self,
+        files: tuple[FileCount, ...],
+        hashes: dict[str, str],
+        counts: Counts,
+        left: dict[str, int],
+        before: LoadManifest | None,
+        same: set[str],
+    ) -> LoadManifest:
+        known = origins(self._folder)
+        entries = {}
+        for f in files:
+            entries[f.file] = (
+                before.files[f.file]
+                if before and f.target in same
+                else LoadedFile(
+                    target=f.target,
+                    sha256=hashes[f.file],
+                    read=f.read,
+                    loaded=f.loaded + f.changed + f.unchanged,
+                    quarantined=f.quarantined,
+                    ignored_columns=f.ignored_columns,
+                    at=self._at,
+                    origins=known.get(f.file, ()),
+                )
+            )
+        rules = rules_of(self._schema, self._recipe)
+        return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left)
+
+    def _summary(
+        self,
+        files: tuple[FileCount, ...],
+        counts: Counts,
+        removed: dict[str, int],
+        left: dict[str, int],
+        *,
+        rejected: bool,
+        warnings: tuple[str, ...],
+    ) -> LoadSummary:
+        return LoadSummary(
+            store=self._store.name,
+            files=files,
+            nodes=counts.total_nodes,
+            edges=counts.total_edges,
+            removed=removed,
+            left=left,
+            quarantine=self._quarantine if rejected else None,
+            dry_run=self._options.dry_run,
+            warnings=warnings,
+        )
+
+
+def _cut_short(staging: Staging) -> Iterator[str]:
+    for name, path in staging.files.items():
+        if not ends_whole(path):
+            yield f"{name}: its last line has no line end: it may be cut inside its last field"
+
+
+def _costly(staging: Staging, files: Iterable[FileCount]) -> Iterator[str]:
+    """Labels of which the files have only headers, while edges that end there could not be loaded."""
+    read, lost = Counter[str](), Counter[str]()
+    of_label: dict[str, list[str]] = {}
+    counts = {f.file: f for f in files}
+    for recipe in staging.recipe_files():
+        count = counts[recipe.file]
+        if isinstance(recipe, NodeFile):
+            read[recipe.label] += count.read
+            of_label.setdefault(recipe.label, []).append(recipe.file)
+        else:
+            lost[recipe.head] += count.quarantined.get("unknown_head", 0)
+            lost[recipe.tail] += count.quarantined.get("unknown_tail", 0)
+    for label, names in of_label.items():
+        if not read[label] and lost[label]:
+            yield f"{', '.join(names)}: no row but the header, and {lost[label]:,} edges end at a {label}"
+
+
+def _file_counts(
+    staging: Staging, comparison: Comparison, before: LoadManifest | None, same: set[str]
+) -> tuple[FileCount, ...]:
+    counts = []
+    judged: dict[str, dict[str, dict[str, int]]] = {}
+    for file in staging.recipe_files():
+        holder: Holder = staging.holder(file)
+        name = holder_name(holder)
+        if before and name in same:
+            counts.append(_as_before(file.file, before.files[file.file]))
+            continue
+        if name not in judged:
+            judged[name] = comparison.counts(holder)
+        rows = judged[name].get(file.file, {})
+        counts.append(
+            FileCount(
+                file=file.file,
+                target=name,
+                read=sum(rows.values()),
+                loaded=rows.pop(NEW, 0),
+                changed=rows.pop(CHANGED, 0),
+                unchanged=rows.pop(UNCHANGED, 0),
+                quarantined=rows,
+                ignored_columns=", ".join(staging.ignored[file.file]),
+            )
+        )
+    return tuple(counts)
+
+
+def _as_before(name: str, entry: LoadedFile) -> FileCount:
+    return FileCount(
+        file=name,
+        target=entry.target,
+        read=entry.read,
+        loaded=0,
+        changed=0,
+        unchanged=entry.loaded,
+        quarantined=entry.quarantined,
+        ignored_columns=entry.ignored_columns,
+    )

@@ -1,0 +1,188 @@
+"""What a load wrote down about itself in the store, and what a later load need not read again because of it."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from kgcheck import __version__
+from kgcheck.errors import InputError, InputMissing
+from kgcheck.graph.store import DONE, LOAD, Counts
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.loading.staging import Staging, holder_name
+from kgcheck.model import Value
+from kgcheck.profile.import_files import Recipe
+from kgcheck.profile.schema import Label, Schema
+from kgcheck.progress import Progress
+
+LOADED = "loaded"
+"""Key of the manifest in what a store says about itself."""
+
+_DIRECTORY_MANIFEST = "manifest.json"
+
+_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?)?(?!\d)")
+"""A year, month or day in what a manifest says of a version: ``2021_01``, ``v10 2018``, ``1.031.6, 2022-06-13``."""
+
+
+class Origin(Value):
+    """Where a source file comes from, as the import directory's own manifest says."""
+
+    name: str
+    version: str = ""
+    licence: str = ""
+
+
+class LoadedFile(Value):
+    """One source file as it was loaded: read = loaded + quarantined."""
+
+    target: str
+    sha256: str
+    read: int
+    loaded: int
+    quarantined: dict[str, int] = Field(default_factory=dict)
+    ignored_columns: str = ""
+    at: str
+    origins: tuple[Origin, ...] = ()
+
+
+class LoadManifest(Value):
+    """Every file of the last load, and what the store held after it."""
+
+    at: str
+    kgcheck: str = __version__
+    rules: str = Field(description="digest of the schema and the recipe")
+    counts: Counts
+    files: dict[str, LoadedFile]
+    left: dict[str, int] = Field(default_factory=dict, description="facts of a label or pattern that no file states")
+
+
+def read_manifest(meta: dict[str, str]) -> LoadManifest | None:
+    """The manifest of a store's last load.
+
+    Returns:
+        It, or None: never loaded, cut short, or written by another version of kgcheck.
+    """
+    manifest = _last_manifest(meta)
+    return manifest if manifest and manifest.kgcheck == __version__ else None
+
+
+def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
+    if meta.get(LOAD) != DONE or LOADED not in meta:
+        return None
+    with suppress(ValidationError):
+        return LoadManifest.model_validate_json(meta[LOADED])
+    return None
+
+
+def graph_dates(meta: Mapping[str, str], schema: Schema, given: str | None = None) -> dict[str, str]:
+    """Of when what a graph has is, by label and pattern: the newest date that the sources of their files state.
+
+    Args:
+        meta: What the store says about itself.
+        schema: Profile.
+        given: A date that somebody gave for the whole graph, which comes before.
+
+    Returns:
+        Dates as YYYY, YYYY-MM or YYYY-MM-DD by name, as `holder_name` writes it; nothing of what is not known.
+    """
+    if given:
+        return {holder_name(holder): given for holder in schema.holders}
+    manifest = _last_manifest(meta)
+    found: dict[str, str] = {}
+    for file in manifest.files.values() if manifest else ():
+        for origin in file.origins:
+            for date in _DATE.findall(origin.version):
+                found[file.target] = max(found.get(file.target, ""), date)
+    return found
+
+
+def rules_of(schema: Schema, recipe: Recipe) -> str:
+    """Digest of everything that decides what a source file becomes."""
+    return hashlib.sha256(f"{schema.digest} {recipe.model_dump_json()}".encode()).hexdigest()[:12]
+
+
+def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
+    """Hash every source file.
+
+    Returns:
+        SHA-256 by name of the file.
+
+    Raises:
+        InputMissing: One cannot be read.
+    """
+    found = {}
+    with progress.step("looking for changed files", len(files)) as step:
+        for name, path in files.items():
+            try:
+                with path.open("rb") as stream:
+                    found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError as error:
+                raise InputMissing(f"cannot read {path}: {error.strerror}") from error
+            step.advance()
+    return found
+
+
+def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
+    """The sources of each file, from the directory's own manifest; empty where it has none that can be read."""
+    found: dict[str, tuple[Origin, ...]] = {}
+    try:
+        files = parse_json(read_whole(folder / _DIRECTORY_MANIFEST))["files"].items()
+        for name, file in files:
+            fields = [{k: str(s[k]) for k in Origin.model_fields if k in s} for s in file.get("sources", ())]
+            found[name] = tuple(Origin.model_validate(f) for f in fields)
+    except (InputError, ValueError, KeyError, AttributeError, TypeError):
+        # It is a courtesy of whoever made the directory, in no form that is agreed.
+        return {}
+    return found
+
+
+def unchanged(
+    manifest: LoadManifest,
+    staging: Staging,
+    hashes: dict[str, str],
+    counts: Counts,
+    kept: dict[str, int],
+    *,
+    prune: bool,
+) -> set[str]:
+    """Names of the labels and patterns of which the store holds what the files state, as far as it can be told.
+
+    Args:
+        manifest: Of the store's last load.
+        staging: The files of this load.
+        hashes: Their SHA-256.
+        counts: What the store holds now.
+        kept: Rows of each file in the quarantine of the last load: a file whose rejected rows are lost is read again.
+        prune: What no file states is to go.
+
+    Returns:
+        Names as `holder_name` writes them. An edge needs more than its own files: its ends decide where it may be.
+    """
+    files: dict[str, set[str]] = {}
+    for file in staging.recipe_files():
+        files.setdefault(holder_name(staging.holder(file)), set()).add(file.file)
+    loaded: dict[str, set[str]] = {}
+    for name, entry in manifest.files.items():
+        loaded.setdefault(entry.target, set()).add(name)
+
+    def same(name: str) -> bool:
+        before = {f: manifest.files[f] for f in loaded.get(name, ())}
+        return (
+            files.get(name, set()) == set(before)
+            and all(hashes[f] == e.sha256 and kept.get(f, 0) == sum(e.quarantined.values()) for f, e in before.items())
+            and all(
+                held.get(name, 0) == then.get(name, 0)
+                for held, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))
+            )
+            and not (prune and manifest.left.get(name))
+        )
+
+    found: set[str] = set()
+    for holder in staging.schema.holders:
+        ends = set() if isinstance(holder, Label) else {holder.head, holder.tail}
+        if same(holder_name(holder)) and ends <= found:
+            found.add(holder_name(holder))
+    return found

@@ -1,0 +1,229 @@
+"""Loads an embedded store in a process of its own.
+
+On a full disk LadybugDB may abort the process that it runs in. So a load of an embedded store runs in a child, which
+tells its steps and its end, and whose death is one clear error here. The child ends with this process, however that
+ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from traceback import format_exc
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from kgcheck.errors import KgcheckError, StoreError
+from kgcheck.graph.diskspace import MEND, free_space
+from kgcheck.graph.open import is_address, open_store
+from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
+from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.progress import NoProgress, Progress, Step
+from kgcheck.settings import Settings
+
+_STOP_S = 30.0
+
+
+class _Order(NamedTuple):
+    """What the child is to do; no secret of the settings travels."""
+
+    folder: Path
+    store: str
+    profile: str
+    settings: dict[str, Any]
+    quarantine: Path
+    options: LoadOptions
+
+
+def load_into(
+    store: str,
+    folder: Path,
+    schema: Schema,
+    settings: Settings,
+    *,
+    quarantine: Path,
+    options: LoadOptions | None = None,
+    progress: Progress | None = None,
+) -> LoadSummary:
+    """Open a store, and load a folder into it; an embedded store in a child.
+
+    Args:
+        store: A path, or the address of a Neo4j server.
+        folder: The import directory.
+        schema: Profile of the graph.
+        settings: Credentials and limits.
+        quarantine: The file for rows that cannot be loaded.
+        options: What the load is to do.
+        progress: Where steps are shown.
+
+    Returns:
+        What was loaded.
+
+    Raises:
+        KgcheckError: As `open_store` and `load_directory` raise.
+        StoreError: The child died.
+    """
+    options, progress = options or LoadOptions(), progress or NoProgress()
+    if is_address(store):
+        with open_store(store, schema, settings, create=True) as opened:
+            return load_directory(folder, opened, settings, quarantine=quarantine, options=options, progress=progress)
+    secrets = {name for name, value in settings if isinstance(value, SecretStr)}
+    order = _Order(
+        folder, store, schema.profile.name, settings.model_dump(exclude=secrets), quarantine.absolute(), options
+    )
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, order), name="kgcheck load", daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        return _followed(ours, child, store, progress)
+    finally:
+        _end(child)
+        ours.close()
+
+
+def _followed(told: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
+    """Show what the child tells, until its end."""
+    steps: dict[int, tuple[ExitStack, Step]] = {}
+    try:
+        while True:
+            try:
+                match told.recv():
+                    case ("step", number, description, total):
+                        held = ExitStack()
+                        steps[number] = (held, held.enter_context(progress.step(description, total)))
+                    case ("advance", number, amount):
+                        steps[number][1].advance(amount)
+                    case ("end", number):
+                        steps.pop(number)[0].close()
+                    case ("failed", error, message, hint):
+                        raise _again(error, message, hint)
+                    case ("fault", name, trace):
+                        fault = RuntimeError(f"{name} in the load")
+                        fault.add_note(trace)
+                        raise fault
+                    case ("done", LoadSummary() as summary):
+                        return summary
+            except EOFError:
+                child.join()
+                raise _death(store, child.exitcode or 0) from None
+    finally:
+        for held, _ in reversed(steps.values()):
+            held.close()
+
+
+def _end(child: BaseProcess) -> None:
+    """See the child off: it may have a database to close, or have been interrupted with this process."""
+    if child.is_alive():
+        # To the child SIGTERM is what Ctrl-C is here, until it has said its last word.
+        child.terminate()
+    child.join(_STOP_S)
+    if child.is_alive():
+        child.kill()
+        child.join()
+    child.close()
+
+
+def _again(error: type[KgcheckError], message: str, hint: str) -> KgcheckError:
+    """The error of the child, as it was raised there."""
+    again = error.__new__(error)
+    KgcheckError.__init__(again, message, hint)
+    return again
+
+
+def _death(store: str, code: int) -> StoreError:
+    if code >= 0:
+        how = f"the process ended with {code}"
+    else:
+        how = f"the process was ended by {signal.Signals(-code).name}"
+        how += ", perhaps for want of memory" if -code == signal.SIGKILL else " from within LadybugDB"
+    return StoreError(f"the load into {store} broke off: {how}; {free_space(store)}", MEND)
+
+
+def _child(told: Connection, order: _Order) -> None:
+    """Load, and tell of it. Runs in the child."""
+    # Ctrl-C reaches both at once: the parent alone says when this ends, so that a database is closed undisturbed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # What a library says as it aborts is not for the reader of the one clear line.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    teller = _Teller(told)
+    try:
+        schema, settings = load_schema(order.profile), Settings(**order.settings)
+        with open_store(order.store, schema, settings, create=True) as store:
+            try:
+                summary = load_directory(
+                    order.folder,
+                    store,
+                    settings,
+                    quarantine=order.quarantine,
+                    options=order.options,
+                    progress=teller,
+                )
+            except KgcheckError as error:
+                # At once: closing the store may be what ends this process.
+                teller.tell_last("failed", type(error), error.message, error.hint)
+                raise
+        teller.tell_last("done", summary)
+    except KgcheckError as error:
+        teller.tell_last("failed", type(error), error.message, error.hint)
+    except KeyboardInterrupt:
+        pass
+    except Exception as error:
+        teller.tell_last("fault", f"{type(error).__name__}: {error}", format_exc())
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Teller:
+    """Progress that is shown in another process."""
+
+    def __init__(self, told: Connection) -> None:
+        self._told = told
+        self._steps = 0
+
+    def tell(self, *what: object) -> None:
+        try:
+            self._told.send(what)
+        except OSError:
+            # Nobody listens any more: this process is about to be ended.
+            return
+
+    def tell_last(self, *what: object) -> None:
+        # What is left to do is to close the store, and that is not to be interrupted.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.tell(*what)
+
+    @contextmanager
+    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+        """See Progress."""
+        self._steps += 1
+        number = self._steps
+        self.tell("step", number, description, total)
+        try:
+            yield _ToldStep(self, number)
+        finally:
+            self.tell("end", number)
+
+
+class _ToldStep:
+    def __init__(self, teller: _Teller, number: int) -> None:
+        self._teller = teller
+        self._number = number
+
+    def advance(self, amount: int = 1) -> None:
+        """See Step."""
+        self._teller.tell("advance", self._number, amount)

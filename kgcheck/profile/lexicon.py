@@ -1,0 +1,203 @@
+"""The words of a profile, read from ``loaders/<profile>/lexicon.toml`` and checked against its schema."""
+
+import re
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.inputs import read_toml
+from kgcheck.model import Value
+from kgcheck.profile.schema import Schema, profile_dir
+
+Role = Literal["head", "tail"]
+Comparison = Literal[">=", "<=", ">", "<", "="]
+
+
+class ScopedWords(Value):
+    """Words whose meaning hangs on what they stand beside: see `kgcheck.questions.scope`."""
+
+    or_: tuple[str, ...] = Field(alias="or")
+    either: tuple[str, ...]
+    both: tuple[str, ...]
+    shared: tuple[str, ...]
+    every: tuple[str, ...]
+    distinct: tuple[str, ...]
+
+
+class SpeciesWords(Value):
+    """Words that carry nothing in a graph of one species: where every node with such a property has the value."""
+
+    words: tuple[str, ...]
+    properties: tuple[str, ...]
+    value: str
+
+
+class Words(Value):
+    """Words of no subject: what may be left over, and what groups or counts."""
+
+    ignore: str
+    idle: tuple[str, ...] = ()
+    changes: str = ""
+    species: SpeciesWords | None = None
+    scoped: ScopedWords
+    count: tuple[str, ...]
+    apposition: tuple[str, ...]
+    aside: tuple[str, ...]
+    negation: tuple[str, ...] = ()
+    exclusion: tuple[str, ...] = ()
+    whether: tuple[str, ...] = ()
+    anything: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    describe: tuple[str, ...] = ()
+
+    @cached_property
+    def ignored(self) -> frozenset[str]:
+        """The words that may be left over."""
+        return frozenset(self.ignore.split())
+
+    @cached_property
+    def changing(self) -> frozenset[str]:
+        """Words that change what is asked and have no rule where they are left over."""
+        return frozenset(self.changes.split())
+
+
+class LabelWords(Value):
+    """What the nodes of a label are called, and which properties hold their names."""
+
+    name: str
+    nouns: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    exact: bool = False
+
+
+class KindWords(Value):
+    """What some of the nodes of a label are called: those whose property ends so."""
+
+    label: str
+    nouns: tuple[str, ...]
+    property: str
+    ends: str
+
+
+class RelationWords(Value):
+    """Phrases between the ends of a relation."""
+
+    type: str
+    words_needed: bool = False
+    mutual: bool = False
+    one_way: dict[str, str] = Field(default={}, description="property and value of an edge that states a direction")
+    stands_for: bool = False
+    forward: tuple[str, ...] = ()
+    backward: tuple[str, ...] = ()
+
+
+class RoleNoun(Value):
+    """A noun for the nodes at one end of a relation whose other end is named beside it."""
+
+    nouns: tuple[str, ...]
+    relation: str
+    role: Role
+    label: str | None = None
+    soft: bool = False
+    steps: int = Field(default=1, ge=1, le=4)
+
+
+class PropertyWords(Value):
+    """What a property is called; ``text``: its value is the words that follow; ``high``, ``low``: words that rank."""
+
+    name: str
+    words: tuple[str, ...]
+    text: bool = False
+    high: tuple[str, ...] = ()
+    low: tuple[str, ...] = ()
+
+
+class RankWords(Value):
+    """Words that rank, and that say how many of something there are; a number sign stands for the number."""
+
+    most: tuple[str, ...] = ("most",)
+    fewest: tuple[str, ...] = ("fewest",)
+    top: tuple[str, ...] = ("top #",)
+    few: tuple[str, ...] = ()
+    high: tuple[str, ...] = ("highest",)
+    low: tuple[str, ...] = ("lowest",)
+    by: tuple[str, ...] = ("by",)
+    exactly: tuple[str, ...] = ("exactly",)
+    several: tuple[str, ...] = ("several",)
+    single: tuple[str, ...] = ("a single",)
+
+
+class Lexicon(Value):
+    """All words of a profile."""
+
+    words: Words
+    labels: tuple[LabelWords, ...]
+    kinds: tuple[KindWords, ...] = ()
+    relations: tuple[RelationWords, ...]
+    role_nouns: tuple[RoleNoun, ...] = ()
+    properties: tuple[PropertyWords, ...] = ()
+    comparisons: dict[Comparison, tuple[str, ...]] = {}
+    ranks: RankWords = RankWords()
+    adjectives: dict[str, str] = {}
+    spellings: dict[str, str] = {}
+
+    def relation(self, name: str) -> RelationWords:
+        """The words of a relation; none for one that the lexicon does not list."""
+        return next((r for r in self.relations if r.type == name), RelationWords(type=name))
+
+
+def load_lexicon(schema: Schema) -> Lexicon:
+    """Read the lexicon of a profile.
+
+    Args:
+        schema: The profile; every name in the lexicon must be one of its.
+
+    Returns:
+        The lexicon.
+
+    Raises:
+        ConfigurationError: The profile has none, or it is wrong.
+    """
+    path = profile_dir(schema.profile.name) / "lexicon.toml"
+    try:
+        lexicon = Lexicon.model_validate(read_toml(path))
+        _check(lexicon, schema)
+    except FileNotFoundError:
+        raise ConfigurationError(f"profile {schema.profile.name!r} has no lexicon: {path} is missing") from None
+    except (OSError, ValueError, ValidationError, UnknownName, re.error) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return lexicon
+
+
+def _check(lexicon: Lexicon, schema: Schema) -> None:
+    for label in lexicon.labels:
+        spec = schema.label(label.name)
+        for name in label.names:
+            if name not in spec.properties:
+                raise UnknownName("property", f"{label.name}.{name}", spec.properties)
+    for kind in lexicon.kinds:
+        schema.label(kind.label)
+    for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
+        schema.patterns(type_)
+    held = {name for holder in schema.holders for name in holder.properties}
+    for prop in lexicon.properties:
+        if prop.name not in held:
+            raise UnknownName("property", prop.name, held)
+
+
+def phrase(text: str) -> str:
+    """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
+    spaced = text.replace(" ", r"\s+")
+    return rf"(?<![\w-])(?:{spaced})(?![\w-])"
+
+
+def changes_meaning(word: str) -> tuple[str, str]:
+    """Message and hint for a word that would be answered as if it were not there."""
+    return (
+        f"the word {word!r} changes what is asked and is not understood yet",
+        "ask without it, or say it in other words",
+    )

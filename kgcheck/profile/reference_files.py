@@ -1,0 +1,105 @@
+"""Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
+
+from typing import Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.inputs import plain_pattern, read_toml
+from kgcheck.model import Value
+from kgcheck.profile.catalogue import State
+from kgcheck.profile.schema import Schema, profile_dir
+
+
+class Rows(Value):
+    """Rows of one table, selected from the view ``file`` (all columns text)."""
+
+    table: Literal["entity", "value", "link", "covered"]
+    select: str
+
+
+class Modification(Value):
+    """What one MOD_RES note of UniProt is called in PSI-MOD, and its suffix in a site id."""
+
+    code: str
+    term: str
+
+
+class ReferenceFile(Value):
+    """A file of a source. ``topics`` maps each topic to whether the file lists everything of it."""
+
+    glob: str
+    format: Literal["tsv", "lines", "obo", "uniprot_flat", "uniprot_jsonl", "facts"]
+    url: str = Field(default="", description="where the provider has it, for kgcheck reference fetch")
+    save_as: str = Field(default="", description="its name here; by default the last part of the address")
+    md5_url: str = Field(default="", description="where the provider lists MD5 sums")
+    release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
+    released: str = ""
+    release_line: str = Field(
+        default="", description="a line of the head that states the release: groups `release` and `released`"
+    )
+    release_name: str = Field(default="", description="the same, in the name of the file")
+    topics: dict[str, bool] = {}
+    header: bool = True
+    whole_lines: bool = Field(default=True, description="the last line has an end, so that one without was cut off")
+    delimiter: str = "\t"
+    quoted: bool = Field(default=True, description="a field may be quoted; where not, a quote is a character")
+    comment: str = Field(default="", description="a line that begins so says nothing")
+    columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
+    rows: tuple[Rows, ...] = ()
+    label: str | None = Field(default=None, description="obo: the graph label of every term")
+    namespaces: dict[str, str] = Field(default={}, description="obo: graph label by namespace")
+    prefix: str = Field(default="", description="obo: only terms with this prefix")
+    parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
+    successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
+    xrefs: tuple[str, ...] = Field(default=(), description="obo: databases whose cross-references are kept")
+    modifications: dict[str, Modification] = {}
+
+    @field_validator("glob")
+    @classmethod
+    def _inside(cls, glob: str) -> str:
+        return plain_pattern(glob)
+
+    @field_validator("save_as")
+    @classmethod
+    def _plain_name(cls, name: str) -> str:
+        if "/" in name or (name and plain_pattern(name) != name):
+            raise ValueError(f"{name!r} is no plain name of a file")
+        return name
+
+
+class ReferenceRecipe(Value):
+    """The files of one source."""
+
+    source: str
+    name: str
+    licence: str
+    url_template: str = ""
+    dropped: State = Field(
+        default=State.DROPPED,
+        description="what an id is that an older release knew and the newest complete one does not",
+    )
+    after: tuple[str, ...] = Field(default=(), description="sources whose rows this one's selects read")
+    files: tuple[ReferenceFile, ...]
+
+
+def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
+    """The recipes of a profile.
+
+    Args:
+        schema: The profile's schema.
+
+    Returns:
+        A recipe a source, after those of the sources whose rows it reads.
+
+    Raises:
+        ConfigurationError: A recipe is wrong.
+    """
+    folder = profile_dir(schema.profile.name) / "reference"
+    recipes: list[ReferenceRecipe] = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            recipes.append(ReferenceRecipe.model_validate(read_toml(path)))
+        except (ValidationError, ValueError, OSError) as error:
+            raise ConfigurationError(f"{path} is wrong: {error}") from error
+    return sorted(recipes, key=lambda r: (len(r.after), r.source))

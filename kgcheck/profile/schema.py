@@ -1,0 +1,300 @@
+"""The schema of a profile, read from ``loaders/<profile>/graph.toml``: the allow-list of every name kgcheck may send.
+
+A name that reaches a query comes from here (`Schema.label`, `Schema.relation`, `Schema.pattern`), never from a user.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
+from kgcheck.inputs import read_toml
+from kgcheck.model import Ref, Value
+from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
+from kgcheck.resources import resource_dir
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+PropertyType = Literal["string", "strings", "integer", "number"]
+
+
+class Property(Value):
+    """A property of a node or an edge."""
+
+    type: PropertyType
+    meaning: str = ""
+    range: tuple[float, float] | None = None
+    required: bool = Field(default=False, description="every edge ought to have it")
+    length_of: str | None = Field(default=None, description="it is the number of characters of this property")
+
+
+class Species(Value):
+    """Where the species of a node stands, as NCBI taxonomy ids: in a property, or in a code that its id holds."""
+
+    property: str
+    form: str | None = Field(default=None, description="regular expression of ids with a code, the code in brackets")
+    codes: dict[str, tuple[str, ...]] = {}
+
+
+class Label(Value):
+    """A node label, its key property, and how its nodes are checked."""
+
+    name: str
+    meaning: str
+    key: str = "id"
+    id_pattern: str
+    id_example: str
+    authority: Authority
+    shares_ids_with: tuple[str, ...] = ()
+    properties: dict[str, Property] = {}
+    attributes: dict[str, AttributeCheck] = {}
+    species: Species | None = None
+
+    def matches(self, identifier: str) -> bool:
+        """Whether the identifier has the form that this label's authority gives out."""
+        return re.fullmatch(self.id_pattern, identifier) is not None
+
+    def base_id(self, identifier: str) -> str:
+        """The id under which the authority files it: an isoform under its entry, a site under its protein."""
+        if self.authority.site:
+            identifier = identifier.split("_", 1)[0]
+        if self.authority.isoforms or self.authority.site:
+            return identifier.split("-", 1)[0]
+        return identifier
+
+
+class Pattern(Value):
+    """A relation between two labels, e.g. (Protein)-[ACTS_ON]->(Protein)."""
+
+    type: str
+    head: str
+    tail: str
+    symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
+    loops: bool = Field(default=False, description="an edge from a node to itself means something")
+    properties: dict[str, Property] = {}
+    checks: tuple[EdgeCheck, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.head} {self.type} {self.tail}"
+
+    @property
+    def scored(self) -> dict[str, EdgeCheck]:
+        """Properties that are compared with the score of a source, each with its check."""
+        return {check.score.property: check for check in self.checks if check.score}
+
+    @property
+    def ends_alone(self) -> Self:
+        """The pattern without properties: a scan of it reads the ends of its edges, and nothing else."""
+        return self.model_copy(update={"properties": {}})
+
+
+Holder = Label | Pattern
+"""What has properties: a label, for its nodes, or a pattern, for its edges."""
+
+
+class _Profile(Value):
+    name: str
+    version: int
+    title: str
+
+
+class Schema(Value):
+    """Labels and relation patterns of one profile.
+
+    Raises:
+        ValidationError: A name is not a plain identifier, a relation names a label that does not exist, or something
+            is described twice.
+    """
+
+    profile: _Profile
+    labels: tuple[Label, ...]
+    relations: tuple[Pattern, ...]
+    digest: str = Field(default="", description="SHA-256 of graph.toml, 12 digits")
+
+    @model_validator(mode="after")
+    def _names_are_names(self) -> Self:
+        names = [*self._by_label, *(p.type for p in self.relations)]
+        for holder in self.holders:
+            names += holder.properties
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is not a plain name")
+        for pattern in self.relations:
+            for end in (pattern.head, pattern.tail):
+                if end not in self._by_label:
+                    raise ValueError(f"{pattern} names the label {end!r}, which is not described")
+        return self
+
+    @model_validator(mode="after")
+    def _ends_can_be_turned(self) -> Self:
+        for pattern in self.relations:
+            if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
+                raise ValueError(f"{pattern} joins two labels, so that it is neither symmetric nor has loops")
+        return self
+
+    @model_validator(mode="after")
+    def _each_described_once(self) -> Self:
+        for kind, names in (("label", [s.name for s in self.labels]), ("relation", [str(p) for p in self.relations])):
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"the {kind} {name!r} is described twice")
+        # All patterns of a relation type share one table of the embedded store.
+        types: dict[tuple[str, str], PropertyType] = {}
+        for pattern in self.relations:
+            for name, spec in pattern.properties.items():
+                if types.setdefault((pattern.type, name), spec.type) != spec.type:
+                    raise ValueError(f"{pattern.type}.{name} is both {types[pattern.type, name]} and {spec.type}")
+        return self
+
+    @cached_property
+    def _by_label(self) -> dict[str, Label]:
+        return {label.name: label for label in self.labels}
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """All labels, then all patterns."""
+        return (*self.labels, *self.relations)
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of all labels, in the order of the file."""
+        return list(self._by_label)
+
+    @cached_property
+    def relation_types(self) -> list[str]:
+        """Distinct relation types, in the order of the file."""
+        return list(dict.fromkeys(p.type for p in self.relations))
+
+    def label(self, name: str) -> Label:
+        """The label of that name.
+
+        Returns:
+            Its description.
+
+        Raises:
+            UnknownName: There is none; the message suggests the nearest.
+        """
+        try:
+            return self._by_label[name]
+        except KeyError:
+            raise UnknownName("label", name, self._by_label) from None
+
+    def patterns(self, relation: str) -> list[Pattern]:
+        """The patterns of a relation type.
+
+        Returns:
+            At least one.
+
+        Raises:
+            UnknownName: There is no such relation type.
+        """
+        found = [p for p in self.relations if p.type == relation]
+        if not found:
+            raise UnknownName("relation", relation, self.relation_types)
+        return found
+
+    def pattern(self, head: str, relation: str, tail: str) -> Pattern:
+        """The pattern with these ends.
+
+        Returns:
+            Its description.
+
+        Raises:
+            UnknownName: The relation does not exist, or not between these labels.
+        """
+        self.label(head), self.label(tail)
+        for p in self.patterns(relation):
+            if (p.head, p.tail) == (head, tail):
+                return p
+        known = [str(p) for p in self.patterns(relation)]
+        raise UnknownName("relation", f"{head} {relation} {tail}", known, f"it joins: {'; '.join(known)}")
+
+    def attribute(self, label: str, name: str) -> AttributeCheck:
+        """How an attribute of a label is checked.
+
+        Returns:
+            The check of the catalogue.
+
+        Raises:
+            UnknownName: The label has no such property, or nothing decides it.
+        """
+        spec = self.label(label)
+        if name in spec.attributes:
+            return spec.attributes[name]
+        if name in spec.properties:
+            checked = ", ".join(spec.attributes) or "none"
+            raise UnknownName("check of", f"{label}.{name}", [], f"attributes of {label} with a check: {checked}")
+        raise UnknownName("attribute", name, spec.properties)
+
+    def labels_for(self, identifier: str, among: Iterable[str] | None = None) -> list[str]:
+        """Labels whose id pattern the identifier matches, most specific pattern (longest) first."""
+        wanted = set(among) if among is not None else set(self._by_label)
+        hits = [s for s in self.labels if s.name in wanted and s.matches(identifier)]
+        return [s.name for s in sorted(hits, key=lambda s: -len(s.id_pattern))]
+
+    def patterns_for(self, head: str, relation: str, tail: str) -> list[Pattern]:
+        """Patterns of a relation whose id patterns fit these two ids.
+
+        Returns:
+            At least one.
+
+        Raises:
+            UnknownName: The relation does not exist, or an id fits none of its ends.
+        """
+        patterns = self.patterns(relation)
+        fits = [p for p in patterns if self.label(p.head).matches(head) and self.label(p.tail).matches(tail)]
+        if fits:
+            return fits
+        expected = "; ".join(
+            f"{p} (e.g. {self.label(p.head).id_example} {p.type} {self.label(p.tail).id_example})" for p in patterns
+        )
+        raise UnknownName("edge of the form", f"{head} {relation} {tail}", [], f"{relation} joins {expected}")
+
+    def ref(self, label: str, identifier: str) -> Ref:
+        """A reference with a checked label.
+
+        Returns:
+            The reference.
+
+        Raises:
+            UnknownName: No such label.
+            AmbiguousName: The id is empty or not printable.
+        """
+        try:
+            return Ref(label=self.label(label).name, id=identifier)
+        except ValidationError:
+            raise AmbiguousName(
+                f"{identifier!r} cannot be an id of {label}", f"an id looks like {self.label(label).id_example}"
+            ) from None
+
+
+def load_schema(profile: str = "ckg") -> Schema:
+    """Read a profile's graph.toml.
+
+    Args:
+        profile: Folder name under ``loaders/``.
+
+    Returns:
+        The schema, every name in it checked.
+
+    Raises:
+        ConfigurationError: The profile does not exist, or its graph.toml is wrong.
+    """
+    path = profile_dir(profile) / "graph.toml"
+    try:
+        data, digest = read_toml(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        return Schema.model_validate(data | {"digest": digest[:12]})
+    except FileNotFoundError:
+        raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing") from None
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from error
+
+
+def profile_dir(profile: str) -> Path:
+    """The folder of a profile."""
+    return resource_dir("loaders") / profile

@@ -1,0 +1,394 @@
+"""The only place of kgcheck that asks services over the network.
+
+A call waits for its turn (one pace a host, across processes), is repeated when the service asks to wait or fails, never
+follows a redirect, ends after a time and a size, and its answer is kept on disk under the release that gave it, once it
+was read whole. What goes wrong is an error of the tree under `SourceError`, or a `ConfigurationError` where the address
+is wrong.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+import requests
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
+
+from kgcheck import __version__, deadline
+from kgcheck.closing import Closing
+from kgcheck.errors import (
+    ConfigurationError,
+    SourceAnswer,
+    SourceBusy,
+    SourceDeadline,
+    SourceError,
+    SourceOffline,
+    SourceTimeout,
+    SourceUnreachable,
+)
+from kgcheck.providers.answers import Answer, Service, answer_of
+from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
+from kgcheck.providers.kept_answers import KeptAnswers
+from kgcheck.providers.pace import Pace
+from kgcheck.providers.transport import BoundedAdapter, TooLarge, WatchedAdapter, session_over
+from kgcheck.settings import Settings
+
+__all__ = ["Answer", "Http", "Service"]
+
+T = TypeVar("T")
+
+_Saved = tuple[Service, str, requests.PreparedRequest, requests.Response]
+"""Who was asked, of which release, what, and the answer."""
+
+_AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
+"""Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
+
+_DOWN = (SourceUnreachable, SourceTimeout, SourceBusy)
+"""Errors of a whole service, which is then left alone for a while."""
+
+_WRONG_IN_A_ROW = 3
+"""Answers in a row that are none, after which a service passes as down: one may be about one record only."""
+
+
+class Http(Closing):
+    """Asks services.
+
+    Args:
+        settings: Limits, addresses, where answers are kept.
+        sleep: How to wait.
+
+    Raises:
+        ConfigurationError: Answers cannot be kept where the settings say.
+    """
+
+    def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.settings = settings
+        self.sleep = sleep
+        self._session: requests.Session | None = None
+        self._file_session: requests.Session | None = None
+        self._paces: dict[str, Pace] = {}
+        self._down: dict[str, tuple[float, SourceError]] = {}
+        self._wrong: dict[str, int] = {}
+        self._together: _Together | None = None
+        self.calls = 0
+        self.releases: dict[str, list[str]] = {}
+        """The releases that answers named, by service, in the order that they came; empty where one named none."""
+        self._answers = KeptAnswers(settings)
+
+    def ask(
+        self,
+        service: Service,
+        path: str,
+        read: Callable[[Answer], T],
+        *,
+        params: Mapping[str, object] | None = None,
+        form: Mapping[str, object] | None = None,
+        fresh: bool = False,
+        keep: Callable[[T], bool] | None = None,
+    ) -> T:
+        """Ask a service, unless its answer is kept.
+
+        Args:
+            service: Which.
+            path: Of the address, after the service's own; or a whole address at the same service.
+            read: Makes of an answer what is wanted; it must raise SourceAnswer for one that the API does not promise,
+                or that is about something else than was asked: it is then asked for again, and is not kept.
+            params: Of the query.
+            form: Posts these fields; without them it is a GET.
+            fresh: Take no kept answer, and keep this one only if ``keep`` says so.
+            keep: Whether to keep an answer, by what ``read`` made of it; without it, every one that is not fresh.
+
+        Returns:
+            What ``read`` makes.
+
+        Raises:
+            SourceError: The service could not be looked at.
+            SourceAnswer: It says what it does not promise.
+            SourceDeadline: The time ran out.
+            SourceOffline: It was not asked.
+            ConfigurationError: Its address is wrong.
+        """
+        request = self._prepare(service, path, params, form)
+        anew = fresh or (self._together is not None and self._together.anew)
+        kept = None if anew else self._answers.find(service, request)
+        if kept is not None:
+            # What an older version took for an answer may be none to this one.
+            with suppress(SourceAnswer):
+                told = read(kept)
+                self._saw(service, kept.release)
+                if self._together:
+                    self._together.kept = True
+                return told
+        if self.settings.offline:
+            raise SourceOffline(
+                f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {shown(request)}",
+                "leave --offline out, or unset KGCHECK_OFFLINE",
+            )
+        until, error = self._down.get(service.url, (0.0, None))
+        if error and time.monotonic() < until:
+            raise error
+        try:
+            made: T = self._attempts()(self._call, service, request, read, keep or (lambda made: not fresh))
+        except SourceDeadline:
+            raise
+        except (*_DOWN, SourceAnswer) as error:
+            self._wrong[service.url] = self._wrong.get(service.url, 0) + 1
+            if isinstance(error, _DOWN) or self._wrong[service.url] >= _WRONG_IN_A_ROW:
+                self._down[service.url] = (time.monotonic() + self.settings.http_pause_s, error)
+            raise
+        self._wrong[service.url] = 0
+        return made
+
+    def whole(self, work: Callable[[], T]) -> T:
+        """Make several calls whose answers only make sense together; they are kept all, or none.
+
+        Where they do not fit and some were kept, or are of another release, all are asked for once more.
+
+        Args:
+            work: Makes the calls, and raises SourceAnswer where the answers do not fit.
+
+        Returns:
+            What ``work`` makes.
+
+        Raises:
+            SourceError: See `ask`.
+            SourceAnswer: The answers do not fit.
+        """
+        together = _Together()
+        try:
+            return self._gathered(work, together)
+        except SourceAnswer:
+            if self.settings.offline or not (together.kept or len(together.releases) > 1):
+                raise
+        return self._gathered(work, _Together(anew=True))
+
+    def _gathered(self, work: Callable[[], T], together: "_Together") -> T:
+        self._together = together
+        try:
+            made = work()
+        finally:
+            self._together = None
+        for saved in together.saved:
+            self._answers.keep(*saved)
+        return made
+
+    def repeat(self, work: Callable[[], T]) -> T:
+        """Do a piece of work again while it fails for a cause that may be gone, waiting as for a call."""
+        made: T = self._attempts()(work)
+        return made
+
+    def rest(self, service: Service, seconds: float) -> None:
+        """Wait, say for a job to end.
+
+        Args:
+            service: Whose it is.
+            seconds: How long.
+
+        Raises:
+            SourceDeadline: There is not so much time.
+        """
+        if deadline.at_most(seconds) < seconds:
+            raise SourceDeadline(*_late(service))
+        self.sleep(seconds)
+
+    @contextmanager
+    def stream(self, service: Service, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+        """Open a file at a provider, to be read as it comes; nothing of it is kept here.
+
+        Args:
+            service: The provider.
+            url: The file.
+            headers: Of the call, besides the user agent.
+
+        Yields:
+            The answer, whatever its status but busy or refused.
+
+        Raises:
+            SourceOffline: kgcheck is to stay offline.
+            wrong: The file cannot be reached, see kgcheck.providers.http_errors.
+        """
+        if self.settings.offline:
+            raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
+        self._wait_for_turn(service)
+        try:
+            response = self._files().get(
+                url,
+                headers={"User-Agent": self._agent(), **headers},
+                timeout=self._timeout(),
+                stream=True,
+                allow_redirects=False,
+            )
+        except WIRE_ERRORS as error:
+            wrong = error_for(error, service.name, url)
+            raise wrong from error
+        with response:
+            refuse_status(service.name, response)
+            yield response
+
+    def close(self) -> None:
+        """Close connections and files."""
+        for session in (self._session, self._file_session):
+            if session:
+                session.close()
+        self._answers.close()
+
+    def _prepare(
+        self, service: Service, path: str, params: Mapping[str, object] | None, form: Mapping[str, object] | None
+    ) -> requests.PreparedRequest:
+        if path.startswith(("http://", "https://")):
+            url = path
+            if urlsplit(url)[:2] != urlsplit(service.url)[:2]:
+                raise SourceAnswer(
+                    f"{service.name} pointed to another place than {service.url}: {url}", "only its own are followed"
+                )
+        else:
+            url = service.url.rstrip("/") + path
+        if params:
+            # Commas stay as they are: a thousand ids must fit into a line.
+            url += ("&" if "?" in url else "?") + urlencode(params, safe=",", quote_via=quote)
+        try:
+            return requests.Request(
+                "POST" if form else "GET",
+                url,
+                data=form,
+                headers={"User-Agent": self._agent(), "Accept": "application/json", "Accept-Encoding": "gzip"},
+            ).prepare()
+        except (*WIRE_ERRORS, ValueError) as error:
+            raise ConfigurationError(
+                f"the address of {service.name} cannot be used: {service.url}: {error}", f"correct {service.setting}"
+            ) from error
+
+    def _agent(self) -> str:
+        contact = self.settings.contact or "no contact given"
+        return f"kgcheck/{__version__} ({contact})"
+
+    def _attempts(self) -> Retrying:
+        return Retrying(
+            retry=retry_if_exception(_is_worth_another),
+            stop=_Stop(self.settings),
+            wait=self._wait,
+            sleep=self.sleep,
+            reraise=True,
+        )
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.wait_s if isinstance(error, SourceBusy) else None
+        longest = self.settings.http_longest_wait_s
+        return asked if asked is not None else min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
+
+    def _call(
+        self,
+        service: Service,
+        request: requests.PreparedRequest,
+        read: Callable[[Answer], T],
+        keep: Callable[[T], bool],
+    ) -> T:
+        response = self._send(service, request)
+        release = response.headers.get(service.release_header, "") if service.release_header else service.release
+        answer = answer_of(response, release, datetime.now(UTC), cached=False)
+        refuse_status(service.name, response)
+        if self._together:
+            self._together.releases.add(release)
+        made = read(answer)
+        self._saw(service, release)
+        if release and keep(made):
+            if self._together:
+                self._together.saved.append((service, release, request, response))
+            else:
+                self._answers.keep(service, release, request, response)
+        return made
+
+    def _saw(self, service: Service, release: str) -> None:
+        if service.release_header:
+            self.saw(service.name, release)
+
+    def saw(self, name: str, release: str) -> None:
+        """Remember a release that a service named, or that it named none."""
+        seen = self.releases.setdefault(name, [])
+        if release not in seen:
+            seen.append(release)
+
+    def _pace(self, service: Service) -> Pace:
+        host = urlsplit(service.url).netloc
+        if host not in self._paces:
+            self._paces[host] = Pace(self.settings.cache_dir / "pace", host, service.calls_per_s)
+        return self._paces[host]
+
+    def _files(self) -> requests.Session:
+        if self._file_session is None:
+            self._file_session = session_over(WatchedAdapter(self._total_s))
+        return self._file_session
+
+    def _send(self, service: Service, request: requests.PreparedRequest) -> requests.Response:
+        if self._session is None:
+            self._session = session_over(BoundedAdapter(self._total_s, int(self.settings.http_max_mb * 1_000_000)))
+        self._wait_for_turn(service)
+        environment = self._session.merge_environment_settings(request.url or "", {}, None, None, None)
+        try:
+            return self._session.send(request, timeout=self._timeout(), allow_redirects=False, **environment)
+        except TooLarge as error:
+            raise SourceAnswer(
+                f"{service.name} sent too much: {shown(request)}: {error}",
+                "raise KGCHECK_HTTP_MAX_MB, or ask for less",
+            ) from error
+        except WIRE_ERRORS as error:
+            if deadline.left() == 0:
+                raise SourceDeadline(*_late(service)) from error
+            raise error_for(error, service.name, shown(request)) from error
+
+    def _wait_for_turn(self, service: Service) -> None:
+        if deadline.left() == 0 or not self._pace(service).wait(deadline.left()):
+            raise SourceDeadline(*_late(service))
+        self.calls += 1
+
+    def _timeout(self) -> tuple[float, float]:
+        """Longest time to connect, and of silence; the libraries take none that is 0."""
+        limits = self.settings.connect_timeout_s, self.settings.http_timeout_s
+        connect, silence = (max(deadline.at_most(limit), 0.001) for limit in limits)
+        return connect, silence
+
+    def _total_s(self) -> float:
+        return deadline.at_most(self.settings.http_total_s)
+
+
+class _Together:
+    """Calls whose answers only make sense together.
+
+    Args:
+        anew: Take no kept answer.
+    """
+
+    def __init__(self, *, anew: bool = False) -> None:
+        self.anew = anew
+        self.kept = False
+        self.saved: list[_Saved] = []
+        self.releases: set[str] = set()
+
+
+def _late(service: Service) -> tuple[str, str]:
+    return f"the time ran out before {service.name} answered", "give it more: --seconds"
+
+
+class _Stop:
+    """When to give up: after so many attempts, or when the wait is too long, as a service asks or as time is left."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._most = stop_after_attempt(settings.http_attempts)
+        self._longest = settings.http_longest_wait_s
+
+    def __call__(self, state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.wait_s if isinstance(error, SourceBusy) else None
+        late = deadline.at_most(state.upcoming_sleep) < state.upcoming_sleep
+        return self._most(state) or late or (asked is not None and asked > self._longest)
+
+
+def _is_worth_another(error: BaseException) -> bool:
+    return isinstance(error, _AGAIN) and not isinstance(error, SourceDeadline) and not _is_too_large(error)
+
+
+def _is_too_large(error: BaseException) -> bool:
+    return isinstance(error.__cause__, TooLarge)

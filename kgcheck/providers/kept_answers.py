@@ -1,0 +1,96 @@
+"""Answers of services that are kept on disk, each under the release that gave it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import requests
+from requests_cache.backends.sqlite import SQLiteCache
+
+from kgcheck.closing import Closing
+from kgcheck.errors import ConfigurationError
+from kgcheck.providers.answers import Answer, Service, answer_of
+from kgcheck.providers.transport import without_body
+from kgcheck.settings import Settings
+
+
+class KeptAnswers(Closing):
+    """Answers by release and question. What is kept was read whole before, and is read as strictly again.
+
+    Args:
+        settings: Where they are, and for how long.
+
+    Raises:
+        ConfigurationError: They cannot be kept there.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        with self._keeping():
+            settings.cache_dir.mkdir(parents=True, exist_ok=True)
+            self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
+
+    def find(self, service: Service, request: requests.PreparedRequest) -> Answer | None:
+        """The answer to a question, or None where none of the newest known release is kept.
+
+        Args:
+            service: Who would be asked.
+            request: The question.
+
+        Returns:
+            The answer, with the release that gave it.
+        """
+        release = self._release(service)
+        with self._keeping():
+            found = self._cache.get_response(self._key(release, request)) if release else None
+        if found is None or (found.is_expired and not self._settings.offline):
+            return None
+        return answer_of(found, release, found.created_at, cached=True)
+
+    def keep(
+        self, service: Service, release: str, request: requests.PreparedRequest, response: requests.Response
+    ) -> None:
+        """Keep an answer, and that its release is the newest.
+
+        Args:
+            service: Who gave it.
+            release: The release that it is of.
+            request: The question.
+            response: The answer.
+        """
+        ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
+        with self._keeping():
+            self._cache.save_response(response, self._key(release, request), ends)
+        if service.release_header and release != self._release(service):
+            ends = datetime.now(UTC) + timedelta(hours=self._settings.release_hours)
+            with self._keeping():
+                self._cache.save_response(without_body(response), f"release {service.url}", ends)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._cache.close()  # type: ignore[no-untyped-call]
+
+    def _release(self, service: Service) -> str:
+        """The service's release as far as it is known."""
+        if not service.release_header:
+            return service.release
+        with self._keeping():
+            found = self._cache.get_response(f"release {service.url}")
+        if found is None or (found.is_expired and not self._settings.offline):
+            return ""
+        return str(found.headers.get(service.release_header, ""))
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Say where answers are kept if they cannot be."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigurationError(
+                f"cannot keep answers in {self._settings.cache_dir}: {error}",
+                "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
+            ) from error
+
+    def _key(self, release: str, request: requests.PreparedRequest) -> str:
+        return f"{release} {self._cache.create_key(request)}"

@@ -1,0 +1,325 @@
+"""STRING over its REST service: which proteins it knows, and the links between pairs of them.
+
+A network of one protein is filled up with its partners, so a pair is only asked for with both ends, and only a link
+between two proteins that were asked for counts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
+from kgcheck.profile.networks import NetworkType
+from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.settings import Settings
+
+AT_ONCE = 2_000
+"""Most proteins of one call."""
+
+LOWEST = 150
+"""The lowest score that STRING keeps, of 1000: asked for, so that a link below a cut-off is not taken for none."""
+
+T = TypeVar("T")
+
+Pair = tuple[str, str]
+
+_LATER = "try again later"
+
+Score = Annotated[float, Field(ge=0, le=1, strict=True)]
+
+
+# A number of a species may come as text.
+Species = Annotated[
+    int, Field(gt=0, strict=True), BeforeValidator(lambda v: int(v) if isinstance(v, str) and v.isdecimal() else v)
+]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class Link(_Wire):
+    """A link between two proteins: the combined score and that of each channel, 0 to 1."""
+
+    a: str = Field(alias="stringId_A")
+    b: str = Field(alias="stringId_B")
+    name_a: str = Field(alias="preferredName_A", default="")
+    name_b: str = Field(alias="preferredName_B", default="")
+    species: Species = Field(alias="ncbiTaxonId")
+    score: Score
+    neighbourhood: Score = Field(alias="nscore", default=0)
+    fusion: Score = Field(alias="fscore", default=0)
+    cooccurrence: Score = Field(alias="pscore", default=0)
+    coexpression: Score = Field(alias="ascore", default=0)
+    experiments: Score = Field(alias="escore", default=0)
+    databases: Score = Field(alias="dscore", default=0)
+    text: Score = Field(alias="tscore", default=0)
+
+    @property
+    def pair(self) -> Pair:
+        """Both ends, the smaller id first: order means nothing."""
+        return pair(self.a, self.b)
+
+    @property
+    def channels(self) -> dict[str, float]:
+        """The channels that have a score, the highest first."""
+        named = ("neighbourhood", "fusion", "cooccurrence", "coexpression", "experiments", "databases", "text")
+        scores = {name: float(getattr(self, name)) for name in named if getattr(self, name) > 0}
+        return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+
+class _Mapped(_Wire):
+    query: str = Field(alias="queryItem")
+    index: Annotated[int, Field(ge=0, strict=True)] = Field(alias="queryIndex")
+    string_id: str = Field(alias="stringId")
+    species: Species = Field(alias="ncbiTaxonId")
+
+
+class _Version(_Wire):
+    string_version: Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
+    stable_address: str
+
+
+class Network(NamedTuple):
+    """The links among the proteins of one call, and where that stands.
+
+    Every pair of ``proteins`` was looked at: one that is not in ``links`` has no link at or above LOWEST.
+    """
+
+    proteins: frozenset[str]
+    links: dict[Pair, Link]
+    release: str
+    url: str
+    retrieved_at: datetime
+
+
+class StringDb:
+    """Asks STRING.
+
+    Args:
+        http: What asks.
+        settings: The address of a pinned version, the pace, the species, and who is asking.
+    """
+
+    def __init__(self, http: Http, settings: Settings) -> None:
+        self._http = http
+        self._identity = settings.caller_identity
+        self._species = settings.string_species
+        # The version is part of the address; answers are kept under it, and the release is asked for once.
+        self.service = Service(
+            "STRING",
+            settings.string_url,
+            settings.string_calls_per_s,
+            "KGCHECK_STRING_URL",
+            release=settings.string_url,
+        )
+
+    def version(self) -> str:
+        """The release that answers, as STRING names it.
+
+        Returns:
+            For example ``12.5``.
+        """
+        named = str(self._ask("/api/json/version", _version, {}))
+        self._http.saw(self.service.name, named)
+        return named
+
+    def ids(self, identifiers: Iterable[str], species: int | None = None) -> dict[str, str]:
+        """STRING's ids of proteins of one species.
+
+        Args:
+            identifiers: UniProt accessions, gene names or the like.
+            species: NCBI taxonomy id; without it, that of the settings.
+
+        Returns:
+            The id of each that STRING knows; the others are left out.
+        """
+        found: dict[str, str] = {}
+        for some in _chunks(identifiers, AT_ONCE):
+            form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
+            asked, of = list(some), species or self._species
+            read = partial(_mapped, asked=asked, species=of)
+            found |= self._ask("/api/json/get_string_ids", read, form, of)
+        return found
+
+    def network(self, proteins: Sequence[str], network_type: NetworkType = "functional") -> Network:
+        """The links among proteins.
+
+        Args:
+            proteins: STRING ids of one species, 2 to 2,000.
+            network_type: ``physical`` is a question of its own, with scores of its own.
+
+        Returns:
+            Every link between two of them; of a protein that was not asked for, none.
+
+        Raises:
+            SourceRefused: There are too few or too many, or they are of two species.
+        """
+        asked = frozenset(proteins)
+        if not 2 <= len(asked) <= AT_ONCE:
+            raise SourceRefused(f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(asked):,}")
+        kinds = {self.species_of(protein) for protein in asked}
+        if len(kinds) > 1:
+            raise SourceRefused(f"STRING links no proteins of two species: {', '.join(map(str, sorted(kinds)))}")
+        form = {
+            "identifiers": "\r".join(sorted(asked)),
+            "required_score": LOWEST,
+            "network_type": network_type,
+            "add_nodes": 0,
+        }
+        release = self.version()
+        read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= asked)
+        links, at = self._ask("/api/json/network", read, form, *kinds)
+        return Network(asked, links, release, f"{self.service.url}/api/json/network", at)
+
+    def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
+        """The proteins that one is linked with.
+
+        Args:
+            protein: Its STRING id.
+            threshold: Least score, 0 to 1.
+            limit: Most partners.
+
+        Returns:
+            The links, best first.
+        """
+        form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
+        # STRING takes thousandths.
+        read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
+        links, _ = self._ask("/api/json/interaction_partners", read, form, self.species_of(protein))
+        return sorted((k for k in links.values() if k.score >= threshold), key=lambda link: (-link.score, link.pair))
+
+    def species_of(self, protein: str) -> int:
+        """The NCBI taxonomy id that a STRING id begins with; that of the settings where it begins with none."""
+        begins = protein.split(".")[0]
+        return int(begins) if begins.isdecimal() else self._species
+
+    def _ask(self, path: str, read: Any, form: Mapping[str, object], species: int | None = None) -> Any:
+        own = {"caller_identity": self._identity}
+        if form:
+            return self._http.ask(self.service, path, read, form={**form, "species": species or self._species, **own})
+        return self._http.ask(self.service, path, read, params=own)
+
+
+def pair(a: str, b: str) -> Pair:
+    """Two ids in the order that they are kept in."""
+    return (a, b) if a <= b else (b, a)
+
+
+def batches(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """Pairs in lists of one species each, that have no more proteins than one call takes."""
+    lists: list[list[Pair]] = []
+    proteins: set[str] = set()
+    species = ""
+    for one in sorted({pair(*ends) for ends in pairs}):
+        if not lists or len(proteins | set(one)) > AT_ONCE or one[0].split(".")[0] != species:
+            lists.append([])
+            proteins = set()
+            species = one[0].split(".")[0]
+        lists[-1].append(one)
+        proteins |= set(one)
+    return lists
+
+
+_LINKS = TypeAdapter(list[Link])
+_MAPPED = TypeAdapter(list[_Mapped])
+
+
+def _mapped(answer: Answer, *, asked: Sequence[str], species: int) -> dict[str, str]:
+    """STRING's id of each protein that it knows; every row is about one that was asked for, in the species asked for.
+
+    Returns:
+        The ids.
+
+    Raises:
+        SourceAnswer: A row is about another one.
+    """
+    if _unknown(answer):
+        return {}
+    found: dict[str, str] = {}
+    for row in _rows(answer, _MAPPED):
+        same = row.index < len(asked) and asked[row.index] == row.query and row.species == species
+        if not same or not row.string_id.startswith(f"{species}.") or row.query in found:
+            raise SourceAnswer(
+                f"STRING mapped {row.query[:40]!r} to {row.string_id[:40]!r}: not what was asked", _LATER
+            )
+        found[row.query] = row.string_id
+    return found
+
+
+def _links(
+    answer: Answer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
+) -> tuple[dict[Pair, Link], datetime]:
+    """Links by their ends, each between proteins that were asked for, at or above the score that was.
+
+    Returns:
+        The links, and when STRING said so.
+
+    Raises:
+        SourceAnswer: A row is about others, or two rows say different things of the same two. Or STRING does not know a
+            protein, of which it gave the id itself.
+    """
+    if _unknown(answer):
+        raise SourceAnswer("STRING does not know a protein of which it gave the id itself", _LATER)
+    found: dict[Pair, Link] = {}
+    for row in _rows(answer, _LINKS):
+        of_species = all(end.startswith(f"{row.species}.") for end in row.pair)
+        if not ends(row) or not of_species or row.a == row.b or row.score < least:
+            raise SourceAnswer(f"STRING linked {row.a[:40]!r} and {row.b[:40]!r}, which was not asked for", _LATER)
+        other = found.setdefault(row.pair, row)
+        if (other.score, other.channels) != (row.score, row.channels):
+            raise SourceAnswer(f"STRING says two things of {row.a[:40]!r} and {row.b[:40]!r}", _LATER)
+    if most is not None and len(found) > most:
+        raise SourceAnswer(f"STRING sent {len(found):,} links, and {most:,} were asked for", _LATER)
+    return found, answer.retrieved_at
+
+
+def _unknown(answer: Answer) -> bool:
+    """Whether STRING says that it knows none of the proteins."""
+    return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
+
+
+def _error(said: Any) -> dict[str, Any]:
+    first = said[0] if isinstance(said, list) and said else said
+    return first if isinstance(first, dict) and "Error" in first else {}
+
+
+def _rows(answer: Answer, kind: TypeAdapter[T]) -> T:
+    """The rows of an answer.
+
+    Returns:
+        The rows.
+
+    Raises:
+        SourceUnanswerable: STRING does not take the question.
+        SourceAnswer: It says something that it does not promise.
+    """
+    said = answer.json()
+    error = _error(said)
+    if error and answer.status == 400:
+        raise SourceUnanswerable(f"STRING does not take the question: {str(error)[:200]}", "see KGCHECK_STRING_SPECIES")
+    if error or answer.status != 200:
+        raise SourceAnswer(f"STRING answered {answer.status}: {str(error or answer.url)[:200]}", _LATER)
+    try:
+        return kind.validate_python(said)
+    except ValidationError as wrong:
+        raise SourceAnswer(f"STRING sent other rows than it promises: {wrong.errors()[0]['msg']}", _LATER) from wrong
+
+
+def _version(answer: Answer) -> str:
+    if answer.status != 200:
+        raise SourceAnswer(f"STRING answered {answer.status} to the question for its version", "see KGCHECK_STRING_URL")
+    try:
+        return _Version.model_validate(answer.json()[0]).string_version
+    except (ValidationError, LookupError, TypeError) as error:
+        raise SourceAnswer("STRING does not say its version", "see KGCHECK_STRING_URL") from error
+
+
+def _chunks(items: Iterable[str], size: int) -> Iterable[list[str]]:
+    rest = iter(dict.fromkeys(items))
+    while chunk := list(islice(rest, size)):
+        yield chunk

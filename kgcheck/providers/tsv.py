@@ -1,0 +1,117 @@
+"""Tab separated files as DuckDB tables: UTF-8, a field that holds a tab, a line end or a leading quote is quoted."""
+
+import gzip
+import io
+import os
+import zlib
+from glob import escape
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import duckdb
+
+from kgcheck.duck import identifier, literal
+from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.inputs import MIB, Bounded, check_packed
+
+
+class Form(NamedTuple):
+    """How a text file is a table; ``lines``: one column, `line`, with each line as it is."""
+
+    header: bool = True
+    columns: tuple[str, ...] = ()
+    delimiter: str = "\t"
+    quoted: bool = True
+    comment: str = ""
+    lines: bool = False
+
+
+_TABLE = Form()
+
+
+def check_file(path: Path, *, whole_lines: bool) -> None:
+    """Refuse a file that cannot be read, is empty or was cut off.
+
+    Args:
+        path: The file.
+        whole_lines: The last line must have an end: every provider writes one, so a file without was cut off.
+
+    Raises:
+        InputMissing: It cannot be read.
+        InputFormat: It is empty, or cut off.
+    """
+    try:
+        with path.open("rb") as stream:
+            if not stream.seek(0, os.SEEK_END):
+                raise InputFormat(f"{path} is empty")
+            stream.seek(-1, os.SEEK_END)
+            last = stream.read(1)
+    except OSError as error:
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+    # A packed file carries a checksum of its own, which is checked when it is read.
+    if whole_lines and path.suffix != ".gz" and last != b"\n":
+        raise InputFormat(f"the last line of {path} has no end", "the file may be truncated: get it again")
+
+
+def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form = _TABLE) -> None:
+    """Read a file, packed or not, into a temporary table: all columns text, nothing guessed, an empty field null.
+
+    Args:
+        db: Where to make the table.
+        table: Its name.
+        path: The file.
+        form: How it is a table.
+
+    Raises:
+        InputMissing: The file cannot be read.
+        InputFormat: It is no such table.
+    """
+    check_packed(path)
+    if form.lines:
+        form = form._replace(header=False, columns=("line",), delimiter="\x1f", quoted=False)
+    names = _header(path, form) if form.header else form.columns
+    typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    quote = "'\"'" if form.quoted else "''"
+    comment = f", comment={literal(form.comment)}" if form.comment else ""
+    try:
+        db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE {identifier(table)} AS
+            SELECT * FROM read_csv({literal(escape(str(path)))}, columns={{{typed}}}, header={str(form.header).lower()},
+                delim={literal(form.delimiter)}, quote={quote}, escape={quote}{comment}, auto_detect=false,
+                strict_mode=true)
+            """
+        ).fetchall()
+    except duckdb.InvalidInputException as error:
+        raise InputFormat(f"{path} is not a tab separated UTF-8 table: {first_words(error)}") from error
+    except duckdb.IOException as error:
+        raise InputFormat(
+            f"{path} cannot be unpacked: {first_words(error)}", "it may be truncated: get it again"
+        ) from error
+
+
+def open_text(path: Path) -> TextIO:
+    """A text file to be read, packed with gzip or not, within the limits of kgcheck.inputs."""
+    return io.TextIOWrapper(io.BufferedReader(Bounded(path), MIB), encoding="utf-8-sig", newline="")
+
+
+def first_words(error: Exception) -> str:
+    """What DuckDB found wrong, on one line and without its advice, which names options that nobody here can set."""
+    told = str(error).split("Possible ")[0]
+    return " ".join(told.split())[:300]
+
+
+def _header(path: Path, form: Form) -> list[str]:
+    try:
+        with open_text(path) as stream:
+            line = stream.readline(1_000_000).rstrip("\r\n")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputFormat(f"{path} cannot be unpacked: {error}", "it may be truncated: get it again") from error
+    except OSError as error:
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}") from error
+    names = [name.strip('"') for name in line.split(form.delimiter)]
+    if len({name.casefold() for name in names}) < len(names) or not all(names):
+        raise InputFormat(f"the header of {path} does not name every column once: {line[:100]!r}")
+    return names

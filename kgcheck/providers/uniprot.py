@@ -1,0 +1,370 @@
+"""UniProt over its REST service: an accession's life and entry, many at a time, searches and id mapping.
+
+The life of an accession is read from JSON and never from where a redirect leads: UniProt answers a merged accession
+with 303 to its replacement, and one that was demerged or deleted with 200.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
+from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.providers.uniprot_entry import UniProtEntry
+from kgcheck.providers.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
+from kgcheck.providers.uniprot_record import Life, Record, record_of_entry
+from kgcheck.settings import Settings
+
+T = TypeVar("T")
+
+ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
+"""https://www.uniprot.org/help/accession_numbers"""
+
+_ENTRY_NAME = re.compile(r"[A-Z0-9]{1,10}_[A-Z0-9]{1,5}")
+
+FIELDS = (
+    "accession,id,gene_names,protein_name,organism_id,organism_name,sequence,length,go,xref_pdb,xref_reactome,"
+    "xref_string,cc_interaction,cc_disease,cc_tissue_specificity,cc_alternative_products,ft_mod_res,lit_pubmed_id"
+)
+"""What is asked of an entry: a whole one may have megabytes."""
+
+BATCH = PAGE
+"""Accessions of one call: the service takes 1,000, but no more than 500 of them fit on a page, and into an address."""
+
+MAPPED_AT_ONCE = 100_000
+"""Most ids of one mapping job."""
+
+_JOB_WAIT_S = 3.0
+_JOB_POLLS = 200
+
+
+class IdMapping(NamedTuple):
+    """What an id mapping job found, and the ids that it did not."""
+
+    found: dict[str, list[str]]
+    failed: tuple[str, ...]
+
+
+class UniProt:
+    """Asks UniProt.
+
+    Args:
+        http: What asks.
+        settings: The address and the pace.
+    """
+
+    def __init__(self, http: Http, settings: Settings) -> None:
+        self._http = http
+        self.service = Service(
+            "UniProt",
+            settings.uniprot_url,
+            settings.uniprot_calls_per_s,
+            "KGCHECK_UNIPROT_URL",
+            release_header="X-UniProt-Release",
+        )
+
+    def record(self, accession: str) -> Record:
+        """The life of one accession, and its entry. An isoform is asked for under its entry.
+
+        Args:
+            accession: As given; one that cannot be an accession is not asked for.
+
+        Returns:
+            The record.
+
+        Raises:
+            SourceError: UniProt could not be looked at.
+        """
+        entry_id, _, isoform = accession.partition("-")
+        if not ACCESSION.fullmatch(entry_id) or (isoform and not isoform.isdecimal()):
+            # Nothing was asked, so no release and no record says so.
+            return Record(accession, Life.MALFORMED, "", "", datetime.now().astimezone().replace(microsecond=0))
+        found = self._http.ask(
+            self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
+        )
+        return _of_isoform(accession, found)
+
+    def accession_of(self, name: str) -> str | None:
+        """The accession of an entry name; UniProt redirects from the one to the other.
+
+        Args:
+            name: For example ``BRAF_HUMAN``.
+
+        Returns:
+            The accession, or None where no one entry has the name: it is unknown, obsolete or no name.
+
+        Raises:
+            SourceError: UniProt could not be looked at.
+        """
+        if not _ENTRY_NAME.fullmatch(name):
+            return None
+        return self._http.ask(
+            self.service, f"/uniprotkb/{name}.json", lambda a: _accession(name, a), params={"fields": "accession,id"}
+        )
+
+    def records(self, accessions: Iterable[str]) -> tuple[dict[str, Record], dict[str, SourceError]]:
+        """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one.
+
+        Args:
+            accessions: Any number.
+
+        Returns:
+            The records, and for each of the other accessions why it could not be looked at.
+        """
+        found: dict[str, Record] = {}
+        failed: dict[str, SourceError] = {}
+        wanted = list(dict.fromkeys(accessions))
+        entries = list(dict.fromkeys(e for a in wanted if ACCESSION.fullmatch(e := a.split("-")[0])))
+        told: dict[str, Record] = {}
+        for start in range(0, len(entries), BATCH):
+            asked = entries[start : start + BATCH]
+            try:
+                told |= self._batch(asked)
+            except SourceError as error:
+                failed |= dict.fromkeys(asked, error)
+        for accession in wanted:
+            entry_id = accession.split("-")[0]
+            try:
+                if entry_id in told:
+                    found[accession] = _of_isoform(accession, told[entry_id])
+                elif entry_id in failed:
+                    failed[accession] = failed[entry_id]
+                else:
+                    found[accession] = self.record(accession)
+            except SourceError as error:
+                failed[accession] = error
+        return found, {a: e for a, e in failed.items() if a in wanted}
+
+    def search(self, query: str, fields: str = FIELDS) -> Iterator[UniProtEntry]:
+        """Entries that a query finds.
+
+        Args:
+            query: In UniProt's language, e.g. ``sec_acc:B4DFC2``.
+            fields: What is wanted of each.
+
+        Yields:
+            An entry.
+        """
+        params = {"query": query, "fields": fields, "format": "json", "size": BATCH}
+
+        def found(item: Any, answer: Answer) -> tuple[str, UniProtEntry]:
+            entry = _entry(item, answer)
+            return entry.primary_accession, entry
+
+        for page in self._pages("/uniprotkb/search", params, found):
+            yield from page.items.values()
+
+    def map_ids(self, source: str, target: str, ids: Iterable[str]) -> IdMapping:
+        """Map ids of one database to those of another.
+
+        Args:
+            source: UniProt's name of the database that they are from, e.g. ``STRING``.
+            target: The database to map to, e.g. ``UniProtKB``.
+            ids: At most 100,000.
+
+        Returns:
+            What they are mapped to, each to one or several.
+
+        Raises:
+            SourceAnswer: The job failed.
+            SourceTimeout: It does not end.
+        """
+        # In one order, so that who asks for the same ids finds what is kept.
+        asked = sorted(set(ids))
+        form = {"from": source, "to": target, "ids": ",".join(asked)}
+        job, known = self._http.ask(self.service, "/idmapping/run", _job, form=form)
+        if known:
+            # A service forgets its jobs; what is kept of one is whole, or the job is begun again.
+            with suppress(SourceAnswer, SourceRefused):
+                return self._results_of(job, target, asked)
+            job, _ = self._http.ask(self.service, "/idmapping/run", _job, form=form, fresh=True, keep=_always)
+        return self._results_of(job, target, asked)
+
+    def _results_of(self, job: str, target: str, asked: list[str]) -> IdMapping:
+        for _ in range(_JOB_POLLS):
+            if self._http.ask(self.service, f"/idmapping/status/{job}", _is_finished, keep=bool):
+                break
+            self._http.rest(self.service, _JOB_WAIT_S)
+        else:
+            raise SourceTimeout(f"UniProt does not finish the mapping job {job}", "try again later")
+        wanted = set(asked)
+
+        def pair(item: Any, answer: Answer) -> tuple[Hashable, tuple[str, str]]:
+            origin, to = (item.get("from"), item.get("to")) if isinstance(item, dict) else (None, None)
+            if origin not in wanted:
+                raise SourceAnswer(*wrong(answer, f"a mapping of {str(origin)[:40]!r}, which was not asked for"))
+            mapped = str(origin), to if isinstance(to, str) and to else _entry(to, answer).primary_accession
+            return mapped, mapped
+
+        kind = "uniprotkb/" if target.startswith("UniProtKB") else ""
+        pages = self._pages(f"/idmapping/{kind}results/{job}", {"format": "json", "size": BATCH}, pair)
+        found: dict[str, list[str]] = {}
+        for origin, to in (mapped for page in pages for mapped in page.items.values()):
+            found.setdefault(origin, []).append(to)
+        failed = dict.fromkeys(one for page in pages for one in page.failed)
+        if not failed.keys() <= wanted - found.keys():
+            raise SourceAnswer(*wrong(pages[0].answer, "ids that failed, and were mapped or not asked for"))
+        return IdMapping(found, tuple(failed))
+
+    def _batch(self, accessions: list[str]) -> dict[str, Record]:
+        wanted = set(accessions)
+
+        def about(item: Any, answer: Answer) -> tuple[str, Record]:
+            entry = _entry(item, answer)
+            if not wanted & {entry.primary_accession, *entry.secondary_accessions}:
+                raise SourceAnswer(*wrong(answer, f"an entry that was not asked for, {entry.primary_accession}"))
+            return entry.primary_accession, _life(entry.primary_accession, entry, answer)
+
+        params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
+        # UniProt counts the accessions that were asked for here, and not those that it knows.
+        pages = self._pages("/uniprotkb/accessions", params, about, least=0)
+        told = (record for page in pages for record in page.items.values())
+        return {record.accession: record for record in told if record.accession in wanted}
+
+    def _pages(
+        self,
+        path: str,
+        params: Mapping[str, object],
+        item: Callable[[Any, Answer], tuple[Hashable, T]],
+        least: int | None = None,
+    ) -> list[Page[T]]:
+        """All pages, each after the cursor of the one before; kept together, or not at all."""
+
+        def gather() -> list[Page[T]]:
+            asked, pages = dict(params), list[Page[T]]()
+
+            def read(answer: Answer) -> Page[T]:
+                page = read_page(answer, lambda one: item(one, answer))
+                check_next(pages, page, least)
+                return page
+
+            while not pages or pages[-1].cursor is not None:
+                pages.append(self._http.ask(self.service, path, read, params=asked))
+                asked["cursor"] = pages[-1].cursor
+            return pages
+
+        return self._http.whole(gather)
+
+
+def _record(accession: str, answer: Answer) -> Record:
+    """What the answer to one accession means.
+
+    Returns:
+        The record.
+
+    Raises:
+        SourceAnswer: It is none that UniProt promises.
+    """
+    match answer.status:
+        case 200:
+            return _life(accession, _entry(answer.json(), answer), answer)
+        case 303:
+            _refuse_other_host(answer)
+            found = _life(accession, _entry(answer.json(), answer), answer)
+            if found.life is not Life.MERGED or found.successors != (_place(answer),):
+                raise SourceAnswer(*wrong(answer, f"a redirect to {_place(answer)!r}, and the life {found.life}"))
+            return found
+        case 404 | 400:
+            messages(answer)
+            life = Life.UNKNOWN if answer.status == 404 else Life.MALFORMED
+            return Record(accession, life, answer.release, answer.url, answer.retrieved_at)
+        case _:
+            raise SourceAnswer(f"{answer.url} answered {answer.status}")
+
+
+def _accession(name: str, answer: Answer) -> str | None:
+    match answer.status:
+        case 200:
+            entry = _entry(answer.json(), answer)
+            if entry.entry_name != name:
+                raise SourceAnswer(*wrong(answer, f"another entry, {entry.entry_name}"))
+            return entry.primary_accession
+        case 303:
+            _refuse_other_host(answer)
+            place = _place(answer)
+            if not ACCESSION.fullmatch(place):
+                raise SourceAnswer(f"{answer.url} redirects to no entry: {answer.headers.get('Location')}")
+            return place
+        case 404 | 400:
+            messages(answer)
+            return None
+        case _:
+            raise SourceAnswer(f"{answer.url} answered {answer.status}")
+
+
+def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
+    if accession != entry.primary_accession and (entry.inactive_reason or accession not in entry.secondary_accessions):
+        raise SourceAnswer(f"{answer.url} answered with another entry: {entry.primary_accession}")
+    told = record_of_entry(entry, answer.release, answer.url, answer.retrieved_at)
+    if not all(ACCESSION.fullmatch(new) and new != accession for new in told.successors):
+        raise SourceAnswer(*wrong(answer, f"no accessions in place of {accession}: {', '.join(told.successors)[:80]}"))
+    if accession == entry.primary_accession:
+        return told
+    # A secondary id: its entry is known by another one.
+    return told._replace(accession=accession, life=Life.MERGED, successors=(entry.primary_accession,), entry=None)
+
+
+def _of_isoform(asked: str, found: Record) -> Record:
+    """The record of an isoform: that of its entry, unless the entry lists isoforms and not this one."""
+    if asked == found.accession:
+        return found
+    named = found._replace(accession=asked)
+    listed = found.entry.isoforms if found.entry else []
+    return named._replace(life=Life.UNKNOWN, entry=None) if listed and asked not in listed else named
+
+
+def _entry(item: Any, answer: Answer) -> UniProtEntry:
+    try:
+        return UniProtEntry.model_validate(item)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise SourceAnswer(
+            f"{answer.url[:160]} answered {answer.status} with no UniProt entry: {where}: {error.errors()[0]['msg']}",
+            "try again later",
+        ) from error
+
+
+def _place(answer: Answer) -> str:
+    """The id that an answer redirects to."""
+    return urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
+
+
+def _refuse_other_host(answer: Answer) -> None:
+    place = urlsplit(answer.headers.get("Location", ""))
+    if place.netloc and place.netloc != urlsplit(answer.url).netloc:
+        raise SourceAnswer(f"{answer.url} redirects to another host, {place.netloc}", "try again later")
+
+
+def _job(answer: Answer) -> tuple[str, bool]:
+    """The id of a job, and whether it is one that was asked for before."""
+    said = answer.json()
+    if answer.status == 400:
+        raise SourceUnanswerable(f"UniProt does not take the mapping: {'; '.join(messages(answer))}")
+    if not isinstance(said, dict) or not isinstance(said.get("jobId"), str) or not said["jobId"].isalnum():
+        raise SourceAnswer(f"{answer.url} answered {answer.status} without a job", "try again later")
+    return str(said["jobId"]), answer.cached
+
+
+def _always(made: object) -> bool:
+    return True
+
+
+def _is_finished(answer: Answer) -> bool:
+    """Whether a job is done: its status then redirects to the results, or gives them."""
+    if answer.status == 303:
+        _refuse_other_host(answer)
+        return True
+    if answer.status == 404:
+        raise SourceRefused(f"UniProt knows no such job: {'; '.join(messages(answer))}", "ask again")
+    said = answer.json()
+    status = said.get("jobStatus") if isinstance(said, dict) else None
+    if status in ("NEW", "RUNNING"):
+        return False
+    if status == "FINISHED" or (isinstance(said, dict) and ("results" in said or "failedIds" in said)):
+        return True
+    raise SourceAnswer(f"{answer.url} says of the job: {status or answer.status}", "ask for fewer ids, or later")

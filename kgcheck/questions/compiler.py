@@ -1,0 +1,399 @@
+"""From mentions to a plan: nouns and names are joined by the relations that the schema has between them.
+
+The first noun is what is asked for, or, of a yes or no question without one, the first name. Words such as not, most
+and at least three then change the relations that they stand before.
+"""
+
+import re
+from itertools import product
+
+from kgcheck.errors import NotUnderstood
+from kgcheck.model import Ref
+from kgcheck.profile.lexicon import Lexicon
+from kgcheck.profile.schema import Schema
+from kgcheck.questions.joining import Joiner
+from kgcheck.questions.modifiers import Mark
+from kgcheck.questions.names import Candidate, NameIndex
+from kgcheck.questions.nodes import Node, NodeMaker, Way
+from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, Rank, Step, Variable
+from kgcheck.questions.reading import Name, Noun, Phrase, Reader, Reading
+from kgcheck.questions.scope import Scope
+
+_WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
+_SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
+_COUNTS = re.compile(r"^\s*(?:(?:of|the|its|their|an?|different|distinct|various|such|annotated|known)\s+){0,3}$")
+_AN = re.compile(r"\s+an?\s")
+_NOTHING = "the question names nothing that is in the graph"
+
+
+class Compiler:
+    """Makes plans from questions.
+
+    Args:
+        schema: Profile.
+        lexicon: Its words.
+        index: Names of the graph.
+    """
+
+    def __init__(self, schema: Schema, lexicon: Lexicon, index: NameIndex) -> None:
+        self._schema = schema
+        self._lexicon = lexicon
+        self._reader = Reader(lexicon, index)
+
+    def compile(self, question: str) -> Plan:
+        """Understand a question.
+
+        Args:
+            question: In words.
+
+        Returns:
+            What it asks of the graph.
+
+        Raises:
+            NotUnderstood: It cannot be read, and why.
+        """
+        forms = self._reader.forms(question.strip())
+        for form in forms[:-1]:
+            try:
+                return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
+            except NotUnderstood:
+                continue
+        return _Compilation(self._schema, self._lexicon, self._reader.read(forms[-1])).plan()
+
+
+class _Compilation:
+    """One question under way."""
+
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: Reading) -> None:
+        self._schema = schema
+        self._lexicon = lexicon
+        self._reading = reading
+        self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
+        self._joiner = Joiner(schema, lexicon, reading)
+        self._notes = self._joiner.notes
+        self._ranked: Way | None = None
+
+    def plan(self) -> Plan:
+        nodes = NodeMaker(self._schema, self._lexicon, self._reading).nodes()
+        target = self._target(nodes)
+        mentioned = list(nodes)
+        excluded = self._excluded(target, nodes)
+        self._joiner.join_all(target, nodes)
+        self._check_used(nodes)
+        self._place_filters(target, nodes)
+        self._place_amounts(nodes)
+        self._place_negations(nodes)
+        Scope(self._reading, mentioned, target, self._joiner.ways).check()
+        rank = self._rank(target)
+        variable = self._variable(target)
+        if excluded:
+            variable = variable.model_copy(update={"excluded": tuple(excluded)})
+        plan = Plan(
+            target=variable,
+            count=self._reading.count,
+            whether=self._reading.whether,
+            every=target.is_named and target.mode != "or",
+            rank=rank,
+            notes=tuple(self._notes),
+        )
+        self._check(plan, nodes)
+        return plan
+
+    def _check(self, plan: Plan, nodes: list[Node]) -> None:
+        """Refuse a plan that asks for everything, for too much at once, or for what makes no sense."""
+        reading, target = self._reading, plan.target
+        if plan.target.hops > MOST_HOPS:
+            raise NotUnderstood(f"the question is {plan.target.hops} steps long", f"at most {MOST_HOPS} can be asked")
+        if plan.whether and (plan.rank or (target.among and target.without)):
+            raise NotUnderstood("a yes or no question with this condition is not supported", "ask which nodes have it")
+        if reading.common and len(target.steps) < 2 and not plan.whether:
+            raise NotUnderstood("what several unnamed nodes have in common cannot be asked", "name the nodes")
+        if plan.rank and plan.count:
+            raise NotUnderstood("the number of the first few is no question", "leave out how many")
+        if _is_anchored(target) or target.among or plan.count or plan.rank:
+            return
+        said = reading.marks or (any(n.is_any for n in nodes if n.ways or not n.is_named) and target.groups)
+        if not said:
+            raise NotUnderstood(_NOTHING, "name a node by its id or its name")
+
+    def _check_used(self, nodes: list[Node]) -> None:
+        """Refuse to go on where words that stand for a relation had no part in the plan."""
+        for phrase in [p for p in self._joiner.unused if not self._says_nothing(p)]:
+            raise NotUnderstood(f"I did not understand: {phrase.text!r}", "say between which things it is")
+        used = {way.pattern.type for _, way in self._joiner.ways}
+        for node in nodes:
+            noun = node.mention if isinstance(node.mention, Noun) and not node.mention.soft else None
+            if noun and noun.relation and noun.relation not in used:
+                raise NotUnderstood(f"I did not understand: {noun.text!r}", "say of which node")
+            earlier = any(n is not node and n.start < node.start and n.mention.text for n in nodes)
+            if noun and earlier and _SECOND.search(self._reading.text[: node.start].lower()):
+                raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
+
+    def _says_nothing(self, said: Phrase) -> bool:
+        """Whether all words of a phrase are such that may be left over."""
+        return set(said.text.split()) <= self._lexicon.words.ignored
+
+    # --- what is asked for ---------------------------------------------------------------------------
+
+    def _target(self, nodes: list[Node]) -> Node:
+        """The first noun that stands for itself; else the other end of the relation that is said."""
+        reading = self._reading
+        if reading.whether:
+            self._drop_kind(nodes)
+        unnamed = [n for n in nodes if not n.is_named]
+        if reading.describes:
+            return nodes[0]
+        if reading.whether and nodes and (not unnamed or any(m.kind == "amount" for m in reading.marks)):
+            return self._asked_about(nodes)
+        first_said = reading.mentions[0] if reading.mentions else None
+        if (
+            isinstance(first_said, Phrase)
+            and first_said.start > 0
+            and not self._says_nothing(first_said)
+            and nodes
+            and not reading.count
+            and not reading.whether
+        ):
+            # "Who interacts with ...": what is asked for has no noun.
+            target = Node(Noun(0, 0, ""), ())
+            nodes.insert(0, target)
+            return target
+        if unnamed:
+            return unnamed[0]
+        if not nodes or not self._phrases:
+            raise _WHAT
+        labels = {
+            end
+            for node, phrase in product(nodes, self._phrases)
+            for relation, backward in phrase.readings
+            if not self._lexicon.relation(relation).mutual or len(nodes) == 1
+            for p in self._schema.patterns(relation)
+            # "What does A act on?" is about the tails of A, "Who acts on A?" about its heads.
+            for end, other in (((p.tail, p.head),) if (node.start < phrase.start) != backward else ((p.head, p.tail),))
+            if other in node.labels
+        }
+        target = Node(Noun(-1, -1, ""), tuple(sorted(labels)))
+        if len(labels) != 1:
+            raise _WHAT
+        nodes.insert(0, target)
+        return target
+
+    def _drop_kind(self, nodes: list[Node]) -> None:
+        """Of "is A a nuclear protein", the noun only says what A is."""
+        first = nodes[0] if nodes and nodes[0].is_named else None
+        if first is None or not _AN.match(self._reading.text[first.end :].lower()):
+            return
+        for node in nodes[1:]:
+            shared = tuple(label for label in first.labels if label in node.labels)
+            if not node.is_named and shared and isinstance(node.mention, Noun) and not node.mention.relation:
+                first.labels = shared
+                nodes.remove(node)
+                return
+
+    def _asked_about(self, nodes: list[Node]) -> Node:
+        """What a yes or no question is about: its first name. "Do A and B interact": A is, of B."""
+        named = next((n for n in nodes if n.is_named), None)
+        if named is None:
+            raise NotUnderstood(_NOTHING, "name a node by its id or its name")
+        if len(nodes) == 1 and len(named.names) == 2 and self._phrases and not named.ways:
+            other = Node(named.names[1], named.labels, named.names[1:], noun=named.noun)
+            named.names, named.mode = named.names[:1], ""
+            nodes.insert(1, other)
+        return named
+
+    def _excluded(self, target: Node, nodes: list[Node]) -> list[Anchor]:
+        """Nodes that are not wanted: "other than TP53"."""
+        found: list[Anchor] = []
+        for mark in [m for m in self._reading.marks if m.kind == "except"]:
+            node = self._next(mark, nodes)
+            shared = [label for label in node.labels if label in target.labels] if node and node.is_named else []
+            if node and node is not target and len(shared) == 1 and not self._said_after(mark, node):
+                nodes.remove(node)
+                found += [self._anchor(name, shared[0]) for name in node.names]
+        return found
+
+    def _next(self, mark: Mark, nodes: list[Node]) -> Node | None:
+        return min((n for n in nodes if n.start >= mark.end), key=lambda n: n.start, default=None)
+
+    def _said_after(self, mark: Mark, node: Node) -> Phrase | None:
+        """The phrase between a mark and a node."""
+        return next((p for p in self._phrases if mark.end <= p.start < node.start), None)
+
+    # --- marks and filters ---------------------------------------------------------------------------
+
+    def _place_filters(self, target: Node, nodes: list[Node]) -> None:
+        """Each filter to the nearest relation or variable before it that has the property, else to any."""
+        variables = [n for n in [target, *nodes] if not n.is_named]
+        for position, condition in self._reading.filters:
+            ways = [(w.to.start, w) for _, w in self._joiner.ways if condition.property in w.pattern.properties]
+            holders = [
+                n for n in variables if n.labels and condition.property in self._schema.label(n.labels[0]).properties
+            ]
+            if ways:
+                min(ways, key=lambda pair: (pair[0] > position, abs(position - pair[0])))[1].filters.append(condition)
+            elif holders:
+                holders[0].filters.append(condition)
+            else:
+                raise NotUnderstood(f"nothing in the question has a {condition.property}", "leave that condition out")
+
+    def _counted(self, mark: Mark, nodes: list[Node]) -> Way:
+        """The relation to the noun after a mark that counts."""
+        node = self._next(mark, nodes)
+        between = self._reading.text[mark.end : node.start].lower() if node else ""
+        way = next((w for _, w in self._joiner.ways if w.to is node), None)
+        if node is None or node.is_named or way is None or not _COUNTS.match(between):
+            raise NotUnderstood(f"I did not understand: {mark.text!r}", "say of what, as in: at least 3 structures")
+        return way
+
+    def _place_amounts(self, nodes: list[Node]) -> None:
+        for mark in [m for m in self._reading.marks if m.kind == "amount"]:
+            way = self._counted(mark, nodes)
+            way.times = Filter(property="number", comparison=mark.comparison, value=float(mark.number))
+
+    def _place_negations(self, nodes: list[Node]) -> None:
+        """Each "not" to the relation whose phrase follows it, else to the node that follows it, else the last name."""
+        gone = [m for m in self._reading.marks if m.kind == "except" and not self._is_exclusion(m, nodes)]
+        for mark in [*(m for m in self._reading.marks if m.kind == "not"), *gone]:
+            way = self._denied(mark, nodes)
+            if way is None or way.negated or way.times:
+                raise NotUnderstood(f"I did not understand: {mark.text!r}", "say what it denies")
+            way.negated = True
+
+    def _is_exclusion(self, mark: Mark, nodes: list[Node]) -> bool:
+        """Whether the node after a mark was taken out of the question, so that it is none of the answers."""
+        names = [m for m in self._reading.mentions if isinstance(m, Name) and m.start >= mark.end]
+        return bool(names) and not any(names[0] in n.names for n in nodes)
+
+    def _denied(self, mark: Mark, nodes: list[Node]) -> Way | None:
+        ways = [way for _, way in self._joiner.ways]
+        after = [m for m in self._reading.mentions if m.start >= mark.end]
+        if after and isinstance(after[0], Phrase):
+            said = [w for w in ways if w.phrase is after[0]]
+            if said:
+                return said[0]
+        node = self._next(mark, nodes)
+        if node is not None:
+            firsts = [w for w in ways if w.to is node or _leads_to(w, node)]
+            return firsts[0] if firsts else None
+        rest = set(re.findall(r"\w+", self._reading.text[mark.end :].lower()))
+        if "both" in rest or not rest <= self._lexicon.words.ignored:
+            return None
+        before = [w for w in ways if w.to.is_named and w.to.start < mark.start]
+        return max(before, key=lambda w: w.to.start, default=None)
+
+    def _rank(self, target: Node) -> Rank | None:
+        """The order that the question asks for."""
+        marks = self._reading.marks
+        by = [m for m in marks if m.kind in ("most", "best")]
+        top = next((m for m in marks if m.kind == "top"), None)
+        top = top or next((m for m in marks if m.kind == "few" and by), None)
+        few = next((m for m in marks if m.kind == "few"), None)
+        if few and (not by or top is not few):
+            raise NotUnderstood(
+                f"I did not understand: {few.text!r}", "say which come first, as in: with the highest score"
+            )
+        if not by and not top:
+            return None
+        if len(by) > 1 or len([m for m in marks if m.kind == "top"]) > 1:
+            raise NotUnderstood("more than one order is asked for", "ask for one")
+        limit = top.number if top else 1
+        if limit < 1:
+            raise NotUnderstood("I did not understand: 0", "ask for at least one")
+        if by and by[0].kind == "most":
+            way = self._counted(by[0], [w.to for w in target.ways])
+            target.ways.remove(way)
+            if way.negated or way.times:
+                raise NotUnderstood(f"I did not understand: {by[0].text!r}", "leave out the other condition")
+            return Rank(step=self._step(way, self._variable(way.to)), descending=by[0].descending, limit=limit)
+        name = by[0].property if by else "score"
+        if not by:
+            self._notes.append("ranked by score")
+        return self._rank_by(target, name, by[0].descending if by else True, limit)
+
+    def _rank_by(self, target: Node, name: str, descending: bool, limit: int) -> Rank:
+        for way in target.ways:
+            held = way.pattern.properties
+            if name in held and not way.negated:
+                to = self._step(way, self._end(way)) if not way.to.is_named else self._steps(way)[0][0]
+                return Rank(step=to, property=name, descending=descending, limit=limit)
+        if target.labels and name in self._schema.label(target.labels[0]).properties:
+            return Rank(property=name, descending=descending, limit=limit)
+        for way in target.ways:
+            if not way.to.is_named and name in self._schema.label(way.to.labels[0]).properties:
+                return Rank(step=self._step(way, self._end(way)), property=name, descending=descending, limit=limit)
+        raise NotUnderstood(f"nothing in the question has a {name} to rank by", "say what the order is of")
+
+    # --- the plan ------------------------------------------------------------------------------------
+
+    def _variable(self, node: Node) -> Variable:
+        if len(node.labels) != 1:
+            raise NotUnderstood(f"{node.mention.text!r} may mean nodes of several labels", "name what it is of")
+        groups: list[tuple[Step, ...]] = []
+        without: list[Step] = []
+        for way in node.ways:
+            made = self._steps(way)
+            if way.negated:
+                without += [step for group in made for step in group]
+            elif way.alternative and groups:
+                groups[-1] = (*groups[-1], *made[0])
+                groups += made[1:]
+            else:
+                groups += made
+        ends = node.mention.ends if isinstance(node.mention, Noun) else None
+        among = tuple(self._anchor(name, node.labels[0]) for name in node.names)
+        return Variable(
+            label=node.labels[0],
+            groups=tuple(groups),
+            without=tuple(without),
+            filters=tuple(node.filters),
+            ends=ends,
+            among=among,
+        )
+
+    def _end(self, way: Way) -> Variable:
+        return self._variable(way.to)
+
+    def _step(self, way: Way, to: Anchor | Variable) -> Step:
+        """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
+        said = self._lexicon.relation(way.pattern.type).one_way
+        one_way = [Filter(property=name, comparison="=", value=value) for name, value in said.items()]
+        return Step(
+            pattern=way.pattern,
+            direction="either" if way.pattern.symmetric else way.direction,
+            said=way.direction,
+            one_way=one_way[0] if one_way else None,
+            filters=tuple(way.filters),
+            to=to,
+            times=way.times,
+        )
+
+    def _steps(self, way: Way) -> list[tuple[Step, ...]]:
+        """The groups of steps that a relation makes: one for each name of an "and", one for all of an "or"."""
+        if not way.to.is_named:
+            return [(self._step(way, self._variable(way.to)),)]
+        steps = [self._step(way, self._anchor(name, way.to.labels[0])) for name in way.to.names]
+        return [tuple(steps)] if way.to.mode == "or" else [(s,) for s in steps]
+
+    def _anchor(self, name: Name, label: str) -> Anchor:
+        meant: list[Candidate] = [c for c in name.candidates if c.ref.label == label]
+        refs: tuple[Ref, ...] = tuple(c.ref for c in meant)
+        note = f"{name.text} names {len(refs)} {label} nodes; all are meant"
+        if len(refs) > 1 and note not in self._notes:
+            self._notes.append(note)
+        return Anchor(refs=refs, said=name.text)
+
+
+def _leads_to(way: Way, node: Node) -> bool:
+    """Whether a way goes to a node through labels that nobody named."""
+    return (
+        not way.to.is_named
+        and way.to.mention.text == ""
+        and any(w.to is node or _leads_to(w, node) for w in way.to.ways)
+    )
+
+
+def _is_anchored(variable: Variable) -> bool:
+    """Whether some way from a variable ends at nodes that the question names."""
+    if variable.ends or variable.filters:
+        return True
+    return any(isinstance(s.to, Anchor) or _is_anchored(s.to) for s in variable.steps)

@@ -1,0 +1,166 @@
+"""A typed plan: what a question asks of the graph. Every name in it is of the schema, every id of the graph."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from kgcheck.model import Ref, Value
+from kgcheck.profile.lexicon import Comparison
+from kgcheck.profile.schema import Pattern
+
+MOST_HOPS = 4
+
+
+class Filter(Value):
+    """A condition on a property of an edge or a node."""
+
+    property: str
+    comparison: Comparison
+    value: float | str
+
+    def holds(self, found: object) -> bool:
+        """Whether a value of the graph fulfils it; what is missing fulfils nothing."""
+        if isinstance(self.value, str):
+            return isinstance(found, str) and found.casefold() == self.value.casefold()
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            return False
+        match self.comparison:
+            case ">=":
+                return found >= self.value
+            case "<=":
+                return found <= self.value
+            case ">":
+                return found > self.value
+            case "<":
+                return found < self.value
+            case _:
+                return found == self.value
+
+    def __str__(self) -> str:
+        return f"{self.property} {self.comparison} {self.value}"
+
+
+class Anchor(Value):
+    """Nodes that the question names; several where several carry the name."""
+
+    refs: tuple[Ref, ...] = Field(min_length=1)
+    said: str
+
+    @property
+    def label(self) -> str:
+        """Of all its nodes."""
+        return self.refs[0].label
+
+    @property
+    def hops(self) -> int:
+        """None."""
+        return 0
+
+    def __str__(self) -> str:
+        ids = ", ".join(ref.id for ref in self.refs[:3]) + (", ..." if len(self.refs) > 3 else "")
+        named = "" if ids == self.said else f" ({self.said})"
+        return f"{self.label} {ids}{named}"
+
+
+class Step(Value):
+    """One relation from a variable to what it is linked with.
+
+    ``direction`` is that of the edge seen from the variable: out, in, or either, as for every symmetric relation; an
+    edge that fulfils ``one_way`` states a direction, and counts only where that is the one that was ``said``. ``times``
+    says how many nodes it has to reach; at least one, if nothing is said.
+    """
+
+    pattern: Pattern
+    direction: Literal["out", "in", "either"]
+    said: Literal["out", "in", "either"] = "either"
+    one_way: Filter | None = None
+    filters: tuple[Filter, ...] = ()
+    to: "Anchor | Variable"
+    times: Filter | None = None
+
+    def takes(self, properties: Mapping[str, Any], *, out: bool) -> bool:
+        """Whether an edge counts.
+
+        Args:
+            properties: Of the edge.
+            out: Whether it leaves the variable's node.
+
+        Returns:
+            Whether its direction and its properties are as asked.
+        """
+        if self.one_way and self.said != "either" and self.one_way.holds(properties.get(self.one_way.property)):
+            if out != (self.said == "out"):
+                return False
+        return all(f.holds(properties.get(f.property)) for f in self.filters)
+
+    def __str__(self) -> str:
+        left, right = {"out": ("-", "->"), "in": ("<-", "-"), "either": ("-", "-")}[self.direction]
+        only = f" where {' and '.join(map(str, self.filters))}" if self.filters else ""
+        shown = f"({self.to})" if isinstance(self.to, Variable) and len(self.to.groups) > 1 else str(self.to)
+        many = f" {self.times.comparison} {self.times.value:g} of" if self.times else ""
+        return f"{left}{self.pattern.type}{only}{right}{many} {shown}"
+
+
+class Variable(Value):
+    """Nodes that are looked for: those that have a step of every group. A group is fulfilled by any of its steps."""
+
+    label: str
+    groups: tuple[tuple[Step, ...], ...] = ()
+    without: tuple[Step, ...] = Field(default=(), description="steps that none of the nodes has")
+    filters: tuple[Filter, ...] = ()
+    ends: tuple[str, str] | None = Field(default=None, description="a property, and how its value ends")
+    among: tuple[Anchor, ...] = Field(default=(), description="only these, where the question names them")
+    excluded: tuple[Anchor, ...] = Field(default=(), description="none of these")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, wanted or not."""
+        return (*(step for group in self.groups for step in group), *self.without)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any node of the label will do."""
+        return not (self.groups or self.without or self.filters or self.ends or self.among or self.excluded)
+
+    @property
+    def hops(self) -> int:
+        """Steps of the longest way from here to a node that the question names."""
+        return max((1 + step.to.hops for step in self.steps), default=0)
+
+    def __str__(self) -> str:
+        ways = [" or ".join(map(str, group)) for group in self.groups] + [f"not {step}" for step in self.without]
+        only = [str(f) for f in self.filters] + ([f"{self.ends[0]} ends in {self.ends[1]}"] if self.ends else [])
+        only += [f"it is none of {anchor}" for anchor in self.excluded]
+        where = f" where {' and '.join(only)}" if only else ""
+        named = " and ".join(map(str, self.among)) or self.label
+        return f"{named}{where} {' and '.join(ways)}".rstrip()
+
+
+class Rank(Value):
+    """An order: by how many nodes a step reaches, or by a property of the step, of what it reaches, or of the node."""
+
+    step: Step | None = None
+    property: str | None = None
+    descending: bool = True
+    limit: int = Field(default=1, ge=1)
+
+    def __str__(self) -> str:
+        by = self.property or f"the number of {self.step}"
+        of = f" of {self.step}" if self.property and self.step else ""
+        return f"the {self.limit} {'highest' if self.descending else 'lowest'} by {by}{of}"
+
+
+class Plan(Value):
+    """What is asked: the nodes of a variable, how many there are, or whether there is one."""
+
+    target: Variable
+    count: bool = False
+    whether: bool = False
+    every: bool = Field(default=False, description="whether all named nodes are asked about, not any")
+    rank: Rank | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        asked = "how many " if self.count else "whether there is " if self.whether else ""
+        return f"{asked}{self.target}{f', {self.rank}' if self.rank else ''}"

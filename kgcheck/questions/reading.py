@@ -1,0 +1,373 @@
+"""A question as a row of mentions: nouns for labels, names of nodes, phrases for relations, filters."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgcheck.errors import NotUnderstood
+from kgcheck.profile.lexicon import Comparison, Lexicon, Role, changes_meaning, phrase
+from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_of, is_sign, spaced
+from kgcheck.questions.names import Candidate, Link, NameIndex, Token, tokens
+from kgcheck.questions.plan import Filter
+
+_LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
+_AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
+_STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
+_SUFFIX = re.compile(r"(?<=\w)-(associated|related|linked|interacting|encoding|encoded)(?!\w)", re.IGNORECASE)
+_PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
+_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
+_FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
+_ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
+_SYMBOL = re.compile(r"(?=[^\s]*[A-Z0-9])(?=[^\s]*[A-Z])[A-Z0-9][\w./:-]*[A-Z0-9]\w*|[A-Za-z][\w./:-]*\d\w*")
+"""How symbols and ids are written: TP53, BRCA1, HLA-B; no word has a digit or two capitals."""
+
+_PLURAL = re.compile(r"(?<=\w)\(s\)")
+_OR = re.compile(rf"^[\s,;]*or{_LINK}")
+
+
+@dataclass
+class Noun:
+    """Nodes that are looked for. No labels: any that fits."""
+
+    start: int
+    end: int
+    text: str
+    labels: tuple[str, ...] = ()
+    ends: tuple[str, str] | None = None
+    relation: str | None = None
+    role: Role = "tail"
+    steps: int = 1
+    soft: bool = False
+
+
+@dataclass
+class Name:
+    """Nodes that the question names."""
+
+    start: int
+    end: int
+    text: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass
+class Phrase:
+    """Words that stand for a relation."""
+
+    start: int
+    end: int
+    text: str
+    relation: str
+    backward: bool = False
+    others: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def readings(self) -> tuple[tuple[str, bool], ...]:
+        """Relations that the words may stand for, each with whether they are said backwards."""
+        return ((self.relation, self.backward), *self.others)
+
+
+Mention = Noun | Name | Phrase
+
+
+@dataclass
+class Reading:
+    """What was found in a question."""
+
+    text: str
+    mentions: list[Mention] = field(default_factory=list)
+    filters: list[tuple[int, Filter]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    count: bool = False
+    whether: bool = False
+    scoped: list[Scoped] = field(default_factory=list)
+    common: bool = False
+    describes: bool = False
+
+    def between(self, one: Mention, other: Mention) -> str:
+        """The text between two mentions, in lower case."""
+        return self.text[one.end : other.start].lower()
+
+    def joined(self, one: Mention, other: Mention) -> str:
+        """How two mentions are joined: "and", "or", or not at all."""
+        gap = self.between(one, other)
+        return "and" if _AND.match(gap) else "or" if _OR.match(gap) else ""
+
+
+class Reader:
+    """Finds what the lexicon and the names of a graph know in a question.
+
+    Args:
+        lexicon: Words of the profile.
+        index: Names of the graph.
+    """
+
+    def __init__(self, lexicon: Lexicon, index: NameIndex) -> None:
+        self._lexicon = lexicon
+        self._index = index
+        words = lexicon.words
+        self._count = _any(words.count)
+        self._scoped = ScopedFinder(words.scoped)
+        self._idle = _any((*words.idle, *(words.species.words if words.species and index.one_species else ())))
+        self._aside = _any(words.aside)
+        self._each = _any(words.each)
+        self._refuse = _any(words.refuse)
+        self._common = _any(words.common)
+        self._describe = re.compile(rf"^\W*(?:{any_of(words.describe)})\s+$")
+        self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
+        self._marks = Marks(lexicon)
+        self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
+        self._phrases_of = _phrase_shapes(lexicon)
+        self._fronted = _phrase_shapes(lexicon, without_preposition=True)
+        self._filters = _filter_shapes(lexicon)
+        self._properties = {p.name: re.compile("|".join(map(spaced, p.words))) for p in lexicon.properties}
+
+    def read(self, question: str) -> Reading:
+        """Find the mentions of a question.
+
+        Args:
+            question: In words.
+
+        Returns:
+            Its mentions, in order.
+
+        Raises:
+            NotUnderstood: Words are left over that nothing explains.
+        """
+        # "TP53-associated" is two words.
+        text = _SUFFIX.sub(r" \1", _PLURAL.sub("s", question))
+        reading = Reading(text)
+        low = text.lower()
+        words = tokens(text)
+        links = [link for link in self._index.links(words) if not link.text.isdigit()]
+        names = [(link.start, link.end) for link in links if " " in link.text]
+        taken = self._take_filters(text, low, reading, names)
+        idle = [m.span() for m in self._idle.finditer(low)]
+        reading.marks = self._marks.of(low, [*taken, *names, *idle])
+        taken += [(m.start, m.end) for m in reading.marks]
+        reading.mentions = self._chosen(low, links, taken)
+        nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
+        reading.count = any(_is_free(m, [*taken, *nouns]) for m in self._count.finditer(low))
+        if reading.count and self._each.search(low):
+            raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
+        reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
+        mentions = [(m.start, m.end) for m in reading.mentions]
+        reading.scoped = self._scoped.of(low, [*taken, *mentions, *idle])
+        if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
+            raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
+        refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
+        if refused:
+            raise NotUnderstood(*changes_meaning(refused[0]))
+        reading.common = bool(self._common.search(low))
+        if len(reading.mentions) == 1:
+            alone = reading.mentions[0]
+            reading.describes = isinstance(alone, Name) and bool(self._describe.match(low[: alone.start]))
+        self._check_rest(words, reading, taken, low)
+        return reading
+
+    def forms(self, question: str) -> list[str]:
+        """The question without what only says it again, then the whole question."""
+        found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
+        if not found:
+            return [question]
+        again = (
+            [question[: found.start()]] if self._says_again(question[: found.start()], question[found.end() :]) else []
+        )
+        return [*again, self._aside.sub(" ", question)]
+
+    def _says_again(self, said: str, again: str) -> bool:
+        """Whether words add nothing to a question: no name, condition or quantity that it does not have."""
+        try:
+            more = self.read(again)
+        except NotUnderstood:
+            return False
+        names = {m.text.casefold() for m in more.mentions if isinstance(m, Name)}
+        return not (more.marks or more.filters or more.scoped) and all(name in said.casefold() for name in names)
+
+    def _take_filters(
+        self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        taken: list[tuple[int, int]] = []
+        said = {name for name, pattern in self._properties.items() if pattern.search(low)}
+        for pattern, name, comparison in self._filters:
+            if name not in said:
+                continue
+            for match in pattern.finditer(low):
+                if not _is_free(match, taken) or not _is_free(match, names, "value"):
+                    continue
+                most = match.groupdict().get("most")
+                if most:
+                    reading.filters.append((match.start(), Filter(property=name, comparison="<=", value=float(most))))
+                raw = text[match.start("value") : match.end("value")].strip(" '\"")
+                if comparison is None and raw.lower() in self._lexicon.words.ignored:
+                    continue
+                value: float | str = raw if comparison is None else float(raw)
+                reading.filters.append(
+                    (match.start(), Filter(property=name, comparison=comparison or "=", value=value))
+                )
+                taken.append(match.span())
+        return taken
+
+    def _chosen(self, low: str, links: list[Link], taken: list[tuple[int, int]]) -> list[Mention]:
+        """The longest mentions, none over another; of equals, a word of the lexicon."""
+        mutual = frozenset(r.type for r in self._lexicon.relations if r.mutual)
+        found: list[Mention] = [_predicate(noun, low, mutual) for noun in self._nouns(low)]
+        found += self._phrases(low)
+        found += [Name(link.start, link.end, link.text, link.candidates) for link in links]
+        kept: list[Mention] = []
+        for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
+            spans = [*taken, *((k.start, k.end) for k in kept)]
+            if not any(a < mention.end and mention.start < b for a, b in spans):
+                kept.append(mention)
+            elif isinstance(mention, Phrase):
+                same = next((k for k in kept if (k.start, k.end) == (mention.start, mention.end)), None)
+                if isinstance(same, Noun) and same.relation and _is_verb(low, same, links):
+                    kept[kept.index(same)] = mention
+                    continue
+                # A shorter phrase inside a longer one says what it may also mean: "are affected by".
+                for longer in kept:
+                    if isinstance(longer, Phrase) and longer.start <= mention.start and mention.end <= longer.end:
+                        left = low[longer.start : mention.start] + low[mention.end : longer.end]
+                        if not set(left.split()) <= self._lexicon.words.ignored:
+                            continue
+                        more = tuple(r for r in mention.readings if r not in longer.readings)
+                        longer.others = (*longer.others, *more)
+        return sorted(kept, key=lambda m: m.start)
+
+    def _nouns(self, low: str) -> Iterator[Noun]:
+        for pattern, noun in self._nouns_of:
+            for match in pattern.finditer(low):
+                yield Noun(
+                    match.start(),
+                    match.end(),
+                    match[0],
+                    noun.labels,
+                    noun.ends,
+                    noun.relation,
+                    noun.role,
+                    noun.steps,
+                    noun.soft,
+                )
+
+    def _phrases(self, low: str) -> list[Phrase]:
+        by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
+        known = [*self._phrases_of, *(self._fronted if _FRONTED.match(low) else ())]
+        for pattern, relation, backward in known:
+            for match in pattern.finditer(low):
+                readings = by_span.setdefault(match.span(), [])
+                if (relation, backward) not in readings:
+                    readings.append((relation, backward))
+        return [Phrase(a, b, low[a:b], *r[0], others=tuple(r[1:])) for (a, b), r in by_span.items()]
+
+    def _check_rest(self, words: list[Token], reading: Reading, taken: list[tuple[int, int]], low: str) -> None:
+        spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
+        if reading.describes:
+            spans.append((0, reading.mentions[0].start))
+        spans += [(s.start, s.end) for s in reading.scoped]
+        patterns = (self._count, self._idle, *((self._whether,) if reading.whether else ()))
+        spans += [m.span() for p in patterns for m in p.finditer(low)]
+        rest = [w for w in words if not any(a <= w.start and w.end <= b for a, b in spans)]
+        strange = [w for w in rest if not self._is_ignored(w)]
+        for word in strange:
+            label = self._index.malformed(word)
+            if label:
+                raise NotUnderstood(f"there is no {label} {word.text} in the graph", "check the id")
+        for word in strange:
+            if word.folded in self._lexicon.words.changing:
+                raise NotUnderstood(*changes_meaning(word.text))
+        if strange:
+            near = [n for w in strange for n in self._index.nearest(w.text)]
+            hint = f"did you mean {' or '.join(near[:3])}?" if near else "check the spelling, or name ids"
+            symbols = [w.text for w in strange if _SYMBOL.fullmatch(w.text)]
+            if symbols:
+                are = "is" if len(symbols) == 1 else "are"
+                raise NotUnderstood(f"{' and '.join(symbols)} {are} not in this graph", hint)
+            raise NotUnderstood(f"I did not understand: {', '.join(repr(w.text) for w in strange)}", hint)
+
+    def _is_ignored(self, word: Token) -> bool:
+        return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
+
+
+def _is_verb(low: str, said: Noun, links: list[Link]) -> bool:
+    """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
+    if re.search(r"\bto\s+$", low[: said.start]):
+        return True
+    before = [link for link in links if link.end <= said.start]
+    after = [link for link in links if link.start >= said.end]
+    if after and re.fullmatch(r"\s+(?:the\s+|gene\s+|protein\s+)*", low[said.end : after[0].start]):
+        return True
+    named = before and not low[before[-1].end : said.start].strip()
+    return bool(named) and bool(re.search(r"\b(?:does|do|did|that|which|whom)\s", low[: before[-1].start]))
+
+
+def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | str = 0) -> bool:
+    return not any(a < match.end(group) and match.start(group) < b for a, b in spans)
+
+
+def _predicate(noun: Noun, low: str, mutual: frozenset[str]) -> Noun | Phrase:
+    """A noun with nothing after it says what comes before: "What is asthma a subtype of?", "Are A and B partners?"."""
+    ends = not any(c.isalnum() for c in low[noun.end :])
+    if noun.relation in mutual and ends and re.match(r"\W*(?:are|were|is it true that)\s", low):
+        return Phrase(noun.start, noun.end, noun.text, noun.relation or "")
+    if noun.relation and _STRANDED.match(low[noun.end :]):
+        return Phrase(noun.start, noun.end, noun.text, noun.relation, noun.role == "tail")
+    return noun
+
+
+def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(phrase("|".join(phrases)))
+
+
+def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
+    """Each noun of the lexicon with what it stands for."""
+    shapes = [(k.nouns, Noun(0, 0, "", (k.label,), (k.property, k.ends))) for k in lexicon.kinds]
+    for role in lexicon.role_nouns:
+        labels = (role.label,) if role.label else ()
+        shapes.append((role.nouns, Noun(0, 0, "", labels, None, role.relation, role.role, role.steps, role.soft)))
+    shapes += [(label.nouns, Noun(0, 0, "", (label.name,))) for label in lexicon.labels]
+    shapes.append((lexicon.words.anything, Noun(0, 0, "")))
+    return [(text, noun) for nouns, noun in shapes for text in nouns]
+
+
+def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:
+    """Each phrase of a relation, and whether it is said backwards; those that end in a preposition also without it."""
+    said = [
+        (text, relation.type, backward)
+        for relation in lexicon.relations
+        for phrases, backward in ((relation.forward, False), (relation.backward, True))
+        for text in phrases
+    ]
+    # A question may part the two: "into which kinds is A divided".
+    said = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in said]
+    if without_preposition:
+        said = [(match[1], relation, way) for text, relation, way in said if (match := _ENDS_SO.fullmatch(text))]
+    return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in said]
+
+
+def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
+    """Each condition that can be said: a property with its value, or a comparison and a number."""
+    found: list[tuple[re.Pattern[str], str, Comparison | None]] = []
+    lead = (
+        r"(?<!\w)(?:,?\s*(?:with|at|having|has|have|whose|by|from|in|according\s+to|and|on|of)?\s*(?:an?|the|its)?\s*)"
+    )
+    for prop in lexicon.properties:
+        words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
+        if prop.text:
+            written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
+            text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
+            found.append((re.compile(text), prop.name, None))
+            continue
+        number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
+        between = rf"(?:between|from|of|in|is)\s+{number}\s*(?:and|to|-|\u2013)\s*{number.replace('value', 'most')}"
+        ranges = rf"{lead}\b(?:{words})\s+(?:ranging\s+|range\s+|is\s+)?{between}"
+        found.append((re.compile(ranges), prop.name, ">="))
+        found.append((re.compile(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
+        for comparison, phrases in lexicon.comparisons.items():
+            for said in phrases:
+                sign = re.escape(said) if is_sign(said) else spaced(said)
+                compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
+                text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
+                found.append((re.compile(text), prop.name, comparison))
+                turned = rf"{lead}(?<![\w-]){compared}\s*(?:in\s+)?\b(?:{words})(?!\w)"
+                found.append((re.compile(turned), prop.name, comparison))
+    return found

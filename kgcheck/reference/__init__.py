@@ -1,0 +1,1 @@
+"""Pinned snapshots of reference sources: build, download, derive, compare; live answers over a snapshot."""

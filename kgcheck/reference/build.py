@@ -1,0 +1,298 @@
+"""Builds a reference snapshot from provider files, by the recipes of a profile."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from kgcheck.duck import confine, limits
+from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
+from kgcheck.inputs import refuse_odd_name, refuse_outside
+from kgcheck.outputs import replacing
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, load_reference_recipes
+from kgcheck.profile.schema import Schema
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.providers.files import STREAMS, Parsed, iso_day, read_obo
+from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open_tsv
+from kgcheck.providers.uniprot_comments import terms_of
+from kgcheck.reference.facts import COLUMNS as FACTS
+from kgcheck.reference.facts import add_facts
+from kgcheck.reference.selects import refusal
+from kgcheck.reference.snapshot import Snapshot
+from kgcheck.reference.writer import COLUMNS, SnapshotWriter
+from kgcheck.settings import Settings
+
+_HEAD = 20_000
+"""Characters at the beginning of a file that may state its release."""
+
+_UNNAMED = "coalesce({0}, '') = ''"
+_BAD_ROWS = {
+    "entity": f"{_UNNAMED.format('id')} OR state IS NULL",
+    "value": f"{_UNNAMED.format('id')} OR value IS NULL",
+    "link": f"{_UNNAMED.format('head')} OR {_UNNAMED.format('tail')} OR NOT isfinite(coalesce(score, 0))",
+    "covered": _UNNAMED.format("id"),
+}
+"""By table, what no row of a file may be."""
+
+
+def build_snapshot(
+    folder: Path,
+    out: Path,
+    schema: Schema,
+    settings: Settings,
+    *,
+    releases: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Build a snapshot from every file under a folder that a recipe knows.
+
+    The snapshot appears under its name only when it is whole.
+
+    Args:
+        folder: Where the provider files are, at any depth.
+        out: The DuckDB file to make; replaced if it exists.
+        schema: Profile.
+        settings: Limits.
+        releases: Release by source, for files that do not state it.
+        progress: Where to show progress.
+
+    Returns:
+        The files that went in.
+
+    Raises:
+        UnknownName: A release is stated for a source that no recipe knows.
+        InputMissing: The folder is missing, or no recipe knows any file in it.
+        InputFormat: A file is not what its name promises.
+        InputError: A link leads out of the folder.
+        ConfigurationError: A select of a recipe does what it must not.
+        SnapshotError: The snapshot cannot be written.
+        KgcheckError: The memory limit is too small.
+    """
+    if not folder.is_dir():
+        raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
+    recipes = load_reference_recipes(schema)
+    for source in releases or {}:
+        if source not in {recipe.source for recipe in recipes}:
+            raise UnknownName("source", source, [recipe.source for recipe in recipes])
+    chosen = _choose(folder, recipes)
+    if not chosen:
+        raise InputMissing(
+            f"no recipe knows any file under {folder}",
+            f"loaders/{schema.profile.name}/reference/*.toml name the files that can be used",
+        )
+    for recipe, file, _ in chosen:
+        for rows in file.rows:
+            if why := refusal(rows.select):
+                raise ConfigurationError(
+                    f"a select of the recipe of {recipe.source!r} is refused: {why}",
+                    "a select may read the file and the snapshot, see docs/snapshot.md",
+                )
+    _refuse_out(out)
+    try:
+        with replacing(out) as partial:
+            with duckdb.connect(str(partial), config=limits(settings)) as db:
+                confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
+                builder = _Builder(db, schema, releases or {})
+                with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
+                    for recipe, file, path in chosen:
+                        builder.add(recipe, file, path, folder)
+                        step.advance()
+                builder.finish(recipes)
+            _read_back(partial, schema)
+    except duckdb.OutOfMemoryException as error:
+        raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
+    # A full disk shows as an IOException, and once a database has met one, as any other.
+    except (OSError, duckdb.OperationalError, duckdb.FatalException, duckdb.InternalException, SnapshotError) as error:
+        raise SnapshotError(
+            f"cannot write the snapshot {out}: {first_words(error)}", "free disk space, or name another --out"
+        ) from error
+    return [path for _, _, path in chosen]
+
+
+def _retrieved(path: Path) -> datetime:
+    """When a file came to lie here, in UTC without a zone: fetching writes it then, copying with its dates keeps it."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None, microsecond=0)
+
+
+def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[ReferenceRecipe, ReferenceFile, Path]]:
+    chosen = [
+        (recipe, file, path)
+        for recipe in recipes
+        for file in recipe.files
+        for path in sorted(folder.rglob(file.glob))
+        # What fetch has not finished is no file yet.
+        if path.is_file() and ".part" not in path.suffixes
+    ]
+    for _, file, path in chosen:
+        for read in _read_with(file, path):
+            refuse_outside(folder, read)
+    return chosen
+
+
+def _read_with(file: ReferenceFile, path: Path) -> list[Path]:
+    """All that is read where a recipe has found one file."""
+    return [path.parent / f"{name}.tsv" for name in FACTS] if file.format == "facts" else [path]
+
+
+def _refuse_out(out: Path) -> None:
+    """Refuse a place in which DuckDB cannot write: it takes what follows a question mark for a query."""
+    refuse_odd_name(out)
+    if "?" in str(out.absolute()):
+        raise SnapshotError(f"cannot write the snapshot {out}: its path holds a question mark", "name another --out")
+
+
+def _read_back(path: Path, schema: Schema) -> None:
+    """Open a snapshot that was written, and read every block of it.
+
+    Raises:
+        SnapshotError: It is not what was written.
+    """
+    with Snapshot(path, schema) as snapshot:
+        snapshot.check()
+
+
+class _Builder:
+    def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str]) -> None:
+        self._db = db
+        self._schema = schema
+        self._releases = releases
+        self._writer = SnapshotWriter(db, schema)
+
+    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
+        check_file(path, whole_lines=file.whole_lines and file.format != "facts")
+        if file.format == "facts":
+            at = _retrieved(path)
+            add_facts(
+                self._db, path.parent, self._schema, lambda row: self._writer.add_release({"retrieved_at": at, **row})
+            )
+            return
+        if file.format in STREAMS:
+            self._add_stream(recipe, file, path, folder)
+            return
+        parsed, release, released = self._parse(file, path)
+        if not release:
+            release, released = _told(file, path)
+        released = released or file.released
+        release_id = self._add_release(recipe, file, path, folder, release, released)
+        if parsed is None:
+            self._refuse_without(recipe, path)
+            self._add_selected(recipe.source, release_id, file, path)
+        else:
+            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+            for table, rows in parsed.items():
+                self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._refuse_bad_rows(release_id, path)
+
+    def _add_release(
+        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, release: str, released: str
+    ) -> int:
+        release_id = self._writer.add_release(
+            {
+                "source": recipe.source,
+                "name": recipe.name,
+                "release": release or self._stated(recipe, file, released) or _dated(path),
+                "released": released,
+                "licence": recipe.licence,
+                "url_template": recipe.url_template,
+                "file": str(path.relative_to(folder)),
+                "sha256": _sha256(path),
+                "retrieved_at": _retrieved(path),
+            }
+        )
+        for topic, complete in file.topics.items():
+            self._writer.add_topic(release_id, recipe.source, topic, complete=complete)
+        return release_id
+
+    def _add_stream(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
+        """Entries by the thousand, so that a file need not fit into memory; its date is known when it has been read."""
+        release_id = self._add_release(recipe, file, path, folder, "", file.released)
+        released = file.released
+        for parsed, newest in STREAMS[file.format](path, file, terms_of(self._db)):
+            released = newest or released
+            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+            for table, rows in parsed.items():
+                self._writer.add_rows(table, recipe.source, release_id, rows)
+        self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
+        self._refuse_bad_rows(release_id, path)
+
+    def finish(self, recipes: list[ReferenceRecipe]) -> None:
+        """Derive what is looked up most, and say what the snapshot is."""
+        self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
+
+    def _parse(self, file: ReferenceFile, path: Path) -> tuple[Parsed | None, str, str]:
+        match file.format:
+            case "obo":
+                return read_obo(path, file)
+            case _:
+                return None, "", ""
+
+    def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
+        """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""
+        return self._releases.get(recipe.source) or file.release.replace("{released}", released)
+
+    def _refuse_without(self, recipe: ReferenceRecipe, path: Path) -> None:
+        """The selects of some recipes read the rows of other sources."""
+        for other in recipe.after:
+            if not self._db.execute("FROM release WHERE source = ? LIMIT 1", [other]).fetchall():
+                raise InputMissing(
+                    f"{path} can only be used together with a file of {other}",
+                    f"add one to the folder, or take {path.name} out",
+                )
+
+    def _add_selected(self, source: str, release_id: int, file: ReferenceFile, path: Path) -> None:
+        form = Form(file.header, file.columns, file.delimiter, file.quoted, file.comment, file.format == "lines")
+        open_tsv(self._db, "file", path, form)
+        for rows in file.rows:
+            try:
+                self._db.execute(
+                    f"""
+                    INSERT INTO {rows.table} BY NAME
+                    SELECT $id AS release_id, $source AS source, * FROM ({rows.select})
+                    """,
+                    {"id": release_id, "source": source},
+                ).fetchall()
+            except duckdb.BinderException as error:
+                raise InputFormat(
+                    f"{path} has other columns than the recipe of {source!r} expects: {first_words(error)}",
+                    f"the recipe fills {rows.table} ({', '.join(COLUMNS[rows.table])})",
+                ) from error
+            except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
+                raise InputFormat(f"{path} holds a value of another type: {first_words(error)}") from error
+
+    def _refuse_bad_rows(self, release_id: int, path: Path) -> None:
+        """A file that gives nothing, or rows that name nothing, is not what its name promises."""
+        given = 0
+        for table, wrong in _BAD_ROWS.items():
+            rows = self._db.execute(
+                f"SELECT count(*), count(*) FILTER ({wrong}) FROM {table} WHERE release_id = ?", [release_id]
+            ).fetchall()
+            given += int(rows[0][0])
+            if rows[0][1]:
+                raise InputFormat(f"{path} gives {rows[0][1]} rows of {table} that name nothing", "it may be broken")
+        if not given:
+            raise InputFormat(
+                f"{path} gives no row", "it may be empty or truncated, or of another kind than its name says"
+            )
+
+
+def _told(file: ReferenceFile, path: Path) -> tuple[str, str]:
+    """The release that a file states in its head or in its name, and its date; each empty where it states none."""
+    found = re.search(file.release_name, path.name) if file.release_name else None
+    if file.release_line:
+        with open_text(path) as stream:
+            found = re.search(file.release_line, stream.read(_HEAD), re.MULTILINE) or found
+    groups = found.groupdict() if found else {}
+    return groups.get("release") or "", iso_day(groups.get("released") or "")
+
+
+def _dated(path: Path) -> str:
+    day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+    return f"not stated, file of {day}"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,304 @@
+"""Downloads the files that recipes name: goes on where it was cut off, checks sums, leaves what is unchanged."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from pydantic import Field, TypeAdapter, ValidationError
+
+from kgcheck.errors import (
+    InputError,
+    SourceAnswer,
+    SourceError,
+    SourceRefused,
+    SourceTimeout,
+    SourceUnreachable,
+    UnknownName,
+)
+from kgcheck.model import Value
+from kgcheck.outputs import write_text
+from kgcheck.profile.reference_files import ReferenceFile, load_reference_recipes
+from kgcheck.profile.schema import Schema
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
+
+LOG = "fetched.json"
+"""Beside the files: what was fetched from where, with its SHA-256."""
+
+_CHUNK = 1 << 20
+
+_LONGEST_LIST = 50_000_000
+"""Bytes of a list of MD5 sums."""
+
+_CALLS_PER_S = 5.0
+
+
+class Fetched(Value):
+    """A file that was fetched."""
+
+    source: str
+    file: str
+    url: str
+    sha256: str = ""
+    bytes: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    fetched_at: datetime | None = None
+    md5: str = Field(default="", description="where the provider lists one, and it agreed")
+    unchanged: bool = Field(default=False, description="the provider has nothing newer")
+    failure: str = ""
+
+
+def fetch_references(
+    folder: Path, schema: Schema, http: Http, *, sources: tuple[str, ...] = (), progress: Progress | None = None
+) -> list[Fetched]:
+    """Download every file for which a recipe has an address.
+
+    Args:
+        folder: Where to put them.
+        schema: Profile.
+        http: What asks.
+        sources: Only these; all if empty.
+        progress: Where to show progress.
+
+    Returns:
+        What became of each file; one that could not be had says why and does not stop the others.
+
+    Raises:
+        UnknownName: No recipe of a source has an address.
+        InputError: The folder cannot be written.
+    """
+    addressed = [(r.source, f) for r in load_reference_recipes(schema) for f in r.files if f.url]
+    known = {source for source, _ in addressed}
+    for source in sources:
+        if source not in known:
+            raise UnknownName("source with an address", source, known)
+    wanted = [(source, file) for source, file in addressed if not sources or source in sources]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        log = _read_log(folder / LOG)
+        done: list[Fetched] = []
+        with (progress or NoProgress()).step("fetching reference files", len(wanted)) as step:
+            for source, file in wanted:
+                done.append(_Download(http, folder, source, file, log).run())
+                if not done[-1].failure:
+                    log[done[-1].file] = done[-1]
+                    _write_log(folder / LOG, log)
+                step.advance()
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}", "free space, or name another folder") from error
+    return done
+
+
+class _Download:
+    def __init__(self, http: Http, folder: Path, source: str, file: ReferenceFile, log: dict[str, Fetched]) -> None:
+        self._http = http
+        self._source = source
+        self._file = file
+        parts = urlsplit(file.url)
+        self._path = folder / (file.save_as or Path(parts.path).name)
+        self._partial = self._path.with_name(self._path.name + ".part")
+        self._mark = self._path.with_name(self._path.name + ".part.json")
+        self._before = log.get(self._path.name) if self._path.is_file() else None
+        self._service = Service(source, f"{parts.scheme}://{parts.netloc}", _CALLS_PER_S, f"the address of {source}")
+        self._limits = http.settings
+        self._ends = 0.0
+        self._known = Fetched(source=source, file=self._path.name, url=file.url)
+
+    def run(self) -> Fetched:
+        self._ends = time.monotonic() + self._limits.fetch_total_s
+        try:
+            return self._http.repeat(self._once)
+        except SourceError as error:
+            return self._known.model_copy(update={"failure": error.message})
+
+    def _once(self) -> Fetched:
+        start, mark = self._resumable()
+        headers = {"Accept-Encoding": "identity"}
+        if start:
+            headers |= {"Range": f"bytes={start}-", "If-Range": mark["etag"] or mark["last_modified"]}
+        elif self._before:
+            headers |= {"If-None-Match": self._before.etag} if self._before.etag else {}
+            headers |= {"If-Modified-Since": self._before.last_modified} if self._before.last_modified else {}
+        with self._http.stream(self._service, self._file.url, headers) as response:
+            if response.status_code == 304 and self._before:
+                return self._before.model_copy(update={"unchanged": True})
+            self._save(response, start)
+        return self._finish(response)
+
+    def _resumable(self) -> tuple[int, dict[str, str]]:
+        """How much is there already, and of which state of the provider's file."""
+        try:
+            mark: dict[str, str] = json.loads(self._mark.read_text(encoding="utf-8"))
+            size = self._partial.stat().st_size
+        except (OSError, ValueError):
+            return 0, {}
+        named = mark.get("etag") or mark.get("last_modified")
+        return (size, mark) if named and mark.get("url") == self._file.url else (0, {})
+
+    def _save(self, response: requests.Response, start: int) -> None:
+        total = self._total(response, start)
+        going_on = response.status_code == 206
+        most = int(self._limits.fetch_max_gb * 1_000_000_000)
+        self._refuse_over(most, total or 0)
+        etag = response.headers.get("ETag", "")
+        # A weak tag does not say that the bytes are the same.
+        mark = {
+            "url": self._file.url,
+            "etag": "" if etag.startswith("W/") else etag,
+            "last_modified": response.headers.get("Last-Modified", ""),
+        }
+        self._mark.write_text(json.dumps(mark), encoding="utf-8")
+        size = start if going_on else 0
+        with self._partial.open("ab" if going_on else "wb") as out:
+            for chunk in self._chunks(response):
+                size += len(chunk)
+                self._refuse_over(most, size)
+                out.write(chunk)
+        size = self._partial.stat().st_size
+        if total is not None and size != total:
+            raise SourceUnreachable(
+                f"{self._file.url} ended after {size:,} of {total:,} bytes", "fetch again: it goes on"
+            )
+
+    def _refuse_over(self, most: int, size: int) -> None:
+        if size > most:
+            self._forget()
+            raise SourceRefused(f"{self._file.url} has over {most:,} bytes", "raise KGCHECK_FETCH_MAX_GB")
+
+    def _chunks(self, response: requests.Response) -> Iterator[bytes]:
+        """What has come so far, also of a connection that then breaks, or is too slow."""
+        span, least = self._limits.http_timeout_s, self._limits.fetch_least_kb_s * 1_000
+        since, came = time.monotonic(), 0
+        while True:
+            try:
+                chunk = response.raw.read1(_CHUNK, decode_content=False)
+            except WIRE_ERRORS as error:
+                raise error_for(error, self._source, self._file.url) from error
+            if not chunk:
+                return
+            yield chunk
+            came += len(chunk)
+            now = time.monotonic()
+            if now > self._ends:
+                # Not an error that is worth another attempt now.
+                raise SourceError(
+                    f"{self._file.url} took longer than {self._limits.fetch_total_s:g} s",
+                    "fetch again: it goes on; or raise KGCHECK_FETCH_TOTAL_S",
+                )
+            if now - since >= span:
+                if came < least * (now - since):
+                    raise SourceTimeout(
+                        f"{self._file.url} came at {came / (now - since) / 1_000:.2f} kB/s", "fetch again: it goes on"
+                    )
+                since, came = now, 0
+
+    def _total(self, response: requests.Response, start: int) -> int | None:
+        """How long the whole file is.
+
+        Returns:
+            Its bytes, or None where the provider does not say.
+
+        Raises:
+            SourceRefused: The provider does not have it.
+            SourceAnswer: The answer is no part of the file.
+        """
+        match response.status_code:
+            case 200:
+                length = response.headers.get("Content-Length", "")
+                return int(length) if length.isdecimal() else None
+            case 206:
+                told = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
+                if told and int(told[1]) == start:
+                    return int(told[2])
+                self._forget()
+                raise SourceAnswer(f"{self._file.url} went on at another place than was asked", "fetch again")
+            case 416:
+                self._forget()
+                raise SourceAnswer(f"{self._file.url} is shorter than what was fetched of it", "fetch again")
+            case 301 | 302 | 303 | 307 | 308:
+                to = response.headers.get("Location", "nowhere")
+                raise SourceRefused(f"{self._file.url} has moved to {to}", "correct the address in the recipe")
+            case status:
+                raise SourceRefused(f"{self._file.url} answered {status}", "correct the address in the recipe")
+
+    def _finish(self, response: requests.Response) -> Fetched:
+        md5 = self._listed_md5()
+        if md5 and md5 != _digest(self._partial, hashlib.md5):
+            self._forget()
+            raise SourceAnswer(f"{self._path.name} has another MD5 than {self._file.md5_url} lists", "fetch again")
+        done = self._known.model_copy(
+            update={
+                "sha256": _digest(self._partial, hashlib.sha256),
+                "bytes": self._partial.stat().st_size,
+                "etag": response.headers.get("ETag", ""),
+                "last_modified": response.headers.get("Last-Modified", ""),
+                "fetched_at": datetime.now(UTC).replace(microsecond=0),
+                "md5": md5,
+            }
+        )
+        os.replace(self._partial, self._path)
+        self._mark.unlink(missing_ok=True)
+        return done
+
+    def _listed_md5(self) -> str:
+        """The sum that the provider lists, in lines of md5sum or in a metalink; empty where it lists none."""
+        if not self._file.md5_url:
+            return ""
+        with self._http.stream(self._service, self._file.md5_url, {}) as response:
+            if response.status_code != 200:
+                return ""
+            text = self._text(response)
+        name = re.escape(Path(urlsplit(self._file.url).path).name)
+        found = re.search(rf"\b([0-9a-f]{{32}})\b[ \t*]+{name}\b", text) or re.search(
+            rf'name="{name}".*?<hash type="md5">\s*([0-9a-f]{{32}})', text, re.DOTALL
+        )
+        return found[1] if found else ""
+
+    def _text(self, response: requests.Response) -> str:
+        """A list of sums, which is short.
+
+        Returns:
+            The text.
+
+        Raises:
+            SourceAnswer: It is too long for one.
+        """
+        body = bytearray()
+        for chunk in self._chunks(response):
+            body += chunk
+            if len(body) > _LONGEST_LIST:
+                raise SourceAnswer(f"{self._file.md5_url} is too long for a list of sums", "correct it in the recipe")
+        return body.decode(errors="replace")
+
+    def _forget(self) -> None:
+        self._partial.unlink(missing_ok=True)
+        self._mark.unlink(missing_ok=True)
+
+
+def _digest(path: Path, kind: Callable[..., Any]) -> str:
+    with path.open("rb") as stream:
+        return str(hashlib.file_digest(stream, lambda: kind(usedforsecurity=False)).hexdigest())
+
+
+_LOG = TypeAdapter(dict[str, Fetched])
+
+
+def _read_log(path: Path) -> dict[str, Fetched]:
+    try:
+        return _LOG.validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return {}
+
+
+def _write_log(path: Path, log: dict[str, Fetched]) -> None:
+    write_text(path, _LOG.dump_json(log, indent=2).decode())

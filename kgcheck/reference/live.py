@@ -1,0 +1,354 @@
+"""Live answers as a small snapshot over the pinned one: what a handful of tasks needs, fetched many at a time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from kgcheck.closing import Closing
+from kgcheck.errors import SourceError, SourceUnanswerable
+from kgcheck.evidence.edges import STRING_ID, unmapped_topic
+from kgcheck.model import Reason
+from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.networks import NETWORKS, UNIPROT, NetworkType
+from kgcheck.profile.reference_files import Modification, load_reference_recipes
+from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.providers.http import Http
+from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, batches, pair
+from kgcheck.providers.uniprot import UniProt
+from kgcheck.providers.uniprot_comments import Terms, terms_of
+from kgcheck.providers.uniprot_entry import UniProtEntry
+from kgcheck.providers.uniprot_record import Life, Record
+from kgcheck.providers.uniprot_rows import Rows, add_record, empty_rows
+from kgcheck.reference.live_rows import LiveRows, Said
+from kgcheck.reference.overlay import attach_overlay
+
+LIVE_SOURCES = (UNIPROT, *NETWORKS)
+
+
+class _Task(NamedTuple):
+    number: int
+    head: str
+    tail: str | None
+
+
+class LiveReference(Closing):
+    """UniProt and STRING, over a snapshot or alone.
+
+    Before each join, `fetch` brings what the tasks need; after it, `explain` says which gaps are those of a service
+    that could not be looked at.
+
+    Args:
+        http: What asks.
+        uniprot: UniProt.
+        string: STRING.
+        schema: Profile.
+    """
+
+    def __init__(self, http: Http, uniprot: UniProt, string: StringDb, schema: Schema) -> None:
+        self.http = http
+        self._uniprot = uniprot
+        self._string = string
+        self._schema = schema
+        self._modifications = _modifications(schema)
+        self._records: dict[str, Record] = {}
+        self._terms: Terms | None = None
+        self._string_ids: dict[str, str | None] = {}
+        self._links: dict[tuple[str, str], Link] = {}
+        self._failed: dict[str, dict[int, Reason]] = {}
+        self.failures: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
+        self._rows = LiveRows(schema)
+        self._suggested: list[Said] = []
+
+    def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
+        """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
+        attach_overlay(db, snapshot, self._schema, self._rows.folder)
+        self._terms = None
+
+    def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
+        """Fetch what the tasks in the table ``task`` need, and lay it over the snapshot.
+
+        Args:
+            db: The working database.
+            part: The label or the pattern that they are about.
+        """
+        tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
+        self._failed = {}
+        said: list[Said] = []
+        said += self._ask_uniprot(db, tasks, part)
+        if isinstance(part, Pattern):
+            for check in part.checks:
+                if check.source in NETWORKS:
+                    said += self._ask_string(tasks, part, check)
+        self._rows.lay(db, [*self._suggested, *said])
+
+    def suggest(
+        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
+    ) -> None:
+        """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
+
+        Args:
+            db: The working database.
+            pattern: What the links are.
+            ids: Heads, or where order means nothing either end; others are left out.
+            threshold: Least score, where that is above the check's own.
+        """
+        head = self._schema.label(pattern.head)
+        tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
+        sources = {check.source for check in pattern.checks}
+        if UNIPROT in sources:
+            self._suggested += self._ask_uniprot(db, tasks, head)
+        for check in pattern.checks:
+            if NETWORKS.get(check.source) == "functional" and tasks:
+                self._suggested += self._ask_partners(tasks, pattern, check, threshold)
+        self._rows.lay(db, self._suggested)
+
+    def explain(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Of the gaps in the table ``gap``, name those of a service that could not be looked at."""
+        for source, tasks in self._failed.items():
+            for cause in set(tasks.values()):
+                db.execute(
+                    "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
+                    [cause.value, source, sorted(task for task, why in tasks.items() if why is cause)],
+                ).fetchall()
+
+    @property
+    def releases(self) -> dict[str, tuple[str, ...]]:
+        """The releases that each service named, as they came; an empty one where it named none."""
+        return {name: tuple(named) for name, named in self.http.releases.items()}
+
+    def entry_of(self, accession: str) -> UniProtEntry | None:
+        """The entry of an accession that was fetched and is active, or None."""
+        record = self._records.get(accession) or self._records.get(accession.split("-")[0])
+        return record.entry if record else None
+
+    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
+        """The scores by channel of a link that was fetched; none of any other.
+
+        Args:
+            record: The record that evidence names: STRING's ids of both ends.
+            network: Which network it is of.
+
+        Returns:
+            Scores, the highest first.
+        """
+        link = self._links.get((network, record))
+        return link.channels if link else {}
+
+    def close(self) -> None:
+        """Remove the files of live answers; those that the HTTP layer keeps stay."""
+        self._rows.close()
+
+    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[Said]:
+        asked = {task: self._accessions(task, part) for task in tasks}
+        wanted = [a for accessions in asked.values() for a in accessions]
+        errors = self._fetch_records(wanted)
+        # An edge is judged again with the replacement of an end, and a node that was merged names it.
+        errors |= self._fetch_records(s for a in wanted if a in self._records for s in self._merged_into(a))
+        for task, accessions in asked.items():
+            for accession in accessions:
+                needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
+                self._note(UNIPROT, task, *(errors[a] for a in needed if a in errors))
+        if self._terms is None:
+            self._terms = terms_of(db, "base.")
+        told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
+        groups: dict[tuple[str, datetime], Rows] = {}
+        for record in (self._records[a] for a in told if a in self._records):
+            rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
+            add_record(rows, record, self._modifications, self._terms)
+        url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
+        return [Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
+
+    def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
+        ends = (
+            ((part.head, task.head), (part.tail, task.tail)) if isinstance(part, Pattern) else ((part.name, task.head),)
+        )
+        found: list[str] = []
+        for name, identifier in ends:
+            label = self._schema.label(name)
+            if label.authority.source == UNIPROT and identifier and label.matches(identifier):
+                found.append(label.base_id(identifier))
+        return found
+
+    def _merged_into(self, accession: str) -> tuple[str, ...]:
+        record = self._records[accession]
+        return record.successors if record.life is Life.MERGED else ()
+
+    def _fetch_records(self, accessions: Iterable[str]) -> dict[str, SourceError]:
+        missing = [a for a in dict.fromkeys(accessions) if a not in self._records]
+        found, errors = self._uniprot.records(missing) if missing else ({}, {})
+        self._records |= found
+        return errors
+
+    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[Said]:
+        ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
+        errors = self._map(a for both in ends.values() for a in both)
+        for task, both in ends.items():
+            self._note(check.source, task, *(errors[a] for a in both if a in errors))
+        ends = {task: both for task, both in ends.items() if not errors.keys() & set(both)}
+        accessions: dict[str, list[str]] = {}
+        for accession in dict.fromkeys(a for both in ends.values() for a in both):
+            if known := self._string_ids[accession]:
+                accessions.setdefault(known, []).append(accession)
+        by_pair: dict[tuple[str, str], list[_Task]] = {}
+        apart: list[str] = []
+        for task, (head, tail) in ends.items():
+            a, b = self._string_ids[head], self._string_ids[tail]
+            if a and b and self._string.species_of(a) != self._string.species_of(b):
+                apart += (head, tail)
+            elif a and b and a != b:
+                by_pair.setdefault(pair(a, b), []).append(task)
+        said = [*self._unmapped(ends.values(), pattern, check), *self._of_two_species(apart, check)]
+        for some in batches(by_pair):
+            try:
+                network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
+            except SourceError as error:
+                for both in some:
+                    for task in by_pair[both]:
+                        self._note(check.source, task, error)
+                continue
+            said.append(self._network_rows(network, accessions, pattern, check))
+        return said
+
+    def _ask_partners(
+        self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
+    ) -> list[Said]:
+        """The partners of proteins, under the accessions that UniProt has for them."""
+        least = max(check.threshold or 0.0, threshold or 0.0)
+        errors = self._map(task.head for task in tasks)
+        for task in tasks:
+            self._note(check.source, task, *(errors[a] for a in [task.head] if a in errors))
+        try:
+            known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
+            links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
+            others = sorted({p for link in links for p in link.pair} - set(known.values()))
+            mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
+            release = self._string.version()
+        except SourceError as error:
+            self._note(check.source, tasks[0], error)
+            return []
+        accessions = {
+            p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
+        }
+        network = Network(
+            frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
+        )
+        return [self._network_rows(network, accessions, pattern, check)]
+
+    @property
+    def _network_url(self) -> str:
+        return f"{self._string.service.url}/api/json/network"
+
+    def _now(self, label: str, identifier: str) -> str:
+        """The accession under which an end is known today."""
+        accession = self._schema.label(label).base_id(identifier)
+        if accession not in self._records:
+            return accession
+        return next(iter(self._merged_into(accession)), accession)
+
+    def _map(self, accessions: Iterable[str]) -> dict[str, SourceError]:
+        """Learn STRING's ids of accessions, those of one species together.
+
+        Returns:
+            For each accession of a species that could not be asked for, why.
+        """
+        errors: dict[str, SourceError] = {}
+        by_species: dict[int | None, list[str]] = {}
+        for accession in sorted(a for a in set(accessions) if a not in self._string_ids):
+            by_species.setdefault(self._species(accession), []).append(accession)
+        for species, missing in by_species.items():
+            try:
+                found = self._string.ids(missing, species)
+            except SourceError as error:
+                errors |= dict.fromkeys(missing, error)
+            else:
+                self._string_ids |= {a: found.get(a) for a in missing}
+        return errors
+
+    def _species(self, accession: str) -> int | None:
+        """The species under which STRING files an accession, which may be another than that of a strain, or None."""
+        entry = self.entry_of(accession)
+        if entry is None:
+            return None
+        filed = (reference.id.split(".")[0] for reference in entry.references_to("STRING"))
+        of_entry = entry.organism.taxon_id if entry.organism else None
+        return next((int(species) for species in filed if species.isdecimal()), of_entry)
+
+    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[Said]:
+        """STRING's ids of proteins that no network of it can link: they begin with the species."""
+        release = self._release_if(apart)
+        if release is None:
+            return []
+        rows = empty_rows()
+        rows["value"] = [
+            {"id": a, "attribute": STRING_ID, "value": p, "status": "current", "record": p}
+            for a in dict.fromkeys(apart)
+            if (p := self._string_ids[a])
+        ]
+        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+
+    def _release_if(self, some: Sequence[str]) -> str | None:
+        """STRING's release, if it is needed and can be had."""
+        try:
+            return self._string.version() if some else None
+        except SourceError:
+            return None
+
+    @property
+    def _ids_url(self) -> str:
+        return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
+
+    def _network_rows(
+        self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
+    ) -> Said:
+        rows = empty_rows()
+        for protein in sorted(network.proteins):
+            rows["covered"] += [{"topic": pattern.type, "id": a} for a in accessions[protein]]
+        for (a, b), link in sorted(network.links.items()):
+            self._links[NETWORKS[check.source], f"{a} {b}"] = link
+            rows["link"] += [
+                {
+                    "relation": pattern.type,
+                    "head": head,
+                    "tail": tail,
+                    "score": link.score,
+                    "negated": False,
+                    "record": f"{a} {b}",
+                }
+                for head in accessions[a]
+                for tail in accessions[b]
+            ]
+        kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
+        species = self._string.species_of(
+            min([*network.proteins, *(p for both in network.links for p in both)], default="")
+        )
+        template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
+        return Said(check.source, network.release, network.retrieved_at, template, rows)
+
+    def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[Said]:
+        unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
+        release = self._release_if(unknown)
+        if release is None:
+            return []
+        rows = empty_rows()
+        rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
+        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+
+    def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
+        """Remember why a task could not be looked at; what may be gone later comes before what never will be."""
+        for error in sorted(errors, key=lambda e: not isinstance(e, SourceUnanswerable)):
+            never = isinstance(error, SourceUnanswerable)
+            cause = Reason.SOURCE_REFUSED if never else Reason.SOURCE_UNAVAILABLE
+            (self.refusals if never else self.failures)[source] = error.message
+            self._failed.setdefault(source, {})[task.number] = cause
+
+
+def _modifications(schema: Schema) -> dict[str, Modification]:
+    found: dict[str, Modification] = {}
+    for recipe in load_reference_recipes(schema):
+        for file in recipe.files:
+            found |= file.modifications
+    return found

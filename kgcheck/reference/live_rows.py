@@ -1,0 +1,85 @@
+"""The small snapshot that live answers make, attached in place of the one before."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import duckdb
+
+from kgcheck.closing import Closing
+from kgcheck.duck import literal
+from kgcheck.profile.schema import Schema
+from kgcheck.providers.uniprot_rows import Rows, topics_of
+from kgcheck.reference.overlay import FIRST_LIVE_RELEASE
+from kgcheck.reference.retractions import mark_retracted, retracted_among
+from kgcheck.reference.writer import SnapshotWriter
+
+
+class Said(NamedTuple):
+    """A live release and its rows."""
+
+    source: str
+    release: str
+    at: datetime
+    url_template: str
+    rows: Rows
+
+
+class LiveRows(Closing):
+    """Writes live rows, each time into a file of its own.
+
+    Args:
+        schema: Profile.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._temporary = TemporaryDirectory(prefix="kgcheck-live-", ignore_cleanup_errors=True)
+        self.folder = Path(self._temporary.name)
+        self._count = 0
+
+    def lay(self, db: duckdb.DuckDBPyConnection, said: Sequence[Said]) -> None:
+        """Put rows into a snapshot of their own, and attach it as ``live``.
+
+        Args:
+            db: The working database.
+            said: The rows.
+        """
+        self._count += 1
+        path = self.folder / f"live-{self._count}.duckdb"
+        with duckdb.connect(str(path)) as live:
+            writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
+            for one in said:
+                _write(writer, one)
+            writer.finish({})
+            cited = {paper for one in said for row in one.rows["link"] for paper in row.get("citations") or ()}
+            mark_retracted(live, retracted_among(db, cited, "base"))
+        db.execute("DETACH live").fetchall()
+        db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._temporary.cleanup()
+
+
+def _write(writer: SnapshotWriter, said: Said) -> None:
+    release = writer.add_release(
+        {
+            "source": said.source,
+            "name": f"{said.source}, live",
+            "release": said.release,
+            "released": said.at.date().isoformat(),
+            "licence": "",
+            "url_template": said.url_template,
+            "file": "",
+            "sha256": "",
+            "retrieved_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "built_at": None,
+        }
+    )
+    for topic in topics_of(said.source, said.rows):
+        writer.add_topic(release, said.source, topic, complete=False)
+    for table, rows in said.rows.items():
+        writer.add_rows(table, said.source, release, rows)

@@ -1,0 +1,71 @@
+"""Names that a reference snapshot knows: symbols, names and synonyms, also former ones."""
+
+from pathlib import Path
+
+import duckdb
+
+from kgcheck.model import Ref
+from kgcheck.profile.schema import Schema
+from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_told
+
+_ATTRIBUTES = ("name", "gene_name", "protein_name")
+_ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
+_LIMIT = 12
+
+
+class SnapshotNames:
+    """Names in a snapshot; keeps the protocol of kgcheck.literature.names.
+
+    Args:
+        path: The snapshot.
+        schema: Profile.
+
+    Raises:
+        SnapshotError: See Snapshot.
+    """
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        Snapshot(path, schema).close()
+        self._path = path
+        self._db = duckdb.connect()
+        attach_snapshots(self._db, {"ref": path})
+
+    def of(self, ref: Ref) -> tuple[str, ...]:
+        """Names of a node, current ones first."""
+        own = (ref.id,) if ref.label == "Gene" else ()
+        return tuple(dict.fromkeys([*own, *self._names([ref.id])]))
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """Other names of what a text names."""
+        words = [w.strip(".,;:()?!'\"") for w in text.split()][:40]
+        runs = {" ".join(words[i : i + n]) for n in range(1, 6) for i in range(len(words) - n + 1)}
+        # A short word in lower case is a word, not a symbol.
+        exact = [r for r in runs if any(c.isupper() or c.isdigit() for c in r)]
+        folded = [r.casefold() for r in runs if len(r) > 4]
+        found = self._rows(
+            f"""
+            SELECT DISTINCT id FROM ref.value WHERE attribute IN {_ATTRIBUTES}
+            AND (list_contains($exact, value) OR list_contains($folded, lower(value))) LIMIT 20
+            """,
+            {"exact": exact, "folded": folded},
+        )
+        known = text.casefold()
+        return tuple(n for n in self._names(found) if n.casefold() not in known)
+
+    def _names(self, ids: list[str]) -> list[str]:
+        return self._rows(
+            f"""
+            SELECT value FROM ref.value WHERE list_contains($ids, id) AND attribute IN {_ATTRIBUTES} AND value <> ''
+            GROUP BY value ORDER BY min({_ORDER}), value LIMIT {_LIMIT}
+            """,
+            {"ids": ids},
+        )
+
+    def _rows(self, statement: str, asked: dict[str, list[str]]) -> list[str]:
+        # A cursor each: batches ask from several threads.
+        with damage_told(self._path):
+            return [str(row[0]) for row in self._db.cursor().execute(statement, asked).fetchall()]
+
+    def close(self) -> None:
+        """Close the snapshot."""
+        self._db.close()

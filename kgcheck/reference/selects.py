@@ -1,0 +1,108 @@
+"""What a select of a recipe may be: a question about the file and the snapshot, and nothing else.
+
+A recipe may come from anybody, and what DuckDB takes for a select can write files and run other statements: COPY in a
+WITH, table functions that read files and names of files in FROM. So its tree is looked at, and only what is listed here
+is taken: tables of the snapshot and ``file``, joins, set operations, and functions that give the same for the same.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from kgcheck.reference.snapshot import TABLES
+
+FILE = "file"
+"""The table that a recipe's file is."""
+
+_NODES = {
+    *("SELECT_NODE", "SET_OPERATION_NODE", "BASE_TABLE", "JOIN", "SUBQUERY", "EXPRESSION_LIST", "EMPTY"),
+    *("ORDER_MODIFIER", "DISTINCT_MODIFIER", "LIMIT_MODIFIER", "ORDER_DEFAULT", "ASCENDING", "DESCENDING"),
+}
+"""Parts of a statement that are no expressions; of recursion, pivots, COPY, INSERT and SHOW there is none."""
+
+_UNNEST = "unnest"
+
+
+@cache
+def refusal(select: str) -> str:
+    """Why a select is not taken.
+
+    Args:
+        select: Of a recipe.
+
+    Returns:
+        What it must not do; empty where it is taken.
+    """
+    with duckdb.connect() as db:
+        told = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
+        if told["error"]:
+            return f"it is not one SELECT: {told['error_message']}"
+    if len(told["statements"]) != 1:
+        return "it is not one SELECT"
+    parts = list(_parts(told["statements"][0]))
+    tables = {FILE, *_tables(), *(entry["key"].lower() for part in parts for entry in _ctes(part))}
+    return next((why for part in parts if (why := _wrong(part, tables, _pure_functions()))), "")
+
+
+def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+    todo = [tree]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            yield part
+            todo += part.values()
+        elif isinstance(part, list):
+            todo += part
+
+
+def _wrong(part: dict[str, Any], tables: set[str], pure: frozenset[str]) -> str:
+    kind = part.get("type")
+    if "class" in part:
+        named = str(part.get("function_name", "")).lower()
+        return f"it calls {named}()" if named and (named not in pure or _elsewhere(part)) else ""
+    match kind:
+        case "TABLE_FUNCTION":
+            named = str(part["function"].get("function_name", "")).lower()
+            return "" if named == _UNNEST else f"it reads {named}()"
+        case "BASE_TABLE":
+            named = str(part["table_name"])
+            known = named.lower() in tables and not _elsewhere(part)
+            return "" if known else f"it reads {named!r}, which is neither {FILE!r} nor a table of the snapshot"
+        case str() if kind not in _NODES:
+            return f"it holds a {kind.lower().replace('_', ' ')}"
+    return ""
+
+
+def _elsewhere(part: dict[str, Any]) -> bool:
+    """Whether a name is of another schema or database."""
+    return any(part.get(key) for key in ("catalog_name", "schema_name", "catalog", "schema"))
+
+
+def _ctes(part: dict[str, Any]) -> list[dict[str, Any]]:
+    named = part.get("cte_map")
+    return named["map"] if isinstance(named, dict) else []
+
+
+@cache
+def _tables() -> frozenset[str]:
+    with duckdb.connect() as db:
+        db.execute(TABLES).fetchall()
+        return frozenset(str(name) for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall())
+
+
+@cache
+def _pure_functions() -> frozenset[str]:
+    """Functions whose value rests on nothing but what they are given."""
+    with duckdb.connect() as db:
+        rows = db.execute(
+            """
+            SELECT function_name FROM duckdb_functions() GROUP BY function_name
+            HAVING bool_and(coalesce(stability, '') NOT IN ('VOLATILE', 'CONSISTENT_WITHIN_QUERY'))
+            AND bool_or(stability = 'CONSISTENT' OR function_type = 'macro' OR function_name = $unnest)
+            """,
+            {"unnest": _UNNEST},
+        ).fetchall()
+    return frozenset(str(name) for (name,) in rows)

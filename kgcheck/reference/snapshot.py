@@ -1,0 +1,287 @@
+"""A reference snapshot: one DuckDB file with what the sources said in pinned releases.
+
+Tables (docs/snapshot.md):
+
+* ``release``: one row a source file: source, release, date, licence, hash, and how a record is addressed;
+* ``topic``: what a release speaks about, and whether it lists everything of that kind (``complete``) or only the
+  subjects in ``covered``;
+* ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them; of a link also
+  the ids that its ends have now;
+* ``lifecycle``: one row an identifier, the newest release deciding;
+* ``ancestor``: the transitive closure of the hierarchies.
+
+A snapshot may come from anybody. It is attached, never opened as the database of a connection, so that no name in it
+takes the place of one that kgcheck uses; it must hold these tables and nothing else, for a view, a generated column or
+a macro is a statement of whoever made it; and a connection that has one attached reaches no other file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from kgcheck.closing import Closing
+from kgcheck.duck import confine, literal
+from kgcheck.errors import SnapshotError
+from kgcheck.model import Value
+from kgcheck.profile.schema import Schema
+
+FORMAT_VERSION = 4
+
+TABLES = """
+CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
+CREATE TABLE release (
+    id INTEGER PRIMARY KEY, source VARCHAR, name VARCHAR, release VARCHAR, released VARCHAR, licence VARCHAR,
+    url_template VARCHAR, file VARCHAR, sha256 VARCHAR, retrieved_at TIMESTAMP, built_at TIMESTAMP,
+    recency BIGINT);
+CREATE TABLE topic (release_id INTEGER, source VARCHAR, topic VARCHAR, complete BOOLEAN);
+CREATE TABLE covered (release_id INTEGER, source VARCHAR, topic VARCHAR, id VARCHAR);
+CREATE TABLE entity (
+    release_id INTEGER, source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR,
+    successors VARCHAR[], candidates VARCHAR[], detail VARCHAR, record VARCHAR);
+CREATE TABLE value (
+    release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
+CREATE TABLE link (
+    release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false);
+"""
+
+
+DERIVED_TABLES = """
+CREATE TABLE lifecycle (
+    source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[], candidates VARCHAR[],
+    detail VARCHAR, record VARCHAR, release_id INTEGER);
+CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
+"""
+"""What kgcheck.reference.derive makes of the others."""
+
+
+class SourceRelease(Value):
+    """One pinned file of one source, as ``kgcheck reference show`` lists it."""
+
+    source: str
+    name: str
+    release: str
+    released: str
+    licence: str
+    file: str
+    sha256: str
+    retrieved_at: datetime
+    built_at: datetime
+    rows: dict[str, int]
+
+
+class Snapshot(Closing):
+    """A snapshot opened for reading.
+
+    Args:
+        path: The DuckDB file.
+        schema: Profile that it must be of.
+
+    Raises:
+        SnapshotError: It is missing, damaged, no snapshot, or one of another profile or format.
+    """
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self.path = path
+        self._db = duckdb.connect()
+        try:
+            attach_snapshots(self._db, {"ref": path})
+            with damage_told(path):
+                self.meta = dict(self._db.execute("SELECT key, value FROM ref.meta").fetchall())
+        except BaseException:
+            self.close()
+            raise
+        found, wanted = self.meta.get("profile"), schema.profile.name
+        if found != wanted:
+            self.close()
+            raise SnapshotError(
+                f"{path} is a snapshot of profile {found!r}, not {wanted!r}", "name the --profile that it is of"
+            )
+
+    def releases(self) -> list[SourceRelease]:
+        """Every release in the snapshot, with its rows by table."""
+        with damage_told(self.path):
+            return self._releases()
+
+    def check(self) -> None:
+        """Read every block.
+
+        Raises:
+            SnapshotError: One is damaged.
+        """
+        with damage_told(self.path):
+            for kind, table in _expected():
+                if kind == "table":
+                    # Every column is read, for a count alone would be answered from what stands beside the blocks.
+                    self._db.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM ref.{table}").fetchall()
+
+    def _releases(self) -> list[SourceRelease]:
+        rows: dict[int, dict[str, int]] = {}
+        for table in ("entity", "value", "link"):
+            counted = self._db.execute(f"SELECT release_id, count(*) FROM ref.{table} GROUP BY 1").fetchall()
+            for release_id, n in counted:
+                rows.setdefault(release_id, {})[table] = n
+        listed = self._db.execute(
+            """
+            SELECT id, source, name, release, released, licence, file, sha256, retrieved_at, built_at
+            FROM ref.release ORDER BY source, recency, file
+            """
+        ).fetchall()
+        names = ("source", "name", "release", "released", "licence", "file", "sha256", "retrieved_at", "built_at")
+        return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def attach_snapshots(
+    db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path], folders: Iterable[Path] = ()
+) -> None:
+    """Attach snapshots to a connection, which reaches no other file from then on.
+
+    Args:
+        db: The connection; it can attach no other file after this.
+        snapshots: By the name that each gets, its path.
+        folders: Folders in which files may still be attached.
+
+    Raises:
+        SnapshotError: One is missing, damaged, no snapshot of this format, or holds more than one does.
+    """
+    for name, path in snapshots.items():
+        _refuse_place(path)
+        with _attaching(path):
+            # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
+            db.execute(f"ATTACH {literal(str(path.absolute()))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
+    confine(db, folders=folders)
+    for name, path in snapshots.items():
+        with _attaching(path):
+            _refuse_foreign(db, name, path)
+
+
+@contextmanager
+def damage_told(*paths: Path | None) -> Iterator[None]:
+    """Say of a block of a snapshot that cannot be read which snapshot it is, and what to do.
+
+    Args:
+        paths: The snapshots that are read; None stands for none.
+
+    Raises:
+        SnapshotError: A block is damaged or cut off.
+        Error: Any other error of DuckDB, as it came.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        told = str(error)
+        if not any(paths) or not any(words in told for words in _DAMAGE):
+            raise
+        shown = " or ".join(str(path) for path in paths if path)
+        raise SnapshotError(f"the snapshot {shown} is damaged: {_one_line(told)}", "build it again") from error
+
+
+_DAMAGE = (
+    "Corrupt database file",
+    "checksum",
+    "Could not read enough bytes",
+    "Failed to load metadata pointer",
+    "deserialize",
+    "INTERNAL Error",
+    "database has been invalidated",
+)
+"""What DuckDB says of a file whose blocks are not what was written."""
+
+
+def _refuse_place(path: Path) -> None:
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "no file"
+        told = f"{path} is {kind}, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
+        raise SnapshotError(told, f"build one: kgcheck reference build DIR --out {path}")
+    log = path.with_name(path.name + ".wal")
+    if log.exists() or log.is_symlink():
+        # DuckDB would run what stands there. A snapshot that is whole has none.
+        raise SnapshotError(f"{path} is not finished: {log.name} lies beside it", "build it again")
+
+
+@contextmanager
+def _attaching(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.Error, UnicodeError) as error:
+        raise SnapshotError(f"{path} is not a reference snapshot: {_one_line(str(error))}", "build it again") from error
+
+
+def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
+    """Refuse a file that holds anything but the tables of a snapshot of this format."""
+    held, wanted = _contents(db, name), _expected()
+    if foreign := [entry for entry in held if entry not in wanted]:
+        kind, called = foreign[0]
+        raise SnapshotError(
+            f"{path} is not a reference snapshot: it holds the {kind} {called!r}, which no snapshot has",
+            "use only snapshots that kgcheck reference build made",
+        )
+    columns = ("table", "meta")
+    if held.get(columns) != wanted[columns]:
+        raise SnapshotError(f"{path} is not a reference snapshot: it says nothing of itself", "build it again")
+    stated = dict(db.execute(f"SELECT key, value FROM {name}.meta WHERE key = 'format'").fetchall()).get("format")
+    if stated != str(FORMAT_VERSION):
+        raise SnapshotError(
+            f"{path} is a snapshot of format {stated}, not {FORMAT_VERSION}",
+            "build it again with this version of kgcheck",
+        )
+    for (kind, called), form in wanted.items():
+        if (kind, called) not in held:
+            raise SnapshotError(f"{path} is damaged: it lacks the {kind} {called!r}", "build it again")
+        if held[kind, called] != form:
+            raise SnapshotError(
+                f"{path} is not a reference snapshot: its {kind} {called!r} has another form",
+                "use only snapshots that kgcheck reference build made",
+            )
+
+
+def _contents(db: duckdb.DuckDBPyConnection, name: str) -> dict[tuple[str, str], tuple[object, ...]]:
+    """Everything that the catalog of an attached file lists, by kind and name, with what it is like."""
+    found: dict[tuple[str, str], tuple[object, ...]] = {}
+    for kind, names, form, source in _KINDS:
+        rows = db.execute(
+            f"SELECT {names}, list(({form})::VARCHAR ORDER BY ({form})::VARCHAR) FROM {source} "
+            "WHERE database_name = $name GROUP BY ALL",
+            {"name": name},
+        ).fetchall()
+        found |= {(kind, str(called)): tuple(forms) for called, forms in rows}
+    return found
+
+
+_KINDS = (
+    # Views, macros and types are looked for whether or not the file calls them DuckDB's own.
+    ("view", "view_name", "sql", "duckdb_views()"),
+    ("macro", "function_name", "function_type", "duckdb_functions()"),
+    ("type", "type_name", "row(logical_type, internal)", "duckdb_types()"),
+    ("sequence", "sequence_name", "sql", "duckdb_sequences()"),
+    ("schema", "schema_name", "internal", "duckdb_schemas()"),
+    ("index", "index_name", "row(table_name, sql)", "duckdb_indexes()"),
+    (
+        "table",
+        "table_name",
+        "row(schema_name, column_index, column_name, data_type, column_default, is_nullable)",
+        "duckdb_columns()",
+    ),
+    ("constraint", "table_name", "row(schema_name, constraint_type, constraint_text)", "duckdb_constraints()"),
+)
+"""Kinds of entries of a catalog, the worst first: what they are called and are like, and where DuckDB lists them."""
+
+
+@cache
+def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
+    """What the catalog of a snapshot lists."""
+    with duckdb.connect() as db:
+        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {TABLES} {DERIVED_TABLES}").fetchall()
+        return _contents(db, "ref")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]

@@ -1,0 +1,102 @@
+"""Writes the tables of a snapshot: releases, what they speak of, and their rows."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck import __version__
+from kgcheck.profile.catalogue import State
+from kgcheck.profile.schema import Schema
+from kgcheck.reference.derive import derive
+from kgcheck.reference.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
+
+COLUMNS = {
+    "entity": ("id", "label", "state", "name", "successors", "candidates", "detail", "record"),
+    "value": ("id", "attribute", "value", "status", "record"),
+    "link": ("relation", "head", "tail", "score", "negated", "record", "citations"),
+    "covered": ("topic", "id"),
+}
+"""By table, the columns that a source fills."""
+
+_ARROW = {
+    "successors": pa.list_(pa.string()),
+    "candidates": pa.list_(pa.string()),
+    "citations": pa.list_(pa.string()),
+    "score": pa.float64(),
+    "negated": pa.bool_(),
+}
+
+
+class SnapshotWriter:
+    """Fills a new snapshot.
+
+    Args:
+        db: An empty database.
+        schema: Profile.
+        first: Number of the first release.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, first: int = 1) -> None:
+        self._db = db
+        self._schema = schema
+        self._next = first
+        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        db.execute(TABLES + DERIVED_TABLES).fetchall()
+
+    def add_release(self, row: Mapping[str, object]) -> int:
+        """Add a release.
+
+        Args:
+            row: The columns of ``release`` but its number.
+
+        Returns:
+            Its number.
+        """
+        release_id, self._next = self._next, self._next + 1
+        dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
+        filled = {"id": release_id, **dates, **row}
+        names = ", ".join(filled)
+        marks = ", ".join(f"${n}" for n in filled)
+        self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
+        return release_id
+
+    def date_release(self, release_id: int, release: str, released: str) -> None:
+        """Name and date a release whose file told so at its end."""
+        self._db.execute(
+            "UPDATE release SET release = ?, released = ?, recency = ? WHERE id = ?",
+            [release, released, recency(released), release_id],
+        ).fetchall()
+
+    def add_topic(self, release_id: int, source: str, topic: str, *, complete: bool) -> None:
+        """Say that a release speaks of a topic, and whether it lists all of it."""
+        self._db.execute("INSERT INTO topic VALUES (?, ?, ?, ?)", [release_id, source, topic, complete]).fetchall()
+
+    def add_rows(self, table: str, source: str, release_id: int, rows: list[dict[str, object]]) -> None:
+        """Add rows of a release to a table; what a row lacks is null."""
+        columns = COLUMNS[table]
+        arrow = pa.table({c: pa.array([r.get(c) for r in rows], _ARROW.get(c, pa.string())) for c in columns})
+        self._db.register("incoming", arrow)
+        self._db.execute(
+            f"INSERT INTO {table} BY NAME SELECT $id AS release_id, $source AS source, * FROM incoming",
+            {"id": release_id, "source": source},
+        ).fetchall()
+        self._db.unregister("incoming")
+
+    def finish(self, dropped: Mapping[str, State]) -> None:
+        """Derive what is looked up most, and say what the snapshot is."""
+        derive(self._db, self._schema, dropped)
+        for key, value in (
+            ("profile", self._schema.profile.name),
+            ("format", str(FORMAT_VERSION)),
+            ("kgcheck", __version__),
+            ("built_at", self._now.isoformat()),
+        ):
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
+
+
+def recency(released: str) -> int:
+    """A day, month or year as a number that orders releases; 0 where nothing is stated."""
+    digits = "".join(c for c in released[:10] if c.isdigit())
+    return int(digits.ljust(8, "0")) if digits else 0

@@ -1,1 +1,0 @@
-"""Reference sources: what the outside world says, from pinned snapshots (and, later, live services)."""
