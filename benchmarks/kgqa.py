@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kgcheck.agents.literature import with_papers
+from kgcheck.agents.outside import with_papers
 from kgcheck.bench import kgcheck as checks
 from kgcheck.bench import kgqa
 from kgcheck.bench.items import Item, TaskType

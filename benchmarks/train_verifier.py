@@ -185,7 +185,7 @@ def _pubmedqa(data: Path) -> list[_Raw]:
     for document in read_documents(path, corpus_recipe("pubmedqa")):
         if isinstance(document, Document):
             raw = whole[document.id.removeprefix("pmid:")]
-            from kgcheck.literature.text import clean
+            from kgcheck.literature.documents import clean
 
             begins = len(document.abstract) - len(clean(raw["LONG_ANSWER"]))
             gold = frozenset(i for i, (a, _) in enumerate(document.spans) if a >= begins)

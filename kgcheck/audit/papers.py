@@ -6,8 +6,8 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.audit.plan import Unit
+from kgcheck.literature.documents import SOURCE
 from kgcheck.literature.edge_reader import TripleReader, form_of
-from kgcheck.literature.passages import SOURCE
 from kgcheck.model import Evidence, Ref, Stance, Triple
 from kgcheck.reference.retractions import counted, retracted_among
 

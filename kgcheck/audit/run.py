@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kgcheck.agents.literature import with_papers
+from kgcheck.agents.outside import with_papers
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker

@@ -1,9 +1,9 @@
 """Structure checks: faults that a graph shows by itself, found by joins over its copy (checks.md, "Structure").
 
-Each rule is one select of kgcheck.audit.rules.
+Each rule is one select of kgcheck.audit.rules; terms that are their own ancestors are found by a walk.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache
@@ -13,7 +13,6 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.audit import rules
-from kgcheck.audit.cycles import cycles
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.checks.repair import propose
@@ -24,6 +23,86 @@ from kgcheck.ledger.ledger import Run, now
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.profile.catalogue import STRUCTURE_RULES
 from kgcheck.profile.schema import Label, Pattern, Schema
+
+
+class Cycle(NamedTuple):
+    """Terms that are all ancestors of each other: how many, and a shortest way from the first of them back to it."""
+
+    terms: int
+    way: tuple[str, ...]
+
+
+def cycles(edges: Iterable[tuple[str, str]]) -> Iterator[Cycle]:
+    """Find every group of terms that are ancestors of each other.
+
+    Args:
+        edges: Child and parent; a term that is its own parent is left out.
+
+    Yields:
+        A cycle for each group, in the order of their first terms.
+    """
+    parents: dict[str, list[str]] = {}
+    for child, parent in edges:
+        if child != parent:
+            parents.setdefault(child, []).append(parent)
+    groups = [group for group in _components(parents) if len(group) > 1]
+    for group in sorted(groups, key=min):
+        yield Cycle(len(group), _way_back(min(group), parents, group))
+
+
+def _components(parents: dict[str, list[str]]) -> Iterator[set[str]]:
+    """Strongly connected components (Tarjan, without recursion: a hierarchy may be deep)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_terms: list[str] = []
+    is_open: set[str] = set()
+    for root in parents:
+        path = [] if root in order else [(root, iter(parents[root]))]
+        while path:
+            term, rest = path[-1]
+            if term not in order:
+                order[term] = low[term] = len(order)
+                open_terms.append(term)
+                is_open.add(term)
+            for parent in rest:
+                if parent not in order:
+                    path.append((parent, iter(parents.get(parent, ()))))
+                    break
+                if parent in is_open:
+                    low[term] = min(low[term], low[parent])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[term])
+                if low[term] == order[term]:
+                    group = set(_taken(open_terms, term))
+                    is_open -= group
+                    yield group
+
+
+def _taken(stack: list[str], last: str) -> Iterator[str]:
+    while True:
+        term = stack.pop()
+        yield term
+        if term == last:
+            return
+
+
+def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tuple[str, ...]:
+    """A shortest way from a term to itself within its group."""
+    came: dict[str, str] = {}
+    queue = deque([start])
+    while start not in came:
+        term = queue.popleft()
+        for parent in sorted(parents.get(term, ())):
+            if parent in group and parent not in came:
+                came[parent] = term
+                queue.append(parent)
+    way = [start]
+    while len(way) == 1 or way[-1] != start:
+        way.append(came[way[-1]])
+    return tuple(reversed(way))
+
 
 GRAPH_SOURCE = "graph"
 MOVED_SHARE = 0.1

@@ -12,7 +12,7 @@ from kgcheck.agents.team import Brain, Budget, Checked, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.bench.items import LABEL_OF, Item, request_of
-from kgcheck.bench.kinds import by_type
+from kgcheck.bench.metrics import by_type
 from kgcheck.bench.seeded import seeded
 from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError

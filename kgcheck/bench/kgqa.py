@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
-from kgcheck.bench.kinds import by_type
+from kgcheck.bench.metrics import by_type
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value

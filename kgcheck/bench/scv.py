@@ -12,9 +12,8 @@ from pydantic import Field, ValidationError
 
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
 from kgcheck.inputs import parse_json, read_toml, read_whole
-from kgcheck.literature.documents import Document
+from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.text import clean
 from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir

@@ -57,7 +57,7 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
 def _show(answer: "Answer") -> None:
     from kgcheck.cli.console import results
     from kgcheck.questions.answer import Status
-    from kgcheck.report.answers import answer_table
+    from kgcheck.report.tables import answer_table
 
     if answer.read_as:
         result(f"Read as: {answer.read_as}")

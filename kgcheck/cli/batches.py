@@ -87,7 +87,7 @@ def kgcheck(
     file: Path, store: str, reference: Path | None, out: Path | None, profile: str, format_: str, **asked: Any
 ) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
-    from kgcheck.agents.literature import with_papers
+    from kgcheck.agents.outside import with_papers
     from kgcheck.bench import kgcheck as batch
     from kgcheck.bench.items import read_items
     from kgcheck.bench.runner import keep_options, read_results, run_batch
@@ -151,7 +151,7 @@ def show(metrics: Any, folder: Path, done: "Batch", format_: str) -> None:
     from kgcheck.cli.console import results
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.outputs import write_text
-    from kgcheck.report.answers import metrics_table
+    from kgcheck.report.tables import metrics_table
 
     text = json.dumps({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
     write_text(folder / "metrics.json", text + "\n")

@@ -59,7 +59,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name,
     attribute P04637 ACTS_ON Q00987 score.
     """
-    from kgcheck.agents.literature import with_papers
+    from kgcheck.agents.outside import with_papers
     from kgcheck.agents.request import parse_request
     from kgcheck.agents.team import Budget, CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox

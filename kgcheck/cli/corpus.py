@@ -120,7 +120,7 @@ def list_(index: Path, ids: bool, format_: str) -> None:
 
 
 def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
-    from kgcheck.literature.opening import choose_model
+    from kgcheck.literature.search import choose_model
 
     held = corpus.model
     embedder, note = choose_model(model, held[0] if held else None)

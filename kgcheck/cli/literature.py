@@ -64,7 +64,7 @@ def open_papers(
     """
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import AllNames, Names, StoreNames
-    from kgcheck.literature.opening import open_index
+    from kgcheck.literature.search import open_index
     from kgcheck.reference.names import SnapshotNames
 
     with ExitStack() as stack:

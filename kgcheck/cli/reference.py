@@ -66,7 +66,7 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.providers.http import Http
     from kgcheck.reference.download import fetch_references
-    from kgcheck.report.references import fetched_table
+    from kgcheck.report.tables import fetched_table
 
     schema, settings = read_schema(profile), read_settings()
     with Http(settings) as http:
@@ -89,7 +89,7 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
     from kgcheck.reference.difference import compare_snapshots
-    from kgcheck.report.references import difference_table
+    from kgcheck.report.tables import difference_table
 
     changes = compare_snapshots(older, newer, read_schema(profile))
     if format_ == "json":

@@ -54,7 +54,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
     from kgcheck.errors import EXIT_INCOMPLETE, BudgetSpent
-    from kgcheck.literature.opening import open_index
+    from kgcheck.literature.search import open_index
 
     items = read_items(file, asked["recipe"])[: asked["limit"]]
     settings = read_settings()

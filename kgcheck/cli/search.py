@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 def command(query: str, index: Path, **asked: Any) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
     from kgcheck.cli.console import results
-    from kgcheck.literature.opening import open_index
-    from kgcheck.literature.search import rank_passages
+    from kgcheck.literature.search import open_index, rank_passages
 
     opened, note = open_index(index)
     if note:
@@ -89,7 +88,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
 def _lines(path: Path) -> list[str]:
     from kgcheck.inputs import read_whole
-    from kgcheck.literature.text import clean
+    from kgcheck.literature.documents import clean
 
     text = read_whole(path, errors="backslashreplace")
     return [clean(line) for line in text.splitlines() if line.strip()]

@@ -36,7 +36,7 @@ def command(claim: str | None, triple: str | None, **asked: Any) -> None:
     from kgcheck.cli.environment import read_settings
     from kgcheck.cli.literature import open_verifier, tell_spent, total_meter
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
-    from kgcheck.literature.opening import open_index
+    from kgcheck.literature.search import open_index
     from kgcheck.model import Stance
 
     _check_asked(claim, triple)

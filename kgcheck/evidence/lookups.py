@@ -13,7 +13,7 @@ from kgcheck.checks.signature import Gap
 from kgcheck.evidence.source import LiveSource, SnapshotSource, Stated
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason, Ref, Stance, Value
 from kgcheck.profile.catalogue import STATE_REASONS
-from kgcheck.profile.networks import NETWORKS, UNIPROT, NetworkType
+from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType
 from kgcheck.profile.schema import Pattern, Schema
 
 if TYPE_CHECKING:

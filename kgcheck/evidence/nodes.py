@@ -11,10 +11,9 @@ import duckdb
 
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.duck import literal
-from kgcheck.evidence.channels import Cited
 from kgcheck.evidence.confirmed import plainly_supported
 from kgcheck.evidence.coverage import add_gaps, complete_release
-from kgcheck.evidence.edges import SCHEMA_SOURCE, look_up_edges
+from kgcheck.evidence.edges import SCHEMA_SOURCE, Cited, look_up_edges
 from kgcheck.evidence.scores import look_up_scores
 from kgcheck.evidence.written import look_for_meant, malformed, unlisted
 from kgcheck.model import Reason
@@ -207,7 +206,7 @@ class EvidenceJoin:
         ).fetchall()
 
     def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
-        """Compare the score of every task's edge with that of the source which it cites; see kgcheck.evidence.scores."""
+        """Compare the score of every task's edge with that of the source that it cites; see kgcheck.evidence.scores."""
         look_up_scores(self._db, pattern, head, tail, check, self._dates.get(str(pattern), ""))
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:

@@ -14,10 +14,10 @@ from kgcheck.checks.lists import items_of
 from kgcheck.checks.signature import Gap
 from kgcheck.closing import Closing
 from kgcheck.duck import limits
-from kgcheck.evidence.channels import cited_by
+from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import SCHEMA_SOURCE, EvidenceJoin
 from kgcheck.model import CheckTask, CheckType, Evidence, Reason
-from kgcheck.profile.networks import NetworkType
+from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.retractions import retracted_among

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.inputs import read_toml
-from kgcheck.literature.documents import Document
+from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.names import Names, naming
-from kgcheck.literature.passages import SOURCE, Passage, Passages
 from kgcheck.literature.search import Hit, LiteratureIndex
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World

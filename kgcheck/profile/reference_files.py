@@ -1,5 +1,6 @@
 """Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -9,6 +10,12 @@ from kgcheck.inputs import plain_pattern, read_toml
 from kgcheck.model import Value
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema, profile_dir
+
+NetworkType = Literal["functional", "physical"]
+
+UNIPROT = "uniprot"
+NETWORKS: Mapping[str, NetworkType] = {"string": "functional", "string_physical": "physical"}
+"""The networks of STRING, as the profile names them."""
 
 
 class Rows(Value):

@@ -170,8 +170,7 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERM
     Raises:
         InputFormat: A line is no entry.
     """
-    from kgcheck.providers.uniprot_entry import UniProtEntry
-    from kgcheck.providers.uniprot_record import record_of_entry
+    from kgcheck.providers.uniprot_entry import UniProtEntry, record_of_entry
     from kgcheck.providers.uniprot_rows import add_record
 
     parsed, count = empty(), 0

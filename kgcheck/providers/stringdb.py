@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
-from kgcheck.profile.networks import NetworkType
+from kgcheck.profile.reference_files import NetworkType
 from kgcheck.providers.http import Answer, Http, Service
 from kgcheck.settings import Settings
 

@@ -15,9 +15,8 @@ from pydantic import ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.providers.http import Answer, Http, Service
-from kgcheck.providers.uniprot_entry import UniProtEntry
+from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry, record_of_entry
 from kgcheck.providers.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
-from kgcheck.providers.uniprot_record import Life, Record, record_of_entry
 from kgcheck.settings import Settings
 
 T = TypeVar("T")

@@ -6,8 +6,7 @@ from typing import Any
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.reference_files import Modification
 from kgcheck.providers.uniprot_comments import NO_TERMS, Terms, links_of_entry
-from kgcheck.providers.uniprot_entry import UniProtEntry
-from kgcheck.providers.uniprot_record import Life, Record
+from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
 
 Rows = dict[str, list[dict[str, Any]]]
 

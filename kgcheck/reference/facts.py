@@ -99,7 +99,7 @@ def _faults(schema: Schema) -> dict[str, tuple[str, str]]:
             "coalesce(negated, 'false') NOT IN ('true', 'false')",
             "score IS NOT NULL AND NOT coalesce(isfinite(try_cast(score AS DOUBLE)), false)",
         ),
-        # A channel of a source follows after a space, see kgcheck.evidence.channels.
+        # A channel of a source follows after a space, see kgcheck.evidence.edges.
         "covered": fault("covered", none_of.format("split_part(relation, ' ', 1)", listed(schema.relation_types))),
     }
 

@@ -3,6 +3,9 @@
 from kgcheck.duck import literal
 from kgcheck.profile.schema import Label
 
+STRING_ID = "string_id"
+"""Attribute under which a network's ids of proteins are kept; they begin with the species."""
+
 OF_ONE_SEQUENCE = ("sequence", "length")
 """Reference values that each isoform has of its own; all others an isoform shares with its entry."""
 
@@ -53,3 +56,8 @@ def join_of_other_label(label: Label) -> str:
 def covers_tails(head: Label, tail: Label) -> bool:
     """Whether coverage may name the tail: only where no id can be that of a head as well."""
     return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with
+
+
+def unmapped_topic(relation: str) -> str:
+    """The topic under which a network's release covers the ids that it does not map."""
+    return f"{relation} unmapped"

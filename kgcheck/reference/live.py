@@ -9,19 +9,17 @@ import duckdb
 
 from kgcheck.closing import Closing
 from kgcheck.errors import SourceError, SourceUnanswerable
-from kgcheck.evidence.edges import STRING_ID, unmapped_topic
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck
-from kgcheck.profile.networks import NETWORKS, UNIPROT, NetworkType
-from kgcheck.profile.reference_files import Modification, load_reference_recipes
+from kgcheck.profile.reference_files import NETWORKS, UNIPROT, Modification, NetworkType, load_reference_recipes
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.providers.http import Http
 from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, batches, pair
 from kgcheck.providers.uniprot import UniProt
 from kgcheck.providers.uniprot_comments import Terms, terms_of
-from kgcheck.providers.uniprot_entry import UniProtEntry
-from kgcheck.providers.uniprot_record import Life, Record
+from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
 from kgcheck.providers.uniprot_rows import Rows, add_record, empty_rows
+from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
 from kgcheck.reference.live_rows import LiveRows, Said
 from kgcheck.reference.overlay import attach_overlay
 

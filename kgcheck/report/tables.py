@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,9 +11,74 @@ from rich.text import Text
 from kgcheck.agents.transcript import Event
 from kgcheck.ledger.ledger import Run
 from kgcheck.loading.load import LoadSummary
-from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally
+from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
+from kgcheck.questions.answer import Answer, Edge
+from kgcheck.reference.difference import TableChange
+from kgcheck.reference.download import Fetched
 from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.report.cells import cell
+
+_SHOWN_NAME = 80
+
+
+def answer_table(answer: Answer, limit: int) -> Table:
+    """Answers with their paths.
+
+    Args:
+        answer: What came of a question.
+        limit: At most so many.
+
+    Returns:
+        One row an answer.
+    """
+    table = Table("id", "name", "path", box=None)
+    for found in answer.found[:limit]:
+        name = found.name or str(found.properties.get("sequence") or "")
+        shown = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}..."
+        table.add_row(cell(found.ref.id), cell(shown), cell("; ".join(_edge(edge) for edge in found.path)))
+    return table
+
+
+def _edge(edge: Edge) -> str:
+    said = edge.properties.get("source")
+    return f"{edge.triple}{f' [{said}]' if said else ''}"
+
+
+def metrics_table(metrics: Mapping[str, Value]) -> Table:
+    """Metrics by type: one row a type, one column a metric."""
+    first = next(iter(metrics.values()))
+    table = Table("type", *type(first).model_fields, box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for kind, value in metrics.items():
+        cells = value.model_dump().values()
+        table.add_row(
+            cell(kind), *("-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}" for c in cells)
+        )
+    return table
+
+
+def fetched_table(files: Sequence[Fetched]) -> Table:
+    """What became of each file that was to be fetched."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("source", "file", "bytes", "sha256", "state"):
+        table.add_column(name, overflow="fold")
+    for f in files:
+        state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
+        table.add_row(f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state)
+    return table
+
+
+def difference_table(changes: Sequence[TableChange]) -> Table:
+    """What changed between two snapshots."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("source", "table", "before", "after", "added", "removed", "changed", "for example"):
+        table.add_column(name, overflow="fold")
+    for c in changes:
+        counts = (f"{n:,}" for n in (c.before, c.after, c.added, c.removed, c.changed))
+        table.add_row(c.source, c.table, *counts, "\n".join(c.examples))
+    return table
+
 
 _SHOWN_RESULT = 300
 _SHOWN_UNKNOWN = 12

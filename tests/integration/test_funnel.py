@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgcheck.agents.literature import WithLiterature
+from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import parse_request
 from kgcheck.audit.funnel import NOT_DECIDED, Funnel, request_of, worst_first
 from kgcheck.audit.papers import Papers

@@ -10,8 +10,7 @@ import pytest
 
 from kgcheck.agents.brains.llm import LlmBrain
 from kgcheck.agents.brains.rules import RulesBrain
-from kgcheck.agents.literature import WithLiterature
-from kgcheck.agents.outside import Outside
+from kgcheck.agents.outside import Outside, WithLiterature
 from kgcheck.agents.replay import replay
 from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Checked, Team

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from kgcheck.agents.literature import WithLiterature
+from kgcheck.agents.outside import WithLiterature
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit

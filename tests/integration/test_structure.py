@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.audit.cycles import cycles
-from kgcheck.audit.structure import ALL, moved_counts
+from kgcheck.audit.structure import ALL, cycles, moved_counts
 from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.model import CheckType, Finding, Reason

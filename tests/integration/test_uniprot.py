@@ -12,8 +12,7 @@ from requests_cache.backends.sqlite import SQLiteCache
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
 from kgcheck.providers.http import Http
 from kgcheck.providers.uniprot import UniProt
-from kgcheck.providers.uniprot_entry import UniProtEntry, pubmed_ids
-from kgcheck.providers.uniprot_record import Life, Record
+from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry, pubmed_ids
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply

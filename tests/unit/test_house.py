@@ -10,6 +10,12 @@ import pytest
 from tests.support import ROOT
 
 MAX_LINES = 400
+LONGER = {
+    "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
+    "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
+    "kgcheck/questions/joining.py": "one search for ways between what a question names",
+}
+"""Modules that are one thing and longer than most, each with the reason."""
 # In two halves, so that this file does not break its own rule.
 REGISTRIES = [
     first + second
@@ -82,7 +88,7 @@ def test_modules_can_be_read_in_one_go() -> None:
     lines = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in read_whole}
 
     assert len(lines) > 40
-    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+    assert {name for name, count in lines.items() if count > MAX_LINES} == set(LONGER)
 
 
 def test_package_does_not_print() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kgcheck.errors import IndexFault, MissingExtra, UnknownName
-from kgcheck.literature import opening
+from kgcheck.literature import search as opening
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.literature.documents import MAX_CHARACTERS, Document, Rejected, make_document
-from kgcheck.literature.text import clean, sentences
+from kgcheck.literature.documents import MAX_CHARACTERS, Document, Rejected, clean, make_document, sentences
 
 PROSE = st.text(max_size=300)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kgcheck.agents.grounding import Seen, call_key, edge_arguments, scores_seen, value_text
-from kgcheck.agents.literature import triple_of
+from kgcheck.agents.outside import triple_of
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, UseTool
 from kgcheck.agents.toolbox import EdgesResult, Tool
@@ -12,7 +12,7 @@ from kgcheck.agents.transcript import Role, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
-from kgcheck.literature.passages import SOURCE
+from kgcheck.literature.documents import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
 from kgcheck.profile.schema import Schema
 
