@@ -158,6 +158,10 @@ class References:
             # A source that lists a site says what it is, so that its silence about another term is closed.
             listed = f"t.head IN (SELECT head FROM ({stated}))"
             silent = f"CASE WHEN {listed} THEN 'refuted edge_unsupported' ELSE {silent} END"
+        if pattern.type == "HAS_PARENT":
+            # A parent that is stated further up is true and says too much.
+            further = f"(t.head, t.tail) IN (SELECT id, ancestor FROM above WHERE source = {literal(check.source)})"
+            silent = f"CASE WHEN {further} THEN 'insufficient parent_indirect' ELSE {silent} END"
         weak = "'refuted below_threshold'" if check.world.value == "closed" else "'insufficient below_threshold'"
         rows = self._db.execute(
             f"""
