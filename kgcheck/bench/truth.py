@@ -16,17 +16,17 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.snapshot import attach_snapshots, damage_told
 
 _STATE_REASON = {
-    "obsolete": "term_obsolete",
-    "dropped": "term_obsolete",
-    "secondary": "secondary_id",
-    "withdrawn": "symbol_withdrawn",
-    "previous": "symbol_previous",
-    "alias": "symbol_alias",
-    "merged": "accession_merged",
-    "demerged": "accession_demerged",
-    "deleted": "accession_deleted",
-    "retired": "pathway_retired",
-    "superseded": "structure_superseded",
+    "obsolete": "id_obsolete",
+    "dropped": "id_obsolete",
+    "secondary": "id_secondary",
+    "withdrawn": "id_withdrawn",
+    "previous": "id_previous",
+    "alias": "id_alias",
+    "merged": "id_merged",
+    "demerged": "id_demerged",
+    "deleted": "id_deleted",
+    "retired": "id_retired",
+    "superseded": "id_superseded",
 }
 
 

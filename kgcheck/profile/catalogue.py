@@ -81,18 +81,18 @@ class State(StrEnum):
 
 STATE_REASONS: dict[State, Reason] = {
     State.CURRENT: Reason.CONFIRMED,
-    State.MERGED: Reason.ACCESSION_MERGED,
-    State.DEMERGED: Reason.ACCESSION_DEMERGED,
-    State.DELETED: Reason.ACCESSION_DELETED,
-    State.OBSOLETE: Reason.TERM_OBSOLETE,
-    State.SECONDARY: Reason.SECONDARY_ID,
-    State.PREVIOUS: Reason.SYMBOL_PREVIOUS,
-    State.WITHDRAWN: Reason.SYMBOL_WITHDRAWN,
-    State.ALIAS: Reason.SYMBOL_ALIAS,
-    State.RETIRED: Reason.PATHWAY_RETIRED,
-    State.SUPERSEDED: Reason.STRUCTURE_SUPERSEDED,
+    State.MERGED: Reason.ID_MERGED,
+    State.DEMERGED: Reason.ID_DEMERGED,
+    State.DELETED: Reason.ID_DELETED,
+    State.OBSOLETE: Reason.ID_OBSOLETE,
+    State.SECONDARY: Reason.ID_SECONDARY,
+    State.PREVIOUS: Reason.ID_PREVIOUS,
+    State.WITHDRAWN: Reason.ID_WITHDRAWN,
+    State.ALIAS: Reason.ID_ALIAS,
+    State.RETIRED: Reason.ID_RETIRED,
+    State.SUPERSEDED: Reason.ID_SUPERSEDED,
     # An earlier release knew the id and the newest complete one does not list it.
-    State.DROPPED: Reason.TERM_OBSOLETE,
+    State.DROPPED: Reason.ID_OBSOLETE,
 }
 """What each state of an identifier means for the node that carries it."""
 

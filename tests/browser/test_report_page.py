@@ -133,7 +133,7 @@ def _findings(run: Run) -> Iterator[Finding]:
         outcome = list(Outcome)[n % 4]
         verdict = Verdict(
             outcome=outcome,
-            reason=[Reason.ACCESSION_MERGED, Reason.NOTHING_FOUND, Reason.EDGE_UNSUPPORTED][n % 3],
+            reason=[Reason.ID_MERGED, Reason.NOTHING_FOUND, Reason.EDGE_UNSUPPORTED][n % 3],
             confidence=0.93,
             evidence=tuple(_evidence(n, stance) for stance in Stance) if n else (),
             missing=("goa (not covered)",),

@@ -133,7 +133,7 @@ def test_relation_chooses_its_edges(tmp_path: Path) -> None:
 def test_id_chooses_the_tasks_about_it(tmp_path: Path) -> None:
     found = rows(audit(tmp_path, "--id", "GO:0005887", "--id", "A12M1", "--format", "jsonl"))
 
-    assert {f["reason"] for f in found} == {"secondary_id", "endpoint_merged", "symbol_withdrawn", "orphan_node"}
+    assert {f["reason"] for f in found} == {"id_secondary", "endpoint_merged", "id_withdrawn", "orphan_node"}
     assert len(found) == 6
     assert all({"GO:0005887", "A12M1"} & {f["subject"]["id"], (f["object"] or {}).get("id")} for f in found)
 

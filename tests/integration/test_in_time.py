@@ -143,4 +143,4 @@ def test_a_process_that_is_asked_to_end_leaves_nothing_and_says_how_to_go_on(
     assert list(temporary.iterdir()) == []
     world.uniprot.server.always = None
     resumed = kgcheck("audit", "--resume", "--format", "json", cwd=tmp_path)
-    assert (resumed.code, '"accession_deleted"' in resumed.out) == (1, True)
+    assert (resumed.code, '"id_deleted"' in resumed.out) == (1, True)

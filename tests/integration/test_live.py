@@ -38,9 +38,9 @@ def _acts_on(a: str, b: str) -> CheckTask:
 CASES: list[tuple[CheckTask, Outcome, Reason]] = [
     (existence("Protein P15056"), SUPPORTED, Reason.CONFIRMED),
     (existence("Protein P15056-2"), SUPPORTED, Reason.CONFIRMED),
-    (existence("Protein B4DFC2"), REFUTED, Reason.ACCESSION_MERGED),
-    (existence("Protein P00001"), REFUTED, Reason.ACCESSION_DEMERGED),
-    (existence("Protein I8FBX0"), REFUTED, Reason.ACCESSION_DELETED),
+    (existence("Protein B4DFC2"), REFUTED, Reason.ID_MERGED),
+    (existence("Protein P00001"), REFUTED, Reason.ID_DEMERGED),
+    (existence("Protein I8FBX0"), REFUTED, Reason.ID_DELETED),
     (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
     (existence("Protein TP53"), REFUTED, Reason.MALFORMED_ID),
     (existence("Amino_acid_sequence P10001"), SUPPORTED, Reason.CONFIRMED),
@@ -408,8 +408,8 @@ def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> 
     assert back.run.finished
     assert comparable(back) == comparable(undisturbed)
     assert {f.verdict.reason for f in back.findings} >= {
-        Reason.ACCESSION_MERGED,
-        Reason.ACCESSION_DELETED,
+        Reason.ID_MERGED,
+        Reason.ID_DELETED,
         Reason.UNKNOWN_ID,
         Reason.EDGE_UNSUPPORTED,
     }
@@ -425,8 +425,8 @@ def test_a_run_that_goes_on_keeps_what_the_other_source_said(world: World, tmp_p
     world.string.server.always = None
     back = world.audit(store, tmp_path / "a.sqlite", resume=True)
 
-    assert [f.verdict.reason for f in down.findings] == [Reason.ACCESSION_DELETED]
-    assert {f.verdict.reason for f in back.findings} == {Reason.ACCESSION_DELETED, Reason.EDGE_UNSUPPORTED}
+    assert [f.verdict.reason for f in down.findings] == [Reason.ID_DELETED]
+    assert {f.verdict.reason for f in back.findings} == {Reason.ID_DELETED, Reason.EDGE_UNSUPPORTED}
 
 
 def test_too_many_checks_are_refused_before_anything_is_asked(
@@ -456,7 +456,7 @@ def snapshot(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("task", "outcome", "reason"),
     [
-        (existence("Protein B4DFC2"), REFUTED, Reason.ACCESSION_MERGED),
+        (existence("Protein B4DFC2"), REFUTED, Reason.ID_MERGED),
         (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
         (existence("Biological_process GO:0000011"), SUPPORTED, Reason.CONFIRMED),
         (attribute("Protein P10001", "name", "FORMER"), REFUTED, Reason.VALUE_OUTDATED),
@@ -536,13 +536,13 @@ def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, m
     common = ("--store", store, "--ledger", ledger, "--format", "json")
 
     checked = kgcheck("check", "existence", "Protein", "B4DFC2", "--live", *common, cwd=tmp_path)
-    assert (checked.code, '"accession_merged"' in checked.out) == (1, True)
+    assert (checked.code, '"id_merged"' in checked.out) == (1, True)
     assert world.uniprot.server.url in checked.out
     audit = ("audit", "--live", "--type", "existence", "--label", "Protein", "--id", "I8FBX0", *common)
-    assert '"accession_deleted"' in kgcheck(*audit, cwd=tmp_path).out
+    assert '"id_deleted"' in kgcheck(*audit, cwd=tmp_path).out
     calls = world.calls
     offline = kgcheck(*audit, "--offline", cwd=tmp_path)
-    assert '"accession_deleted"' in offline.out
+    assert '"id_deleted"' in offline.out
     assert world.calls == calls
 
 

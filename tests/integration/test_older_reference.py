@@ -53,8 +53,8 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
     "a symbol that is newer": (existence("Gene NEW1"), (Outcome.REFUTED, Reason.UNKNOWN_ID), OLDER),
     "a withdrawn symbol": (
         existence("Gene A12M1"),
-        (Outcome.REFUTED, Reason.SYMBOL_WITHDRAWN),
-        (Outcome.REFUTED, Reason.SYMBOL_WITHDRAWN),
+        (Outcome.REFUTED, Reason.ID_WITHDRAWN),
+        (Outcome.REFUTED, Reason.ID_WITHDRAWN),
     ),
     "a symbol in another case": (
         existence("Gene Tp53"),

@@ -112,9 +112,9 @@ def test_counts_by_reason(real: Real) -> None:
             counts[t.type.value, t.reason.value] += t.count
 
     assert counts == {
-        ("existence", "secondary_id"): 274,
-        ("existence", "symbol_alias"): 1,
-        ("existence", "term_obsolete"): 3131,
+        ("existence", "id_secondary"): 274,
+        ("existence", "id_alias"): 1,
+        ("existence", "id_obsolete"): 3131,
         ("existence", "wrong_namespace"): 1,
         ("triple", "conflicting_evidence"): 1,
         ("triple", "edge_unsupported"): 789,
@@ -126,11 +126,11 @@ def test_counts_by_reason(real: Real) -> None:
 
 
 CHECKED_BY_HAND = [
-    ("Molecular_function GO:0102116", Reason.TERM_OBSOLETE),
+    ("Molecular_function GO:0102116", Reason.ID_OBSOLETE),
     ("Biological_process GO:0002506", Reason.WRONG_NAMESPACE),
-    ("Disease DOID:4369", Reason.TERM_OBSOLETE),
-    ("Tissue BTO:0005766", Reason.TERM_OBSOLETE),
-    ("Gene EOLA1", Reason.SYMBOL_ALIAS),
+    ("Disease DOID:4369", Reason.ID_OBSOLETE),
+    ("Tissue BTO:0005766", Reason.ID_OBSOLETE),
+    ("Gene EOLA1", Reason.ID_ALIAS),
     ("P12814 ASSOCIATED_WITH GO:0051271", Reason.ENDPOINT_DELETED),
     ("P27144 ASSOCIATED_WITH GO:0004017", Reason.CONFLICTING_EVIDENCE),
     ("EOLA1 TRANSLATED_INTO Q8TE69", Reason.ENDPOINT_MERGED),

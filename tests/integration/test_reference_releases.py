@@ -50,7 +50,7 @@ def test_example_of_the_documentation(tmp_path: Path) -> None:
     assert of("P21802", "1DJS") == (Outcome.SUPPORTED, Reason.CONFIRMED)
     assert of("P21802", "1TUP") == (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED)
     assert of("P04637", "1TUP") == (Outcome.UNAVAILABLE, Reason.NOT_COVERED)
-    assert verdict_on(tmp_path / "x.duckdb", existence("Protein B4DFC2")).reason is Reason.ACCESSION_MERGED
+    assert verdict_on(tmp_path / "x.duckdb", existence("Protein B4DFC2")).reason is Reason.ID_MERGED
 
 
 # identifiers
@@ -66,10 +66,10 @@ def test_newest_release_that_names_an_id_decides(facts: Facts, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("source", "label", "identifier", "state", "reason"),
     [
-        ("do", "Disease", "DOID:1", "dropped", Reason.TERM_OBSOLETE),
-        ("hgnc", "Gene", "ABC1", "withdrawn", Reason.SYMBOL_WITHDRAWN),
-        ("uniprot", "Protein", P1, "deleted", Reason.ACCESSION_DELETED),
-        ("reactome", "Pathway", "R-HSA-1", "retired", Reason.PATHWAY_RETIRED),
+        ("do", "Disease", "DOID:1", "dropped", Reason.ID_OBSOLETE),
+        ("hgnc", "Gene", "ABC1", "withdrawn", Reason.ID_WITHDRAWN),
+        ("uniprot", "Protein", P1, "deleted", Reason.ID_DELETED),
+        ("reactome", "Pathway", "R-HSA-1", "retired", Reason.ID_RETIRED),
     ],
 )
 def test_id_that_the_newest_complete_release_left_out_is_gone(

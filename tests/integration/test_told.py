@@ -173,7 +173,7 @@ def test_findings_as_csv(tmp_path: Path) -> None:
 
     with (tmp_path / "f.csv").open(encoding="utf-8", newline="") as file:
         rows = {r["id"]: r for r in csv.DictReader(file) if r["type"] == "existence"}
-    assert (rows["PARK2"]["reason"], rows["PARK2"]["proposal"]) == ("symbol_previous", "re-point to PRKN")
+    assert (rows["PARK2"]["reason"], rows["PARK2"]["proposal"]) == ("id_previous", "re-point to PRKN")
 
 
 # --- how old

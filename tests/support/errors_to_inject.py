@@ -77,29 +77,29 @@ def _former(ground: Ground, kind: str, label: str, source: str, states: tuple[st
 
 @_decidable
 def merged_accession(ground: Ground) -> Injected:
-    return _former(ground, "merged_accession", "Protein", "uniprot", ("merged",), "accession_merged")
+    return _former(ground, "merged_accession", "Protein", "uniprot", ("merged",), "id_merged")
 
 
 @_decidable
 def withdrawn_symbol(ground: Ground) -> Injected:
-    return _former(ground, "withdrawn_symbol", "Gene", "hgnc", ("withdrawn",), "symbol_withdrawn")
+    return _former(ground, "withdrawn_symbol", "Gene", "hgnc", ("withdrawn",), "id_withdrawn")
 
 
 @_decidable
 def previous_symbol(ground: Ground) -> Injected:
-    return _former(ground, "previous_symbol", "Gene", "hgnc", ("previous",), "symbol_previous")
+    return _former(ground, "previous_symbol", "Gene", "hgnc", ("previous",), "id_previous")
 
 
 @_decidable
 def alias_symbol(ground: Ground) -> Injected:
-    return _former(ground, "alias_symbol", "Gene", "hgnc", ("alias",), "symbol_alias")
+    return _former(ground, "alias_symbol", "Gene", "hgnc", ("alias",), "id_alias")
 
 
 @_decidable
 def secondary_go_id(ground: Ground) -> Injected:
     for label in ground.drawn(list(GO_LABELS)):
         try:
-            return _former(ground, "secondary_go_id", label, "go", ("secondary",), "secondary_id")
+            return _former(ground, "secondary_go_id", label, "go", ("secondary",), "id_secondary")
         except NotHere:
             continue
     raise NotHere
@@ -126,12 +126,12 @@ def _gone(ground: Ground, kind: str, label: str, source: str, states: tuple[str,
 
 @_decidable
 def deleted_accession(ground: Ground) -> Injected:
-    return _gone(ground, "deleted_accession", "Protein", "uniprot", ("deleted",), "accession_deleted")
+    return _gone(ground, "deleted_accession", "Protein", "uniprot", ("deleted",), "id_deleted")
 
 
 @_decidable
 def demerged_accession(ground: Ground) -> Injected:
-    return _gone(ground, "demerged_accession", "Protein", "uniprot", ("demerged",), "accession_demerged")
+    return _gone(ground, "demerged_accession", "Protein", "uniprot", ("demerged",), "id_demerged")
 
 
 @_decidable
@@ -139,7 +139,7 @@ def obsolete_term(ground: Ground) -> Injected:
     for label in ground.drawn(list(TERMS)):
         source = ONTOLOGIES.get(label, "go")
         with suppress(NotHere):
-            return _gone(ground, "obsolete_term", label, source, ("obsolete", "dropped"), "term_obsolete")
+            return _gone(ground, "obsolete_term", label, source, ("obsolete", "dropped"), "id_obsolete")
     raise NotHere
 
 
@@ -152,7 +152,7 @@ def superseded_structure(ground: Ground) -> Injected:
     for gone, successors in ground.drawn(rows):
         if gone not in held and ground.free(gone):
             change = "repoint" if len(successors) == 1 else "review"
-            want = Expected(node_key("existence", gone), ("structure_superseded",), change, (successors or [None])[0])
+            want = Expected(node_key("existence", gone), ("id_superseded",), change, (successors or [None])[0])
             return _added(ground, "superseded_structure", "Protein_structure", gone, want)
     raise NotHere
 
@@ -167,7 +167,7 @@ def wrong_label(ground: Ground) -> Injected:
     ground.directory.drop(row)
     ground.directory.nodes(other).append(row)
     want = Expected(node_key("existence", row["ID"]), ("wrong_namespace",), "review", None)
-    also = frozenset({"orphan_node", "secondary_id"})
+    also = frozenset({"orphan_node", "id_secondary"})
     return Injected("wrong_label", (want,), about=ground.take(row["ID"]), also=also)
 
 

@@ -87,7 +87,7 @@ def finding(
     *,
     kind: CheckType = CheckType.EXISTENCE,
     outcome: Outcome = Outcome.REFUTED,
-    reason: Reason = Reason.ACCESSION_MERGED,
+    reason: Reason = Reason.ID_MERGED,
     said: str = "merged; now P04637",
     url: str = "https://www.uniprot.org/uniprotkb/Q00007",
     value: str | None = None,
@@ -123,7 +123,7 @@ class Kept:
 
 
 def tally(count: int, outcome: Outcome, sources: str = "uniprot", target: str = "Protein") -> Tally:
-    reason = Reason.NOT_COVERED if outcome is Outcome.UNAVAILABLE else Reason.ACCESSION_MERGED
+    reason = Reason.NOT_COVERED if outcome is Outcome.UNAVAILABLE else Reason.ID_MERGED
     return Tally(type=CheckType.EXISTENCE, target=target, outcome=outcome, reason=reason, sources=sources, count=count)
 
 

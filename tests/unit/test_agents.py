@@ -514,7 +514,7 @@ def ask(toolbox: Toolbox, *words: str) -> tuple[Checked, Transcript]:
         ("P27144 ASSOCIATED_WITH GO:0004017", CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_NEGATED),
         ("MGEA5 TRANSLATED_INTO O60502", CheckType.TRIPLE, Outcome.REFUTED, Reason.ENDPOINT_MERGED),
         ("P02649 ACTS_ON P05067", CheckType.POTENTIAL, Outcome.REFUTED, Reason.EDGE_MISSING),
-        ("existence Protein B4DFC2", CheckType.EXISTENCE, Outcome.REFUTED, Reason.ACCESSION_MERGED),
+        ("existence Protein B4DFC2", CheckType.EXISTENCE, Outcome.REFUTED, Reason.ID_MERGED),
         ("existence Protein P15056", CheckType.EXISTENCE, Outcome.SUPPORTED, Reason.CONFIRMED),
         ("existence Protein Q00015", CheckType.EXISTENCE, Outcome.UNAVAILABLE, Reason.NOT_COVERED),
         ("existence Protein nonsense", CheckType.EXISTENCE, Outcome.REFUTED, Reason.MALFORMED_ID),
@@ -783,7 +783,7 @@ def test_what_was_looked_at_before_a_check_stopped_decides(tmp_path: Path) -> No
     said = check(tmp_path, "existence Protein B4DFC2", "--turns", str(turns), "--format", "json")
 
     assert "the check stopped in stage" in said.err
-    assert json.loads(said.out)["reason"] == "accession_merged"
+    assert json.loads(said.out)["reason"] == "id_merged"
 
 
 def test_the_transcript_of_a_check_that_stops_is_kept(tmp_path: Path) -> None:

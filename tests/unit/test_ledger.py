@@ -48,7 +48,7 @@ def finding(of: Run, identifier: str, outcome: Outcome = Outcome.REFUTED, value:
         world=World.CLOSED,
         tier=Tier.OWNER,
     )
-    verdict = Verdict(outcome=outcome, reason=Reason.ACCESSION_DELETED, confidence=0.99, evidence=(evidence,))
+    verdict = Verdict(outcome=outcome, reason=Reason.ID_DELETED, confidence=0.99, evidence=(evidence,))
     return Finding(run=of.id, fingerprint=task.fingerprint, task=task, verdict=verdict)
 
 
@@ -57,7 +57,7 @@ def tally(count: int = 1) -> Tally:
         type=CheckType.EXISTENCE,
         target="Protein",
         outcome=Outcome.REFUTED,
-        reason=Reason.ACCESSION_DELETED,
+        reason=Reason.ID_DELETED,
         sources="uniprot",
         count=count,
     )

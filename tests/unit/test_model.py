@@ -116,7 +116,7 @@ def test_finding_as_a_row() -> None:
         stance=Stance.CONTRADICTS,
         world=World.CLOSED,
         tier=Tier.OWNER,
-        reason=Reason.ACCESSION_MERGED,
+        reason=Reason.ID_MERGED,
         replacements=("P21802",),
     )
     task = existence("Protein B4DFC2")
@@ -126,7 +126,7 @@ def test_finding_as_a_row() -> None:
         task=task,
         verdict=Verdict(
             outcome=Outcome.REFUTED,
-            reason=Reason.ACCESSION_MERGED,
+            reason=Reason.ID_MERGED,
             confidence=0.99,
             evidence=(evidence,),
             missing=("x",),
@@ -137,7 +137,7 @@ def test_finding_as_a_row() -> None:
     row = finding.as_row()
 
     assert row["subject"] == {"label": "Protein", "id": "B4DFC2"}
-    assert (row["type"], row["outcome"], row["reason"]) == ("existence", "refuted", "accession_merged")
+    assert (row["type"], row["outcome"], row["reason"]) == ("existence", "refuted", "id_merged")
     assert (row["object"], row["relation"], row["missing"]) == (None, None, ["x"])
     assert row["evidence"][0] | {"value": None} == {
         "source": "uniprot",
@@ -148,7 +148,7 @@ def test_finding_as_a_row() -> None:
         "stance": "contradicts",
         "world": "closed",
         "tier": "owner",
-        "reason": "accession_merged",
+        "reason": "id_merged",
         "value": None,
         "about": "fact",
         "replacements": ["P21802"],

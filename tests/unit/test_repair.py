@@ -42,12 +42,12 @@ def test_only_what_is_refuted_is_changed(stance: Stance, outcome: Outcome) -> No
 @pytest.mark.parametrize(
     ("evidence", "kind", "to", "candidates"),
     [
-        (against(Reason.ACCESSION_MERGED, now=("P1",)), ChangeKind.REPOINT, "P1", ()),
-        (against(Reason.SYMBOL_PREVIOUS, now=("OGA",)), ChangeKind.REPOINT, "OGA", ()),
-        (against(Reason.TERM_OBSOLETE, now=("A", "B")), ChangeKind.REVIEW, None, ("A", "B")),
-        (against(Reason.ACCESSION_DEMERGED, candidates=("P1", "P2")), ChangeKind.REVIEW, None, ("P1", "P2")),
-        (against(Reason.ACCESSION_DELETED), ChangeKind.RETIRE, None, ()),
-        (against(Reason.TERM_OBSOLETE), ChangeKind.RETIRE, None, ()),
+        (against(Reason.ID_MERGED, now=("P1",)), ChangeKind.REPOINT, "P1", ()),
+        (against(Reason.ID_PREVIOUS, now=("OGA",)), ChangeKind.REPOINT, "OGA", ()),
+        (against(Reason.ID_OBSOLETE, now=("A", "B")), ChangeKind.REVIEW, None, ("A", "B")),
+        (against(Reason.ID_DEMERGED, candidates=("P1", "P2")), ChangeKind.REVIEW, None, ("P1", "P2")),
+        (against(Reason.ID_DELETED), ChangeKind.RETIRE, None, ()),
+        (against(Reason.ID_OBSOLETE), ChangeKind.RETIRE, None, ()),
         (against(Reason.RESIDUE_MISMATCH), ChangeKind.RETIRE, None, ()),
         (against(Reason.WRONG_NAMESPACE), ChangeKind.REVIEW, None, ()),
         (against(Reason.MALFORMED_ID), ChangeKind.REVIEW, None, ()),

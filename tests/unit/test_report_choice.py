@@ -19,7 +19,7 @@ def _many(n: int, **kind: object) -> Iterator[Finding]:
 
 def _noisy() -> Iterator[Finding]:
     yield from _many(6_000, kind=CheckType.TRIPLE, reason=Reason.EDGE_UNSUPPORTED)
-    yield from _many(30, reason=Reason.ACCESSION_DELETED)
+    yield from _many(30, reason=Reason.ID_DELETED)
     yield from _many(500, kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND)
 
 

@@ -305,7 +305,7 @@ def test_two_quotes_of_one_paper_are_one_record() -> None:
 
 REASONS = {
     Stance.SUPPORTS: [None, Reason.FORMATTING, Reason.CONFIRMED_BY_DESCENDANT],
-    Stance.CONTRADICTS: [None, Reason.EDGE_NEGATED, Reason.VALUE_OUTDATED, Reason.TERM_OBSOLETE],
+    Stance.CONTRADICTS: [None, Reason.EDGE_NEGATED, Reason.VALUE_OUTDATED, Reason.ID_OBSOLETE],
     Stance.SILENT: [None, Reason.BELOW_THRESHOLD, Reason.UNMAPPED_IDENTIFIER],
 }
 
