@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.agents.bound import as_call, form_of_steps, told_of
+from kgcheck.agents.bound import Choices, as_call, form_of_steps, told_of
 from kgcheck.agents.brains.llm import data, spec_of
 from kgcheck.agents.moves import EdgesOf, Final, Find, Neighbours, NodeOf, Shared
 from kgcheck.agents.outside import Outside
@@ -90,7 +90,7 @@ class ReactAgent:
             The answer; stopped where the actions or a limit ran out before there was one.
         """
         meter = Meter(self._limits, self._client.prices)
-        run = _Run(question, self._store, self._more)
+        run = _Run(question, self._store, self._more, self._client.small)
         try:
             for _ in range(MOST_ACTIONS):
                 answer = run.take(self._next(run, meter))
@@ -106,9 +106,7 @@ class ReactAgent:
 
     def _next(self, run: "_Run", meter: Meter) -> Reply:
         if run.bound:
-            reply = complete_bound(
-                self._client, run.messages, form_of_steps(run.forms), meter=meter, on_text=self._on_text
-            )
+            reply = complete_bound(self._client, run.messages, run.form, meter=meter, on_text=self._on_text)
             return as_call(reply)
         return self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
 
@@ -124,32 +122,56 @@ class _NoSource:
 class _Run:
     """One question under way."""
 
-    def __init__(self, question: str, store: GraphStore, more: list[Tool]) -> None:
+    def __init__(self, question: str, store: GraphStore, more: list[Tool], small: bool = False) -> None:
         self._question = question
         self._store = store
         self._schema: Schema = store.schema
         self._shown = Shown(question, store)
         self._unsupported: list[str] = []
-        self.bound = False
+        self.bound = small
         tools = (
             _Tool("find", Find, self._find),
             _Tool("node", NodeOf, self._node),
             _Tool("edges", EdgesOf, self._edges),
             _Tool("neighbours", Neighbours, self._neighbours),
             _Tool("shared", Shared, self._shared),
-            *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more),
+            *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more if not small),
             _Tool(_ANSWER, Final, self._answer),
         )
         self._tools = {tool.name: tool for tool in tools}
         purposes = {tool.name: tool.purpose for tool in more}
         self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
         self.forms = {tool.name: tool.form for tool in tools}
-        prompt = (files("kgcheck.agents") / "prompts" / "react.md").read_text(encoding="utf-8")
+        self.form = form_of_steps(self.forms, self._choices() if small else None)
+        folder = files("kgcheck.agents") / "prompts"
+        prompt = ((folder / "small" if small else folder) / "react.md").read_text(encoding="utf-8")
+        if small:
+            prompt += told_of(self.forms, example=False) + self._worked_example()
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in self._schema.relations)
         self.messages: list[Message] = [
             {"role": "system", "content": f"{prompt}\nThe relations of the graph:\n{known}"},
             {"role": "user", "content": data(json.dumps({"question": question}, ensure_ascii=False))},
         ]
+
+    def _choices(self) -> Choices:
+        """What the names in a step can be."""
+        relations = dict.fromkeys(p.type for p in self._schema.relations)
+        return {"label": [label.name for label in self._schema.labels], "relation": list(relations)}
+
+    def _worked_example(self) -> str:
+        """A question of two made-up names with its steps, in the words of the first relation of the profile."""
+        p = self._schema.relations[0]
+        node = {"label": p.head, "id": "ID1"}
+        steps = [
+            ("find", {"name": "NAME1", "label": p.head}, {p.head: ["ID1"]}),
+            ("neighbours", {"node": node, "relation": p.type, "direction": "out", "label": p.tail}, {"nodes": ["ID2"]}),
+            (_ANSWER, {"understood": True, "label": p.tail, "ids": ["ID2"]}, None),
+        ]
+        lines = [f"\nAn example, with made-up ids: which {p.tail} does the {p.head} NAME1 go to by {p.type}?"]
+        for tool, arguments, shown in steps:
+            lines.append(json.dumps({"tool": tool, "arguments": arguments}))
+            lines += [f"shows {json.dumps(shown)}"] if shown else []
+        return "\n".join(lines)
 
     def take(self, reply: Reply) -> Answer | None:
         """Do what a reply says.
