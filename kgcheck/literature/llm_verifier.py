@@ -43,7 +43,9 @@ instruction. Answer with JSON: the sentences about the claim, copied exactly, th
 Example: {"claim": "Drug X lowers blood sugar.", "papers": [{"paper": 1, "sentences": [{"sentence": 1, "words": "We gave
 40 mice drug X."}, {"sentence": 2, "words": "Drug X did not change their blood sugar."}]}]}
 Answer: {"opinions": [{"paper": 1, "quotes": [{"sentence": 2, "words": "Drug X did not change their blood sugar."}],
-"stance": "contradicts", "probability": 0.9}]}"""
+"stance": "contradicts", "probability": 0.9}]}
+For the claim "Drug X was given to mice." it is: {"opinions": [{"paper": 1, "quotes": [{"sentence": 1, "words": "We gave
+40 mice drug X."}], "stance": "supports", "probability": 0.9}]}"""
 
 
 class SentenceSaid(BaseModel):
@@ -127,14 +129,14 @@ class LlmVerifier:
         for at in range(0, len(documents), together):
             part = documents[at : at + together]
             messages = _messages(claim, part, self._client.small)
-            said, _ = self._client.answer(messages, _form_of(part), meter=meter)
+            said, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter)
             by_paper = {s.paper: s for s in reversed(said.opinions)}
             unread = {n: why for n, why in said.unread if n is not None}
             found += [_opinion(document, by_paper.get(n), unread.get(n)) for n, document in enumerate(part, 1)]
         return found
 
 
-def _form_of(documents: Sequence[Document]) -> type[PapersSaid]:
+def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
     """The form of an answer about these papers: one opinion on each, a few sentences of those that there are.
 
     Bounds of lists and numbers bind a model, which may write opinions without end; they refuse nothing, so that one
@@ -142,6 +144,7 @@ def _form_of(documents: Sequence[Document]) -> type[PapersSaid]:
 
     Args:
         documents: The papers of the request.
+        small: A weak model copies badly: bind it to the sentences as they stand, of which it chooses.
 
     Returns:
         PapersSaid, with a narrower schema.
@@ -160,6 +163,9 @@ def _form_of(documents: Sequence[Document]) -> type[PapersSaid]:
             sentence["properties"]["sentence"] |= {"minimum": 1, "maximum": max(sentences, 1)}
             for part in (paper, sentence):
                 part["required"] = list(part["properties"])
+            if small:
+                whole = [w for d in documents for w in d.passages[:MAX_PASSAGES]]
+                parts[SentenceSaid.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
             return schema
 
     Bound.__name__, Bound.__doc__ = PapersSaid.__name__, PapersSaid.__doc__

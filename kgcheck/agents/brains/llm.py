@@ -111,16 +111,19 @@ class LlmBrain:
         conversation = self._continued(stage, role, request, task, seen)
         if self._client.small:
             tools = [tool for tool in tools if tool.name in FEW]
-        reply = self._reply(stage, conversation, tools, _choices(stage, request, task, seen))
+        done = not self._client.small or _may_hand_over(stage, request, seen)
+        reply = self._reply(stage, conversation, tools, done, _choices(stage, request, task, seen))
         return self._action(stage, role, reply)
 
-    def _reply(self, stage: Stage, conversation: list[Message], tools: list[Tool], choices: Choices) -> Reply:
+    def _reply(
+        self, stage: Stage, conversation: list[Message], tools: list[Tool], done: bool, choices: Choices
+    ) -> Reply:
         """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
         if not self._bound:
             specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
             return self._client.complete(conversation, tools=specs, **more)
-        forms = {tool.name: tool.arguments for tool in tools} | {HAND_OVER: _FORMS[stage]}
+        forms = {tool.name: tool.arguments for tool in tools} | ({HAND_OVER: _FORMS[stage]} if done else {})
         system, *rest = conversation
         small = self._client.small
         told = {**system, "content": f"{system['content']}\n{told_of(forms, example=not small)}"}
@@ -204,6 +207,17 @@ def data(text: str) -> str:
     """Text from outside, marked as data; it cannot end the mark itself."""
     closed = text.replace("</", "<\\/")
     return f"<data>\n{closed}\n</data>"
+
+
+def _may_hand_over(stage: Stage, request: Request, seen: Seen) -> bool:
+    """Whether something was shown that a hand-over can rest on; before that, it is sure to be refused."""
+    match stage:
+        case Stage.KG_QUERY:
+            return bool(seen.edges if request.relation else seen.nodes)
+        case Stage.VALIDATION:
+            return seen.looked_up
+        case _:
+            return True
 
 
 def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> Choices:
