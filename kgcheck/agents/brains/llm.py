@@ -109,10 +109,12 @@ class LlmBrain:
                 "try another model, or --brain rules",
             )
         conversation = self._continued(stage, role, request, task, seen)
+        choices, done = _choices(stage, request, task, seen), True
         if self._client.small:
-            tools = [tool for tool in tools if tool.name in FEW]
-        done = not self._client.small or _may_hand_over(stage, request, seen)
-        reply = self._reply(stage, conversation, tools, done, _choices(stage, request, task, seen))
+            done = _may_hand_over(stage, request, seen)
+            # Of two things that it can do, a weak model repeats the one that it has done.
+            tools = [tool for tool in tools if not done or seen.refused if _of_use(tool, choices)]
+        reply = self._reply(stage, conversation, tools, done, choices)
         return self._action(stage, role, reply)
 
     def _reply(
@@ -218,6 +220,12 @@ def _may_hand_over(stage: Stage, request: Request, seen: Seen) -> bool:
             return seen.looked_up
         case _:
             return True
+
+
+def _of_use(tool: Tool, choices: Choices) -> bool:
+    """Whether a weak model is told of a tool: one of the few, all of whose arguments the request has."""
+    fields = tool.arguments.model_fields
+    return tool.name in FEW and not any(f.is_required() and not choices.get(name, True) for name, f in fields.items())
 
 
 def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> Choices:
