@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.agents.bound import Choices, as_call, form_of_steps, told_of
+from kgcheck.agents.bound import as_call, form_of_steps, told_of
 from kgcheck.agents.brains.llm import data, spec_of
 from kgcheck.agents.moves import EdgesOf, Final, Find, Neighbours, NodeOf, Shared
 from kgcheck.agents.outside import Outside
@@ -106,7 +106,7 @@ class ReactAgent:
 
     def _next(self, run: "_Run", meter: Meter) -> Reply:
         if run.bound:
-            reply = complete_bound(self._client, run.messages, run.form, meter=meter, on_text=self._on_text)
+            reply = complete_bound(self._client, run.messages, run.form(), meter=meter, on_text=self._on_text)
             return as_call(reply)
         return self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
 
@@ -142,7 +142,8 @@ class _Run:
         purposes = {tool.name: tool.purpose for tool in more}
         self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
         self.forms = {tool.name: tool.form for tool in tools}
-        self.form = form_of_steps(self.forms, self._choices() if small else None)
+        self._small, self._went = small, False
+        self._known: dict[str, None] = {}
         folder = files("kgcheck.agents") / "prompts"
         prompt = ((folder / "small" if small else folder) / "react.md").read_text(encoding="utf-8")
         if small:
@@ -153,10 +154,19 @@ class _Run:
             {"role": "user", "content": data(json.dumps({"question": question}, ensure_ascii=False))},
         ]
 
-    def _choices(self) -> Choices:
-        """What the names in a step can be."""
+    def form(self) -> type[BaseModel]:
+        """What the next step can be: for a weak model, a step over what was shown, and an answer after one."""
+        if not self._small:
+            return form_of_steps(self.forms)
         relations = dict.fromkeys(p.type for p in self._schema.relations)
-        return {"label": [label.name for label in self._schema.labels], "relation": list(relations)}
+        choices: dict[str, Sequence[Any]] = {
+            "label": [label.name for label in self._schema.labels],
+            "relation": list(relations),
+        }
+        known = list(self._known)
+        choices |= {"id": known, "ids": known[-_MOST_SHOWN:]} if known else {}
+        closed = {*(() if self._went else (_ANSWER,)), *(() if known else ("edges", "neighbours", "shared"))}
+        return form_of_steps({name: form for name, form in self.forms.items() if name not in closed}, choices)
 
     def _worked_example(self) -> str:
         """A question of two made-up names with its steps, in the words of the first relation of the profile."""
@@ -201,6 +211,9 @@ class _Run:
                     return self.without(f"the model was given up after {MOST_UNSUPPORTED} answers")
         if isinstance(result, Answer):
             return result
+        found = _ids_in(result)
+        self._known |= dict.fromkeys(found)
+        self._went |= "refused" not in result and not (call.name == "find" and found)
         told = data(json.dumps(result, ensure_ascii=False, default=str))
         if shown is reply:
             self.messages.append({"role": "user", "content": told})
@@ -378,3 +391,12 @@ class _Run:
         )
         status = Status.ANSWERED if found or more.get("count") is not None else Status.NOTHING
         return Answer(question=self._question, status=status, found=found, **more)
+
+
+def _ids_in(result: Any) -> list[str]:
+    """Ids of the nodes in what `find`, `neighbours` and `shared` show."""
+    if not isinstance(result, dict):
+        return []
+    if "nodes" in result:
+        return [node["id"] for node in result["nodes"]]
+    return [id_ for ids in result.values() if isinstance(ids, list) for id_ in ids]

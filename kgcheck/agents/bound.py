@@ -79,7 +79,7 @@ def narrowed(schema: Any, choices: Choices) -> Any:
         named = [name for name in fields if choices.get(name)]
         kept = {name: part for name, part in fields.items() if name not in choices or name in named}
         found["properties"] = {
-            name: {"enum": list(choices[name])} if name in named else narrowed(part, choices)
+            name: _chosen(part, choices[name]) if name in named else narrowed(part, choices)
             for name, part in kept.items()
         }
         needed = [name for name in kept if name in named or name in schema.get("required", ())]
@@ -87,6 +87,12 @@ def narrowed(schema: Any, choices: Choices) -> Any:
     if schema.get("type") == "string" and not {"enum", "const"} & set(schema):
         found["maxLength"] = min(_LONGEST, schema.get("maxLength", _LONGEST))
     return found
+
+
+def _chosen(field: dict[str, Any], choices: Sequence[Any]) -> dict[str, Any]:
+    """The schema of a field that is one of some values, or a list of them."""
+    one = {"enum": list(choices)}
+    return {"type": "array", "items": one, "maxItems": len(choices)} if field.get("type") == "array" else one
 
 
 def told_of(tools: Mapping[str, type[BaseModel]], example: bool = True) -> str:
