@@ -446,7 +446,7 @@ def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
 class Scripted:
     """A client without a server, for many conversations; keeps what it was last sent."""
 
-    model, prices = play.MODEL, None
+    model, prices, small = play.MODEL, None, False
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self._calls = list(calls)
