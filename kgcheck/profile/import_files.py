@@ -47,6 +47,7 @@ class _Rows(Value):
     list_columns: tuple[str, ...] = Field(default=(), alias="list")
     ignored: tuple[str, ...] = ()
     optional: bool = False
+    optional_columns: tuple[str, ...] = Field(default=(), description="columns of properties that the file may lack")
 
     @field_validator("file")
     @classmethod
@@ -73,6 +74,12 @@ class _Rows(Value):
         """The columns that are read."""
         tested = [self.where.column] if self.where else []
         return list(dict.fromkeys([*self.keys.values(), *self.properties.values(), *tested]))
+
+    @property
+    def required_columns(self) -> set[str]:
+        """The columns that the file must have."""
+        spare = {c for c in self.properties.values() if c in self.optional_columns}
+        return set(self.columns) - (spare - {*self.keys.values(), *([self.where.column] if self.where else [])})
 
 
 class NodeFile(_Rows):
