@@ -4,6 +4,7 @@ Frozen and free of I/O. The words are those of the glossary in docs/glossary.md.
 """
 
 import hashlib
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
@@ -135,8 +136,11 @@ class Reason(StrEnum):
     COUNT_MOVED = "count_moved"
 
 
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+
 def _no_control_characters(text: str) -> str:
-    if any(ord(c) < 32 for c in text):
+    if _CONTROL.search(text):
         raise ValueError("an identifier holds no control characters")
     return text
 

@@ -1,8 +1,7 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import duckdb
 
@@ -79,9 +78,24 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     ).fetchall()
 
 
-def tallies(db: duckdb.DuckDBPyConnection, unit: Unit) -> list[Tally]:
-    """Counts of the judged tasks by outcome, reason and sources."""
-    rows = db.execute("SELECT outcome, reason, sources, count(*) FROM judged GROUP BY ALL ORDER BY ALL").fetchall()
+def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:
+    """Counts of the judged tasks by outcome, reason and sources.
+
+    Args:
+        db: A working database, after `judge_tasks`.
+        unit: What the tasks are of.
+        alike: How many tasks the one with number 0 stands for, where it is among them.
+
+    Returns:
+        A tally for each outcome, reason and list of sources.
+    """
+    rows = db.execute(
+        """
+        SELECT outcome, reason, sources, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END)::BIGINT
+        FROM judged GROUP BY ALL ORDER BY ALL
+        """,
+        {"alike": alike},
+    ).fetchall()
     return [
         Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
         for o, r, s, n in rows
@@ -106,14 +120,6 @@ def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, s
         {"most": most},
     ).fetchall()
     return [(task, head, tail, Outcome(outcome)) for task, head, tail, outcome in rows]
-
-
-def added(one: Iterable[Tally], other: Iterable[Tally]) -> list[Tally]:
-    """Tallies of both, those of the same outcome, reason and sources together."""
-    counts: Counter[Tally] = Counter()
-    for tally in (*one, *other):
-        counts[tally.model_copy(update={"count": 0})] += tally.count
-    return [tally.model_copy(update={"count": count}) for tally, count in counts.items()]
 
 
 def findings(tables: WorkingTables, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
