@@ -7,7 +7,7 @@ import hashlib
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -232,17 +232,31 @@ class Evidence(Value):
     candidates: tuple[str, ...] = Field(default=(), description="ids that a curator may choose from")
 
 
+class Gap(NamedTuple):
+    """A deciding source that could not be looked at, and why.
+
+    >>> str(Gap("goa", Reason.NOT_COVERED))
+    'goa (not covered)'
+    """
+
+    source: str
+    cause: Reason
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.cause.value.replace('_', ' ')})"
+
+
 class Verdict(Value):
     """The outcome of a check, why, and the evidence it rests on.
 
-    ``missing`` names the deciding sources that could not be looked at, each with the cause.
+    ``missing`` are the deciding sources that could not be looked at.
     """
 
     outcome: Outcome
     reason: Reason
     confidence: float = Field(ge=0, le=1)
     evidence: tuple[Evidence, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[Gap, ...] = ()
     note: str = ""
 
 
@@ -301,7 +315,7 @@ class Finding(Value):
             "reason": verdict.reason.value,
             "confidence": verdict.confidence,
             "evidence": [e.model_dump(mode="json", exclude_none=True) for e in verdict.evidence],
-            "missing": list(verdict.missing),
+            "missing": [str(gap) for gap in verdict.missing],
             "note": verdict.note,
             "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
         }

@@ -119,7 +119,7 @@ class Worker:
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
-                judged = judging.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
+                judged = judging.findings(self._join.tables, self._run.id, unit, keep_all=self._options.keep_all)
                 found = self._names.beside(judged)
                 counted = judging.tallies(self._db, unit, selected.plain)
             self._ledger.record(self._run, piece, found, counted, selected.digest)
@@ -145,16 +145,16 @@ class Worker:
             )
 
     def _judge(self, unit: Unit, first: int, last: int) -> None:
-        self._join.reset()
-        self._db.execute(
+        tables = self._join.tables
+        tables.reset()
+        tables.add_tasks(
             """
-            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
-            WHERE number BETWEEN $first AND $last
+            SELECT number AS task, head, tail, value, items FROM chosen WHERE number BETWEEN $first AND $last
             """,
             {"first": first, "last": last},
-        ).fetchall()
+        )
         if self._live:
-            self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
+            self._live.fetch(self._db, tables.tasks(), unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern and unit.attribute:
             self._join.scores(unit.pattern, *self._ends(unit.pattern), unit.pattern.scored[unit.attribute])
         elif unit.pattern:
@@ -167,9 +167,9 @@ class Worker:
             else:
                 self._join.existence(label)
         if self._live:
-            self._live.explain(self._db)
+            tables.set_causes(self._live.causes)
         judging.judge_tasks(self._db, unit.type)
-        if self._papers and self._papers.add(self._db, unit):
+        if self._papers and self._papers.add(self._join.tables, unit):
             judging.judge_tasks(self._db, unit.type)
 
     def _cited(self, pattern: Pattern) -> str:
