@@ -174,6 +174,15 @@ class GraphStore(LoadTarget, Protocol):
     def unknown(self) -> dict[str, int]:
         """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
 
+    def label_sets(self) -> list[tuple[list[str], int]]:
+        """Which labels stand together on nodes, and on how many; of any graph."""
+
+    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
+        """Which labels the edges of each type join, and how many: type, labels of the head, of the tail, number."""
+
+    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
+        """Rows of a statement named ``survey_...``, with names that need not be of the schema."""
+
     def close(self) -> None:
         """Give up connections and locks."""
 
