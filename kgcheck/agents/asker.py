@@ -20,14 +20,13 @@ from kgcheck.agents.shown import Path, Shown, Step, Unsupported
 from kgcheck.agents.toolbox import CypherArguments, CypherResult, RelationsResult, Tool, Toolbox
 from kgcheck.agents.transcript import Role
 from kgcheck.agents.whether import bears_out
-from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.store import GraphStore, Reading
 from kgcheck.graph.symmetry import directions
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply
 from kgcheck.llm.forms import complete_bound
-from kgcheck.model import CheckTask, Evidence, Ref, Triple
+from kgcheck.model import CheckTask, Evidence, Gap, Ref, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Edge, Found, Status
 
