@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import SurveyedStore
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
 from kgcheck.settings import Settings
@@ -20,7 +20,7 @@ NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 def open_store(
     name: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
-) -> GraphStore:
+) -> SurveyedStore:
     """Open the store of that name.
 
     Args:

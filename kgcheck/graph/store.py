@@ -174,6 +174,17 @@ class GraphStore(LoadTarget, Protocol):
     def unknown(self) -> dict[str, int]:
         """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
 
+    def close(self) -> None:
+        """Give up connections and locks."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class SurveyedStore(GraphStore, Protocol):
+    """A graph that can be looked at whatever it holds."""
+
     def label_sets(self) -> list[tuple[list[str], int]]:
         """Which labels stand together on nodes, and on how many; of any graph."""
 
@@ -182,13 +193,6 @@ class GraphStore(LoadTarget, Protocol):
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
         """Rows of a statement named ``survey_...``, with names that need not be of the schema."""
-
-    def close(self) -> None:
-        """Give up connections and locks."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exc: object) -> None: ...
 
 
 def node_schema(label: Label) -> pa.Schema:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kgcheck.graph.open import is_address, open_store
 from kgcheck.graph.queries import is_name, quoted
-from kgcheck.graph.store import META_LABEL, GraphStore
+from kgcheck.graph.store import META_LABEL, SurveyedStore
 from kgcheck.profile.schema import PropertyType, Schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 from kgcheck.progress import NoProgress, Progress
@@ -43,7 +43,7 @@ def survey(store: str, settings: Settings, progress: Progress | None = None) -> 
 
 
 class _Survey:
-    def __init__(self, store: GraphStore, name: str, progress: Progress) -> None:
+    def __init__(self, store: SurveyedStore, name: str, progress: Progress) -> None:
         self._store = store
         self._name = name
         self._progress = progress
@@ -67,18 +67,18 @@ class _Survey:
             if heads and tails and META_LABEL not in (*heads, *tails):
                 joined[relation, kind[tuple(sorted(heads))], kind[tuple(sorted(tails))]] += n
         with self._progress.step(f"looking at {self._name}", len(nodes) + len(joined)) as step:
-            labels = []
+            found: list[LabelSurvey] = []
             for name, n in nodes.items():
-                labels += self._label(name, n, also[name])
+                found += self._label(name, n, also[name])
                 step.advance()
-            known = {label.name for label in labels}
-            relations = []
+            known = {label.name for label in found}
+            relations: list[RelationSurvey] = []
             for (relation, head, tail), n in joined.items():
                 relations += self._relation(relation, head, tail, n) if {head, tail} <= known else []
                 step.advance()
         return GraphSurvey(
             store=self._name,
-            labels=tuple(sorted(labels, key=lambda s: s.name)),
+            labels=tuple(sorted(found, key=lambda s: s.name)),
             relations=tuple(sorted(relations, key=lambda r: (r.type, r.head, r.tail))),
             left_out=tuple(self._left_out),
         )

@@ -83,8 +83,8 @@ class _Drafting:
         for label in self._seen.labels:
             if not label.key:
                 self._notes.append(
-                    f"label {label.name}, {label.nodes:,} nodes: no text property is filled on all nodes and different on"
-                    " each, so that it cannot be a key; left out, with its edges"
+                    f"label {label.name}, {label.nodes:,} nodes: no text property is filled on all nodes and different"
+                    " on each, so that none can be the key; left out, with its edges"
                 )
         if not usable:
             raise ConfigurationError(
@@ -107,7 +107,8 @@ class _Drafting:
         yield "[profile]"
         yield f"name = {_text(self._name)}"
         yield "version = 1"
-        yield f"title = {_text(f'draft: {len(self._seen.labels)} labels, {len(self._seen.relations)} relation patterns')}"
+        counts = f"draft: {len(self._seen.labels)} labels, {len(self._seen.relations)} relation patterns"
+        yield f"title = {_text(counts)}"
         if recipes := recipes_of(sorted(self._sources)):
             yield "references = ["
             yield from (f"    {_text(recipe)}," for recipe in recipes)

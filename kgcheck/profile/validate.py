@@ -133,7 +133,7 @@ def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
     asked |= {check.source for label in schema.labels for check in label.attributes.values()}
     asked |= {check.source for pattern in schema.relations for check in pattern.checks}
     if unread := sorted(asked - sources):
-        yield f"no recipe reads files of these sources, so that only tables of facts can state them: {', '.join(unread)}"
+        yield f"no recipe reads files of these sources; only tables of facts can state them: {', '.join(unread)}"
 
 
 def _of(error: ConfigurationError, file: Path | None = None) -> Iterator[FileMistake]:
