@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.cli.options import FilePath, profile_option
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import json_result, say
 
 
 @click.group("reference")
@@ -102,12 +102,21 @@ def _show(path: Path, profile: str, format_: str) -> None:
 
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import read_schema
+    from kgcheck.profile.recognise import own_schemas
     from kgcheck.reference.snapshot import Snapshot
     from kgcheck.report.tables import release_table
 
     with Snapshot(path, read_schema(profile)) as snapshot:
         releases = snapshot.releases()
+        served = [(s, snapshot.serves(s)) for s in own_schemas()]
     if format_ == "json":
         json_result([r.model_dump(mode="json") for r in releases])
     else:
         results().print(release_table(releases))
+        for schema, sources in served:
+            if sources:
+                lacking = ", ".join(sorted(schema.sources - sources))
+                say(
+                    f"it serves profile {schema.profile.name}: {len(sources)} of {len(schema.sources)} sources"
+                    + (f"; it lacks {lacking}" if lacking else "")
+                )
