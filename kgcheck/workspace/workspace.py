@@ -220,7 +220,6 @@ class Workspace(Closing):
             UsageError: The workspace names no reference.
         """
         from kgcheck.reference.build import build_snapshot
-        from kgcheck.reference.snapshot import Snapshot
 
         if self.reference is None:
             raise UsageError("the workspace has no reference to build", "name a file with reference=")
@@ -228,6 +227,21 @@ class Workspace(Closing):
         build_snapshot(
             Path(directory), self.reference, self.schema, self.settings, releases=releases, progress=self.progress
         )
+        return self.releases()
+
+    def releases(self) -> "tuple[SourceRelease, ...]":
+        """The releases in the snapshot that `reference` names: source, release, date, file, hash, licence, rows.
+
+        Returns:
+            One a file of a source; none where the workspace names no reference.
+
+        Raises:
+            SnapshotError: It is missing, broken, or of another profile.
+        """
+        from kgcheck.reference.snapshot import Snapshot
+
+        if self.reference is None:
+            return ()
         with Snapshot(self.reference, self.schema) as snapshot:
             return tuple(snapshot.releases())
 

@@ -17,7 +17,6 @@ from kgcheck.agents.team import Checked, Team
 from kgcheck.agents.toolbox import RESULTS, Toolbox
 from kgcheck.agents.transcript import Event, Role, Transcript
 from kgcheck.checks.signature import Gap
-from kgcheck.cli.environment import live_sources
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
 from kgcheck.evidence.source import Observed, SnapshotSource
@@ -30,6 +29,7 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckTask, Evidence, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
+from kgcheck.workspace.opening import live_sources
 from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
 from tests.support import loopback
