@@ -32,7 +32,6 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.cli.console import RichProgress, errors, results
     from kgcheck.cli.show import show_run
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.profile.schema import profile_dir
     from kgcheck.report.tables import papers_table
     from kgcheck.resources import resource_dir
     from kgcheck.workspace import Workspace
@@ -48,7 +47,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     with Workspace(
         store=target, reference=snapshot, literature=index, settings=settings, progress=progress
     ) as workspace:
-        demo = profile_dir(workspace.profile) / "demo"
+        demo = workspace.schema.folder / "demo"
         show_step(f"kgcheck load {demo / 'import'} --store {target}")
         summary = workspace.load(demo / "import", quarantine=out / "quarantine.jsonl")
         note(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")

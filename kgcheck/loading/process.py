@@ -76,9 +76,7 @@ def load_into(
         with open_store(store, schema, settings, create=True) as opened:
             return load_directory(folder, opened, settings, quarantine=quarantine, options=options, progress=progress)
     secrets = {name for name, value in settings if isinstance(value, SecretStr)}
-    order = _Order(
-        folder, store, schema.profile.name, settings.model_dump(exclude=secrets), quarantine.absolute(), options
-    )
+    order = _Order(folder, store, schema.address, settings.model_dump(exclude=secrets), quarantine.absolute(), options)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(theirs, order), name="kgcheck load", daemon=True)

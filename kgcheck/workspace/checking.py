@@ -8,7 +8,7 @@ from kgcheck.agents.request import FORMS, Request, parse_request
 from kgcheck.agents.team import Budget, Checked, CheckStopped, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
-from kgcheck.audit.naming import with_names
+from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.run import listed_releases, store_place
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
@@ -100,14 +100,14 @@ def check(
             id=name,
             started=started,
             store=store_place(graph),
-            profile=schema.profile.name,
+            profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=listed_releases(reference, schema),
             options={"check": request.text, "transcript": str(file.resolve())},
         ).with_live(live.releases if live else {})
         notes += [f"{source}: {why}" for source, why in (live.failures | live.refusals if live else {}).items()]
         notes += [f"warning: {warning}" for warning in run.warnings]
-        (finding,), tally = with_names([_finding(checked, name)], graph), _tally(checked)
+        (finding,), tally = NodeNames(graph).beside([_finding(checked, name)]), _tally(checked)
         ledger.keep(run, finding, tally)
         if workspace.brain == "llm":
             notes.append(_model_note(checked, transcript.events))
