@@ -65,7 +65,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
     from kgcheck.audit.naming import NodeNames
-    from kgcheck.audit.run import listed_releases, store_place
+    from kgcheck.audit.run import pinned_releases, store_place
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import results
     from kgcheck.cli.environment import live_sources, read_schema, reading_settings
@@ -109,7 +109,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             store=store_place(opened),
             profile=schema.profile.name,
             reference=str(reference.resolve()) if reference else None,
-            releases=listed_releases(reference, schema),
+            releases=pinned_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},
         ).with_live(live.releases if live else {})
         for name_of_source, failure in (live.failures | live.refusals if live else {}).items():
@@ -177,13 +177,13 @@ def _finding(checked: "Checked", run: str) -> "Finding":
 
 
 def _tally(checked: "Checked") -> "Tally":
-    from kgcheck.model import Tally
+    from kgcheck.model import Tally, Target
 
     return Tally(
         type=checked.task.type,
-        target=str(checked.task),
+        target=Target.of(checked.task),
         outcome=checked.verdict.outcome,
         reason=checked.verdict.reason,
-        sources=", ".join(sorted({e.source for e in checked.verdict.evidence})),
+        sources=tuple(sorted({e.source for e in checked.verdict.evidence})),
         count=1,
     )

@@ -21,6 +21,6 @@ def command(ledger: Path | None, format_: str) -> None:
     with Ledger(ledger or read_settings().ledger, create=False) as kept:
         runs = [(run, kept.tallies(run)) for run in kept.runs()]
     if format_ == "json":
-        json_result([r.model_dump(mode="json") for r, _ in runs])
+        json_result([r.as_row() for r, _ in runs])
     else:
         results().print(run_table(runs))
