@@ -155,7 +155,7 @@ def settings_table() -> list[list[str]]:
     """Each setting with its default and what it is, from the code."""
     table = []
     for name, field in Settings.model_fields.items():
-        default = field.get_default(call_default_factory=not name.endswith("_dir"))
+        default = field.default if name.endswith("_dir") else field.get_default(call_default_factory=True)
         shown = "" if default is None or repr(default) == "PydanticUndefined" else str(default)
         table.append([f"`KGCHECK_{name.upper()}`", f"`{shown}`" if shown else "", field.description or ""])
     return table
