@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, store_option
-from kgcheck.cli.output import json_result, result, say
+from kgcheck.cli.output import json_result, note, result
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Schema
@@ -47,21 +47,21 @@ def init(store: str, out: Path, name: str | None) -> None:
 
 def _draft(store: str, out: Path, name: str | None) -> None:
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_settings
     from kgcheck.errors import ConfigurationError
     from kgcheck.graph.survey import survey
     from kgcheck.profile.folder import GRAPH
     from kgcheck.profile.init import draft_profile, write_profile
+    from kgcheck.workspace.opening import read_settings
 
     if (out / GRAPH).exists():
         raise ConfigurationError(f"there is a profile in {out} already", "name another folder with --out")
     seen = survey(store, read_settings(), RichProgress())
     draft = draft_profile(seen, name or out.resolve().name)
     path = write_profile(draft, out)
-    for note in draft.notes:
-        say(note)
-    say(f"wrote {path}: {len(seen.labels)} labels and {len(seen.relations)} relation patterns were seen")
-    say(f"next: kgcheck audit --store {store} --profile {out.absolute()} --type structure")
+    for text in draft.notes:
+        note(text)
+    note(f"wrote {path}: {len(seen.labels)} labels and {len(seen.relations)} relation patterns were seen")
+    note(f"next: kgcheck audit --store {store} --profile {out.absolute()} --type structure")
 
 
 @command.command("validate")
@@ -89,8 +89,8 @@ def validate(profile: str, format_: str) -> None:
     else:
         for mistake in found.mistakes:
             result(mistake)
-        for note in found.notes:
-            say(note)
+        for text in found.notes:
+            note(text)
         if not found.mistakes:
             result(f"{found.name}: {found.labels} labels, {found.relations} relation patterns; nothing is wrong")
     if found.mistakes:

@@ -12,6 +12,7 @@ import pytest
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.model import CheckTask
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.recognise import recognise
 from kgcheck.profile.reference_files import load_reference_recipes
@@ -54,7 +55,7 @@ def audited(store: object, snapshot: Path | None, profile: str, ledger: Path) ->
         findings = list(kept.findings(run))
         counts: dict[str, int] = {}
         for tally in kept.tallies(run):
-            counts[tally.outcome.value] = counts.get(tally.outcome.value, 0) + tally.n
+            counts[tally.outcome.value] = counts.get(tally.outcome.value, 0) + tally.count
         assert run.profile == load_schema(profile).address
     wrong = {
         (f.verdict.reason.value if f.verdict.reason else "", _subject(f.task))
@@ -64,11 +65,8 @@ def audited(store: object, snapshot: Path | None, profile: str, ledger: Path) ->
     return wrong, counts
 
 
-def _subject(task: object) -> str:
-    triple = getattr(task, "triple", None)
-    if triple is not None:
-        return f"{triple.head.id} {triple.relation} {triple.tail.id}"
-    return str(getattr(getattr(task, "ref", None), "id", task))
+def _subject(task: CheckTask) -> str:
+    return f"{task.subject.id} {task.relation} {task.object.id}" if task.object else task.subject.id
 
 
 def copied(profile: str, tmp_path: Path) -> Path:
@@ -242,8 +240,7 @@ def test_a_folder_anywhere_is_a_profile_and_a_run_finds_it_again(tmp_path: Path)
     shutil.copytree(profile_dir("hetionet"), mine)
     load(copied("hetionet", tmp_path), tmp_path / "g.lbdb", str(mine))
     ledger = tmp_path / "l.sqlite"
-    _, counts = audited(tmp_path / "g.lbdb", None, str(mine), ledger)
-    assert counts
+    assert audited(tmp_path / "g.lbdb", None, str(mine), ledger) == (set(), {})
     with Ledger(ledger) as kept:
         assert kept.run("latest").profile == str(mine)
     said = kgcheck("load", tmp_path / "import", "--profile", "mine", cwd=tmp_path)
