@@ -12,7 +12,7 @@ from kgcheck.evidence.coverage import add_gaps, complete_release
 from kgcheck.evidence.stance import counting
 from kgcheck.evidence.written import look_for_meant, malformed, unlisted
 from kgcheck.model import Reason
-from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.catalogue import PARENT, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.reference.ids_sql import (
@@ -36,12 +36,12 @@ def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
 
-def channel_topic(relation: str, channel: str) -> str:
+def channel_topic(link: str, channel: str) -> str:
     """The topic under which a release covers the proteins and the terms of which a channel of it speaks."""
-    return f"{relation} {channel}"
+    return f"{link} {channel}"
 
 
-def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, cited: Cited | None) -> None:
+def look_at_own_channel(db: duckdb.DuckDBPyConnection, check: EdgeCheck, cited: Cited | None) -> None:
     """Closed silence for the tasks in ``unseen`` whose edges cite channels that would have stated them.
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
@@ -49,13 +49,12 @@ def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: 
 
     Args:
         db: The working database.
-        pattern: What the pairs are joined by.
         check: With the name of the source as edges cite it.
         cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
-    if not check.channels or not cited or complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+    if not check.channels or not cited or complete_release(db, check.ontology or "", PARENT) is None:
         return
-    topic = literal(channel_topic(pattern.type, ""))
+    topic = literal(channel_topic(check.link, ""))
     covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
     both = f"head_now IN (SELECT id {covered}) AND tail_now IN (SELECT id {covered})"
     if not db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
@@ -119,9 +118,9 @@ def look_up_edges(
     if tail.authority.site and not head.authority.site:
         _read_site_ids(db, head, tail)
     for check in pattern.checks:
-        _look_for_links(db, pattern, check)
+        _look_for_links(db, check)
         db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
-        look_at_own_channel(db, pattern, check, cited)
+        look_at_own_channel(db, check, cited)
         _look_at_silence(db, pattern, check, head, tail, dates.get(str(pattern), ""))
 
 
@@ -208,7 +207,7 @@ def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> N
     ).fetchall()
 
 
-def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck) -> None:
+def _look_for_links(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
     """Evidence from links that the source states, and table ``hit``: the tasks that have any.
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
@@ -220,7 +219,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
         ways.append(_link_to_descendant(check.ontology or ""))
     db.execute(
         f"CREATE OR REPLACE TEMP TABLE hit AS {counting(check, ' UNION ALL '.join(ways))}",
-        {"source": check.source, "relation": pattern.type},
+        {"source": check.source, "relation": check.link},
     ).fetchall()
     db.execute(
         f"""
@@ -249,27 +248,27 @@ def _look_at_silence(
     db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
-    complete = complete_release(db, check.source, pattern.type)
+    complete = complete_release(db, check.source, check.link)
     if check.both_ends_mapped:
-        looked = _mapped_pairs(check.source, pattern.type)
+        looked = _mapped_pairs(check.source, check.link)
     elif complete is not None:
         looked = f"SELECT task, head_now AS record, {complete} AS release_id FROM unseen"
     else:
         tails = check.match == "either_order" or covers_tails(head, tail)
-        looked = _covered(check.source, pattern.type, tails=tails)
+        looked = _covered(check.source, check.link, tails=tails)
     db.execute(f"CREATE OR REPLACE TEMP TABLE looked AS {looked}").fetchall()
     db.execute(
         f"""
         INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
                CASE WHEN too_old OR way IS NOT NULL THEN 'open'
-                    ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
+                    ELSE {_silent_world(db, check, head)} END AS world, $tier AS tier,
                CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
                     WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
                CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
                     WHEN way IS NOT NULL THEN 'an ancestor, by ' || array_to_string(way, ', ')
                     ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
-        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, pattern, check, head, tail, dated)} AS too_old,
+        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, check, head, tail, dated)} AS too_old,
                      {_way_up(pattern, check)} AS way FROM looked l JOIN ends e USING (task))
         """,
         {"source": check.source, "tier": check.tier.value, "dated": dated},
@@ -277,21 +276,19 @@ def _look_at_silence(
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
     if check.both_ends_mapped:
         _say_what_is_of_two_species(db, check)
-        _say_who_is_unmapped(db, check, pattern.type)
+        _say_who_is_unmapped(db, check)
         if complete is not None:
             _say_what_is_unmapped(db, check, complete)
-    add_gaps(db, "unseen", check.source, pattern.type)
+    add_gaps(db, "unseen", check.source, check.link)
 
 
-def _too_old(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
-) -> str:
+def _too_old(db: duckdb.DuckDBPyConnection, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
     """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
 
     Returns:
         An expression over ``looked`` as l, joined with ``ends`` as e.
     """
-    source, topic = literal(check.source), literal(pattern.type)
+    source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
     if not db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
         return "false"
@@ -306,11 +303,11 @@ def _too_old(
 
 def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
     """SQL for the parents of the head by which the tail is an ancestor: true, if redundant. NULL where it is none."""
-    if pattern.type != "HAS_PARENT" or check.match != "exact":
+    if not pattern.hierarchy or check.match != "exact":
         return "NULL::VARCHAR[]"
     return f"""(SELECT list(DISTINCT p.tail_now ORDER BY p.tail_now) FROM ref.link p JOIN ref.ancestor a
         ON a.ontology = {literal(check.source)} AND a.id = p.tail_now AND a.ancestor = e.tail_now
-        WHERE p.source = {literal(check.source)} AND p.relation = 'HAS_PARENT' AND NOT p.negated
+        WHERE p.source = {literal(check.source)} AND p.relation = {literal(check.link)} AND NOT p.negated
         AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
 
 
@@ -358,7 +355,7 @@ def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relea
     db.execute("DELETE FROM unseen WHERE head_now <> tail_now").fetchall()
 
 
-def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> None:
+def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
     """A release that was asked for an id by itself, and does not map it, cannot tell."""
     db.execute(
         f"""
@@ -369,14 +366,14 @@ def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relati
         FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
         GROUP BY u.task, head_now, tail_now
         """,
-        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(relation)},
+        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(check.link)},
     ).fetchall()
     db.execute(
         "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
     ).fetchall()
 
 
-def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
+def _silent_world(db: duckdb.DuckDBPyConnection, check: EdgeCheck, head: Label) -> str:
     """SQL for the world of silence.
 
     Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
@@ -387,11 +384,11 @@ def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCh
     """
     if check.match != "descendant":
         return literal(check.world.value)
-    if complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+    if complete_release(db, check.ontology or "", PARENT) is None:
         return "'open'"
     if not head.authority.site:
         return literal(check.world.value)
-    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(pattern.type)}"
+    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(check.link)}"
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 

@@ -55,7 +55,7 @@ def look_up_scores(
         """,
         {
             "source": check.source,
-            "relation": pattern.type,
+            "relation": check.link,
             "most": check.score.most,
             "dated": dated,
             "missing": Reason.VALUE_MISSING.value,
@@ -64,4 +64,4 @@ def look_up_scores(
         },
     ).fetchall()
     db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN evidence USING (task)").fetchall()
-    add_gaps(db, "unseen", check.source, pattern.type)
+    add_gaps(db, "unseen", check.source, check.link)

@@ -1,14 +1,14 @@
 """Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
 from kgcheck.errors import ConfigurationError
 from kgcheck.inputs import plain_pattern, read_toml
 from kgcheck.model import Value
-from kgcheck.profile.catalogue import State
+from kgcheck.profile.catalogue import PARENT, State
 from kgcheck.profile.schema import Schema, profile_dir
 
 NetworkType = Literal["functional", "physical"]
@@ -54,8 +54,6 @@ class ReferenceFile(Value):
     comment: str = Field(default="", description="a line that begins so says nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[Rows, ...] = ()
-    label: str | None = Field(default=None, description="obo: the graph label of every term")
-    namespaces: dict[str, str] = Field(default={}, description="obo: graph label by namespace")
     prefix: str = Field(default="", description="obo: only terms with this prefix")
     parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
     successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
@@ -86,6 +84,11 @@ class ReferenceRecipe(Value):
         default=State.DROPPED,
         description="what an id is that an older release knew and the newest complete one does not",
     )
+    namespaces: tuple[str, ...] = Field(default=(), description="those under which the source files its ids, if any")
+    links: dict[str, str] = Field(
+        default={},
+        description="by kind of link that a reader of entries gives, what the snapshot calls it, if otherwise",
+    )
     after: tuple[str, ...] = Field(default=(), description="sources whose rows this one's selects read")
     files: tuple[ReferenceFile, ...]
 
@@ -110,3 +113,19 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
         except (ValidationError, ValueError, OSError) as error:
             raise ConfigurationError(f"{path} is wrong: {error}") from error
     return sorted(recipes, key=lambda r: (len(r.after), r.source))
+
+
+class Words(NamedTuple):
+    """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
+
+    links: tuple[str, ...]
+    namespaces: dict[str, tuple[str, ...]]
+
+
+def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> Words:
+    """The words of a profile and its recipes."""
+    recipes = list(recipes)
+    checks = {check.link for pattern in schema.relations for check in pattern.checks}
+    topics = {topic for recipe in recipes for file in recipe.files for topic in file.topics}
+    links = sorted({PARENT, *checks, *topics} - {"entity", "value"})
+    return Words(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})

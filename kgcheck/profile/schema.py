@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import read_toml
 from kgcheck.model import Ref, Value
-from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
+from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
 from kgcheck.resources import resource_dir
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -76,8 +76,18 @@ class Pattern(Value):
     tail: str
     symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
     loops: bool = Field(default=False, description="an edge from a node to itself means something")
+    hierarchy: bool = Field(default=False, description="the tail is a parent of the head")
     properties: dict[str, Property] = {}
     checks: tuple[EdgeCheck, ...] = ()
+
+    @model_validator(mode="after")
+    def _links_are_named(self) -> Self:
+        """A check that names no links means those of the type of the edge, or in a hierarchy the parents."""
+        named = PARENT if self.hierarchy else self.type
+        checks = tuple(c if c.link else c.model_copy(update={"link": named}) for c in self.checks)
+        # The pattern is frozen once it is made, which it is not yet.
+        object.__setattr__(self, "checks", checks)
+        return self
 
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
@@ -135,6 +145,10 @@ class Schema(Value):
         for pattern in self.relations:
             if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
                 raise ValueError(f"{pattern} joins two labels, so that it is neither symmetric nor has loops")
+            if pattern.hierarchy and pattern.head != pattern.tail:
+                raise ValueError(f"{pattern} joins two labels, so that it is no hierarchy")
+            if pattern.hierarchy and (pattern.symmetric or pattern.loops):
+                raise ValueError(f"{pattern} is a hierarchy, so that it is not symmetric and has no loops")
         return self
 
     @model_validator(mode="after")
