@@ -9,10 +9,9 @@ from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
 from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
 from kgcheck.checks.lists import joined
-from kgcheck.checks.signature import Gap
 from kgcheck.errors import UsageError
 from kgcheck.graph.scored import Score, scores_of
-from kgcheck.model import CheckTask, CheckType, Evidence, Ref
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref
 from kgcheck.profile.schema import Pattern
 
 

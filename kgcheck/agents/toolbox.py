@@ -11,13 +11,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, LiteratureResult, Outside, PairArguments
 from kgcheck.agents.transcript import Role
-from kgcheck.checks.signature import Gap
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
-from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Triple, Value
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref, Triple, Value
 from kgcheck.profile.schema import Schema
 
 _NEIGHBOUR_LIMIT = 100

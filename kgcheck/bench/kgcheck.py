@@ -109,7 +109,7 @@ class Checker:
             return result | {"answer": None, "because": error.message, "score": score.model_dump()}
         verdict = checked.verdict
         if verdict.reason is Reason.SOURCE_UNAVAILABLE:
-            result["error"] = f"could not ask {', '.join(verdict.missing)}"
+            result["error"] = f"could not ask {', '.join(map(str, verdict.missing))}"
         return result | {
             "answer": LABEL_OF[verdict.outcome],
             "task": str(checked.task),

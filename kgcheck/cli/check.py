@@ -64,7 +64,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.agents.team import Budget, CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
-    from kgcheck.audit.naming import with_names
+    from kgcheck.audit.naming import NodeNames
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import results
@@ -107,7 +107,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             id=name,
             started=started,
             store=store_place(opened),
-            profile=schema.profile.name,
+            profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=listed_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},
@@ -116,7 +116,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             say(f"{name_of_source}: {failure}")
         for warning in run.warnings:
             say(f"warning: {warning}")
-        (finding,), tally = with_names([_finding(checked, name)], opened), _tally(checked)
+        (finding,), tally = NodeNames(opened).beside([_finding(checked, name)]), _tally(checked)
         kept.keep(run, finding, tally)
     if asked["brain"] == "llm":
         say(_told(checked, transcript))

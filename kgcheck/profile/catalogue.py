@@ -14,7 +14,7 @@ PARENT = "parent"
 class Authority(Value):
     """Who issues the identifiers of a label."""
 
-    source: str
+    source: str = Field(default="", description="empty: nobody who could be asked, so that existence is not checked")
     isoforms: bool = Field(default=False, description="an id may carry an isoform suffix, -2")
     namespace: str | None = Field(default=None, description="under which of its namespaces the source files them")
     site: bool = Field(default=False, description="the id is a residue of a sequence of the source")

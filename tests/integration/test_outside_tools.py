@@ -16,7 +16,6 @@ from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Checked, Team
 from kgcheck.agents.toolbox import RESULTS, Toolbox
 from kgcheck.agents.transcript import Event, Role, Transcript
-from kgcheck.checks.signature import Gap
 from kgcheck.cli.environment import live_sources
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
@@ -27,7 +26,7 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.llm.client import ChatClient
-from kgcheck.model import CheckTask, Evidence, Outcome, Reason, Stance, Tier
+from kgcheck.model import CheckTask, Evidence, Gap, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
 from tests.integration.test_live import FAULTS

@@ -20,7 +20,6 @@ from kgcheck.agents.request import Request, parse_request
 from kgcheck.agents.team import Action, Brain, Budget, Checked, HandOver, Team, UseTool
 from kgcheck.agents.toolbox import RelationsResult, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
-from kgcheck.checks.signature import Gap
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
@@ -28,7 +27,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref, Stance, Tier, World
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, Ref, Stance, Tier, World
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, audited, demo, kgcheck
