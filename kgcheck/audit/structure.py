@@ -233,7 +233,7 @@ class StructureRules:
                     Ref(label=pattern.tail, id=tail or ""),
                     detail or "",
                 )
-        if pattern.type == "HAS_PARENT":
+        if pattern.hierarchy:
             yield from self._cycles(pattern, table)
 
     def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Hit]:

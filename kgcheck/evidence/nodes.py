@@ -20,7 +20,14 @@ from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern
-from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, REPLACEMENTS, base, join_of_other_label, sequence
+from kgcheck.reference.ids_sql import (
+    OF_ONE_SEQUENCE,
+    REPLACEMENTS,
+    base,
+    filed_elsewhere,
+    join_of_other_label,
+    sequence,
+)
 from kgcheck.reference.overlay import attach_snapshot
 
 _SITE = r"_([A-Z])([0-9]+)-"
@@ -158,7 +165,7 @@ class EvidenceJoin:
                    list(DISTINCT l.head_now ORDER BY l.head_now) AS every,
                    max_by(l.release_id, [r.recency, l.release_id]) AS release_id, min(l.record) AS record
             FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
-            WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.relation)}
+            WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.link)}
               AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM node_key)
             GROUP BY l.tail_now
             """
@@ -212,7 +219,7 @@ class EvidenceJoin:
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""
-        elsewhere = f"coalesce(l.label <> {literal(label.name)}, false)" if label.authority.namespace else "false"
+        elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
         decided = "l.state <> 'current'" if label.authority.site else "true"
         self.tables.add_evidence(
@@ -223,8 +230,8 @@ class EvidenceJoin:
                    CASE WHEN l.state = 'secondary' AND o.id IS NOT NULL THEN '{Reason.WRONG_NAMESPACE.value}'
                         WHEN l.state <> 'current' THEN s.reason
                         WHEN {elsewhere} THEN '{Reason.WRONG_NAMESPACE.value}' END AS reason,
-                   CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.label || '; '
-                        WHEN {elsewhere} THEN 'a ' || l.label || '; ' ELSE '' END
+                   CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.namespace || '; '
+                        WHEN {elsewhere} THEN 'a ' || l.namespace || '; ' ELSE '' END
                    || lifecycle_text(l.state, l.detail, l.name, l.successors) AS value,
                    'fact' AS about, {REPLACEMENTS}
             FROM node_key a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
-from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
+from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
 from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
 from kgcheck.profile.patterns import matches, whole_pattern
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
@@ -84,8 +84,18 @@ class Pattern(Value):
     tail: str
     symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
     loops: bool = Field(default=False, description="an edge from a node to itself means something")
+    hierarchy: bool = Field(default=False, description="the tail is a parent of the head")
     properties: dict[str, Property] = {}
     checks: tuple[EdgeCheck, ...] = ()
+
+    @model_validator(mode="after")
+    def _links_are_named(self) -> Self:
+        """A check that names no links means those of the type of the edge, or in a hierarchy the parents."""
+        named = PARENT if self.hierarchy else self.type
+        checks = tuple(c if c.link else c.model_copy(update={"link": named}) for c in self.checks)
+        # The pattern is frozen once it is made, which it is not yet.
+        object.__setattr__(self, "checks", checks)
+        return self
 
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
@@ -163,6 +173,9 @@ class Schema(Value):
                     )
             if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
                 what = f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
+                yield Mistake(where=f"relations[{pattern}]", what=what)
+            if pattern.hierarchy and (pattern.head != pattern.tail or pattern.symmetric or pattern.loops):
+                what = f"{pattern} is a hierarchy, so that it joins one label, in one direction and without loops"
                 yield Mistake(where=f"relations[{pattern}]", what=what)
 
     def _described_twice(self) -> Iterator[Mistake]:

@@ -48,9 +48,13 @@ def join_of_other_label(label: Label) -> str:
     Returns:
         A join; o.id is NULL where the replacement serves, or there is none.
     """
-    other = f"o.label <> {literal(label.name)}" if label.authority.namespace else "false"
     return f"""LEFT JOIN ref.lifecycle o ON o.source = l.source AND o.id = l.successors[1] AND len(l.successors) = 1
-        AND l.state <> 'current' AND {other}"""
+        AND l.state <> 'current' AND {filed_elsewhere(label, "o")}"""
+
+
+def filed_elsewhere(label: Label, alias: str) -> str:
+    """SQL for whether the authority files an id of its lifecycle under another namespace than that of the label."""
+    return f"{alias}.namespace <> {literal(label.authority.namespace)}" if label.authority.namespace else "false"
 
 
 def covers_tails(head: Label, tail: Label) -> bool:
@@ -58,6 +62,6 @@ def covers_tails(head: Label, tail: Label) -> bool:
     return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with
 
 
-def unmapped_topic(relation: str) -> str:
+def unmapped_topic(link: str) -> str:
     """The topic under which a network's release covers the ids that it does not map."""
-    return f"{relation} unmapped"
+    return f"{link} unmapped"

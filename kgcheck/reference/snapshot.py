@@ -29,7 +29,7 @@ from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
@@ -40,7 +40,7 @@ CREATE TABLE release (
 CREATE TABLE topic (release_id INTEGER, source VARCHAR, topic VARCHAR, complete BOOLEAN);
 CREATE TABLE covered (release_id INTEGER, source VARCHAR, topic VARCHAR, id VARCHAR);
 CREATE TABLE entity (
-    release_id INTEGER, source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR,
+    release_id INTEGER, source VARCHAR, id VARCHAR, namespace VARCHAR, state VARCHAR, name VARCHAR,
     successors VARCHAR[], candidates VARCHAR[], detail VARCHAR, record VARCHAR);
 CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
@@ -52,8 +52,8 @@ CREATE TABLE link (
 
 DERIVED_TABLES = """
 CREATE TABLE lifecycle (
-    source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[], candidates VARCHAR[],
-    detail VARCHAR, record VARCHAR, release_id INTEGER);
+    source VARCHAR, id VARCHAR, namespace VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[],
+    candidates VARCHAR[], detail VARCHAR, record VARCHAR, release_id INTEGER);
 CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
 """
 """What kgcheck.reference.derive makes of the others."""
