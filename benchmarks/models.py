@@ -19,7 +19,6 @@ from typing import TypeVar
 from benchmarks import train_verifier as training
 from kgcheck.agents.asker import ReactAgent
 from kgcheck.agents.brains.llm import LlmBrain
-from kgcheck.agents.team import Budget
 from kgcheck.bench.items import Item, read_items
 from kgcheck.bench.kgcheck import Checker
 from kgcheck.bench.kgqa import Question, read_questions, score
@@ -107,7 +106,7 @@ def _checks(client: ChatClient, asked: argparse.Namespace, folder: Path) -> None
     items = random.Random(SEED).sample(read_items(source / "kgcheck_bench.jsonl", schema), 60)  # noqa: S311
     with EmbeddedStore(store, schema) as opened, SnapshotSource(snapshot, schema, settings) as reference:
         limits = Limits(seconds=asked.item_seconds)
-        checker = Checker(opened, reference, lambda _: LlmBrain(client, limits), Budget(seconds=asked.item_seconds))
+        checker = Checker(opened, reference, lambda _: LlmBrain(client, limits), Limits(seconds=asked.item_seconds))
 
         def one(item: Item) -> tuple[str, bool, str]:
             result = checker.work(item)

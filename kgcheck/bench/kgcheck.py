@@ -8,7 +8,7 @@ from pydantic import Field
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.team import Brain, Budget, Checked, Team
+from kgcheck.agents.team import Brain, CheckResult, Team
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.bench.items import LABEL_OF, Item, request_of
@@ -18,6 +18,7 @@ from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
+from kgcheck.llm.budget import Limits
 from kgcheck.model import Evidence, Reason, Stance, Tier, Value, Verdict
 
 BrainMaker = Callable[[GraphStore], Brain]
@@ -69,7 +70,7 @@ class Checker:
         store: The graph.
         source: The reference sources.
         brain: Makes the brain of each item; the rules by default.
-        budget: Of each item.
+        limits: Of each item.
         outside: What shows the team entries, pairs and papers.
     """
 
@@ -78,13 +79,13 @@ class Checker:
         store: GraphStore,
         source: ReferenceSource,
         brain: BrainMaker | None = None,
-        budget: Budget | None = None,
+        limits: Limits | None = None,
         outside: Outside | None = None,
     ) -> None:
         self._store = store
         self._source = source
         self._brain = brain or (lambda store: RulesBrain(store.schema))
-        self._budget = budget
+        self._limits = limits
         self._outside = outside
 
     def work(self, item: Item) -> dict[str, Any]:
@@ -103,7 +104,7 @@ class Checker:
             store = seeded(self._store, item.seed)
             request = request_of(item, store.schema, store)
             toolbox = Toolbox(store, self._source, self._outside)
-            checked = Team(toolbox, self._brain(store), self._budget).check(request, transcript)
+            checked = Team(toolbox, self._brain(store), self._limits).check(request, transcript)
         except KgcheckError as error:
             score = Score(exact=False, executable=False, seconds=time.monotonic() - started)
             return result | {"answer": None, "because": error.message, "score": score.model_dump()}
@@ -121,7 +122,7 @@ class Checker:
         }
 
 
-def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: float) -> Score:
+def score_of(item: Item, checked: CheckResult, transcript: Transcript, seconds: float) -> Score:
     """Score what the team came to.
 
     Args:

@@ -18,7 +18,7 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import json_result, live_text, say
 
 if TYPE_CHECKING:
-    from kgcheck.agents.team import Checked
+    from kgcheck.agents.team import CheckResult
     from kgcheck.agents.transcript import Event, Transcript
     from kgcheck.model import Finding, Tally
 
@@ -61,7 +61,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     """
     from kgcheck.agents.outside import with_papers
     from kgcheck.agents.request import parse_request
-    from kgcheck.agents.team import Budget, CheckStopped, Team
+    from kgcheck.agents.team import CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
     from kgcheck.audit.naming import with_names
@@ -74,6 +74,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.evidence.source import SnapshotSource
     from kgcheck.graph.open import open_store
     from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+    from kgcheck.llm.budget import Limits
     from kgcheck.loading.manifest import graph_dates
     from kgcheck.report.tables import explain_finding
 
@@ -94,10 +95,10 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
         open_papers(asked["index"], opened, reference, settings) as reader,
         open_brain(asked["brain"], schema, settings, asked, live_text.hear if live_text else None) as brain,
     ):
-        budget = Budget(turns=asked["turns"], seconds=asked["seconds"])
+        limits = Limits(turns=asked["turns"], seconds=asked["seconds"])
         toolbox = Toolbox(opened, *with_papers(source, schema, live, reader))
         try:
-            checked = Team(toolbox, brain, budget).check(request, transcript)
+            checked = Team(toolbox, brain, limits).check(request, transcript)
         except CheckStopped as stopped:
             say(f"{stopped.message}: {stopped.hint}")
             checked = stopped.checked
@@ -155,7 +156,7 @@ class _Live:
         say(transcript_line(event))
 
 
-def _told(checked: "Checked", transcript: "Transcript") -> str:
+def _told(checked: "CheckResult", transcript: "Transcript") -> str:
     """What a model took, and whether it would have said something else."""
     tokens, costs = sum(e.tokens for e in transcript.events), [e.cost for e in transcript.events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
@@ -164,7 +165,7 @@ def _told(checked: "Checked", transcript: "Transcript") -> str:
     return text
 
 
-def _finding(checked: "Checked", run: str) -> "Finding":
+def _finding(checked: "CheckResult", run: str) -> "Finding":
     from kgcheck.model import Finding
 
     return Finding(
@@ -176,7 +177,7 @@ def _finding(checked: "Checked", run: str) -> "Finding":
     )
 
 
-def _tally(checked: "Checked") -> "Tally":
+def _tally(checked: "CheckResult") -> "Tally":
     from kgcheck.model import Tally
 
     return Tally(

@@ -48,6 +48,20 @@ class Limits(Value):
     seconds: float | None = Field(default=None, gt=0)
     money: float | None = Field(default=None, gt=0)
 
+    def with_defaults(self, defaults: "Limits") -> "Limits":
+        """These limits, and others for what has none here.
+
+        Args:
+            defaults: The others.
+
+        Returns:
+            Limits of everything that either limits.
+
+        >>> Limits(turns=5).with_defaults(Limits(turns=30, seconds=60)).model_dump(exclude_none=True)
+        {'turns': 5, 'seconds': 60.0}
+        """
+        return Limits.model_validate(defaults.model_dump() | self.model_dump(exclude_none=True))
+
 
 class Spent(Value):
     """What a conversation took; ``money`` is None where no prices are set."""

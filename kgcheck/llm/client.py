@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck import deadline
 from kgcheck.errors import (
+    BudgetExceeded,
     ConfigurationError,
     KgcheckError,
     MissingExtra,
@@ -162,22 +164,21 @@ class ChatClient:
         meter = meter or Meter(Limits())
         meter.take_turn()
         request = self._request(messages, tools, answer, must_call)
-        token = self._wire.deadline.set(meter.deadline)
         try:
-            answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
+            # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
+            with deadline.until(meter.deadline):
+                answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
             completion = self._wire.read_as(self._wire.Completion, answer)
         except self._wire.TooMuch as error:
             raise ModelAnswer(
                 f"{self._address} answered with too much: {error}", "raise KGCHECK_LLM_MAX_MB, or see what answers"
             ) from None
         except self._wire.TooLate:
-            meter.check()
+            _check_time(meter)
             raise ModelUnavailable(f"{self._address} took too long", "raise the limit") from None
         except (self._openai.OpenAIError, ValueError) as error:
-            meter.check()
+            _check_time(meter)
             raise self._mapped(error) from error
-        finally:
-            self._wire.deadline.reset(token)
         reply = _reply(completion, request)
         meter.add(reply.usage)
         return reply
@@ -284,6 +285,17 @@ class ChatClient:
                 return ModelAnswer(f"{self._address} sent no completion: {told}", "check that it is OpenAI-compatible")
             case _:
                 return ModelError(f"{self._address} refused the request: {said}", "check that it is OpenAI-compatible")
+
+
+def _check_time(meter: Meter) -> None:
+    """Tell an endpoint that failed from a conversation, or a check around it, that is out of time.
+
+    Raises:
+        BudgetExceeded: It is.
+    """
+    meter.check()
+    if deadline.left() == 0:
+        raise BudgetExceeded("the model was stopped: no seconds are left", "raise the limit")
 
 
 def parse_answer(text: str, form: type[A]) -> A:

@@ -3,16 +3,13 @@
 Needs the extra ``llm``.
 """
 
-import time
 from collections.abc import Iterator
-from contextvars import ContextVar
 from typing import Annotated, Any, TypeVar
 
 import httpx2
 from pydantic import BaseModel, Field
 
-deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-"""When the seconds of a conversation run out, by the monotonic clock."""
+from kgcheck import deadline
 
 
 class TooLate(BaseException):
@@ -44,10 +41,9 @@ class Bounds:
         """
         # What is packed has no size that could be told before it is unpacked.
         request.headers["Accept-Encoding"] = "identity"
-        ends = deadline.get()
-        if ends is None:
+        left = deadline.left()
+        if left is None:
             return
-        left = ends - time.monotonic()
         if left <= 0:
             raise TooLate
         timeouts = request.extensions.get("timeout", {})
@@ -73,12 +69,12 @@ class _Bounded(httpx2.SyncByteStream):
         self._stream, self._max_bytes = stream, max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
-        came, ends = 0, deadline.get()
+        came = 0
         for chunk in self._stream:
             came += len(chunk)
             if came > self._max_bytes:
                 raise TooMuch(f"it has over {self._max_bytes:,} bytes")
-            if ends is not None and time.monotonic() > ends:
+            if deadline.left() == 0:
                 raise TooLate
             yield chunk
 

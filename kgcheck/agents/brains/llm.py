@@ -2,27 +2,34 @@
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
 checked by the team like any other brain's steps, and the verdict is never its to give. A model that cannot call tools
-is told of them in words, and its text is bound to the form of a step (kgcheck.agents.bound).
+gets them in words, and its text is bound to the form of a step (kgcheck.agents.model_steps).
 """
 
 import json
 from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from kgcheck.agents.bound import as_call, form_of_steps, told_of
-from kgcheck.agents.grounding import Seen
+from kgcheck.agents.model_steps import (
+    Offer,
+    arguments_of,
+    as_call,
+    as_data,
+    form_of_steps,
+    specs_of,
+    tools_in_words,
+)
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
-from kgcheck.agents.toolbox import Tool
+from kgcheck.agents.team_support import TeamResults
+from kgcheck.agents.toolbox import Tool, checked_arguments
 from kgcheck.agents.transcript import Role, Stage
-from kgcheck.errors import ModelAnswer
+from kgcheck.errors import ModelAnswer, UsageError
 from kgcheck.graph.scored import cited_source
-from kgcheck.inputs import parse_json
 from kgcheck.llm.budget import Limits, Meter
-from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall, ToolSpec
+from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import complete_bound
 from kgcheck.model import CheckTask, Outcome, Value
 
@@ -44,30 +51,38 @@ _ASK = {
 }
 
 
-class _Words(Value):
+class _PlainHandOver(Value):
     """Be done with your part."""
 
     message: str = Field(description="what came of it")
 
 
-class _Task(Value):
+class _TaskHandOver(_PlainHandOver):
     """Hand over what is to be validated."""
 
     message: str = Field(description="what you found")
     task: CheckTask
 
 
-class _Conclusion(Value):
+class _Conclusion(_PlainHandOver):
     """Conclude from the evidence."""
 
     message: str = Field(description="the conclusion in a sentence")
     outcome: Literal["supported", "refuted", "insufficient", "unavailable"]
 
 
-_FORMS: dict[Stage, type[_Words] | type[_Task] | type[_Conclusion]] = {
-    Stage.PLAN: _Words,
-    Stage.KG_QUERY: _Task,
-    Stage.VALIDATION: _Words,
+class _HandOverForm(NamedTuple):
+    """The form with which a part ends, offered beside the tools."""
+
+    name: str
+    purpose: str
+    arguments: type[BaseModel]
+
+
+_FORMS: dict[Stage, type[_PlainHandOver]] = {
+    Stage.PLAN: _PlainHandOver,
+    Stage.KG_QUERY: _TaskHandOver,
+    Stage.VALIDATION: _PlainHandOver,
     Stage.CONCLUSION: _Conclusion,
 }
 
@@ -94,7 +109,7 @@ class LlmBrain:
         self._called = self._bound = False
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
         """See Brain."""
         self._wrong = self._wrong + 1 if seen.refused else 0
@@ -111,16 +126,16 @@ class LlmBrain:
     def _reply(self, stage: Stage, conversation: list[Message], tools: list[Tool]) -> Reply:
         """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
+        form = _FORMS[stage]
+        offers: list[Offer] = [*tools, _HandOverForm(HAND_OVER, form.__doc__ or "", form)]
         if not self._bound:
-            specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
-            return self._client.complete(conversation, tools=specs, **more)
-        forms = {tool.name: tool.arguments for tool in tools} | {HAND_OVER: _FORMS[stage]}
+            return self._client.complete(conversation, tools=specs_of(offers), **more)
         system, *rest = conversation
-        told = {**system, "content": f"{system['content']}\n{told_of(forms)}"}
-        return as_call(complete_bound(self._client, [told, *rest], form_of_steps(forms), **more))
+        system = {**system, "content": f"{system['content']}\n{tools_in_words(offers)}"}
+        return as_call(complete_bound(self._client, [system, *rest], form_of_steps(offers), **more))
 
     def _continued(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults
     ) -> list[Message]:
         """The conversation of a role with what has happened since."""
         memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role)}])
@@ -128,15 +143,15 @@ class LlmBrain:
         same = self._stage.get(role) is stage
         made = waiting and "tool_calls" in memory[-1]
         if waiting and (same or seen.refused):
-            told = json.dumps({"refused": seen.refused}) if seen.refused else data(seen.last)
+            result = json.dumps({"refused": seen.refused}) if seen.refused else as_data(seen.last)
             answers = {"role": "tool", "tool_call_id": waiting.id} if made else {"role": "user"}
-            memory.append({**answers, "content": told})
+            memory.append({**answers, "content": result})
         elif waiting and made:
             memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
         elif same and seen.refused:
             memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
         if not same:
-            memory.append({"role": "user", "content": _asked(stage, request, task, seen)})
+            memory.append({"role": "user", "content": _assignment(stage, request, task, seen)})
         self._stage[role], self._waiting[role] = stage, None
         return [memory[0], *_recent(memory[1:])]
 
@@ -161,41 +176,19 @@ class LlmBrain:
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
         try:
-            arguments = parse_json(call.arguments or "{}")
-        except ValueError as error:
-            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON: {error}", **took)
-        if not isinstance(arguments, dict):
-            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON object", **took)
-        if call.name != HAND_OVER:
-            return UseTool(tool=call.name, arguments=arguments, **took)
-        return _handed_over(stage, arguments, took)
+            arguments = arguments_of(call)
+            if call.name == HAND_OVER:
+                return _hand_over(stage, arguments, took)
+        except UsageError as error:
+            return Talk(message=call.arguments, why=error.message, **took)
+        return UseTool(tool=call.name, arguments=arguments, **took)
 
 
-def _handed_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> Action:
-    try:
-        said = _FORMS[stage].model_validate(arguments)
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
-        return Talk(message=json.dumps(arguments), why=f"the arguments of hand_over do not fit: {wrong}", **took)
-    task = said.task if isinstance(said, _Task) else None
-    concluded = Outcome(said.outcome) if isinstance(said, _Conclusion) else None
-    return HandOver(message=said.message, task=task, concluded=concluded, **took)
-
-
-def spec_of(name: str, purpose: str, arguments: type[BaseModel]) -> ToolSpec:
-    """A tool as a model is told of it."""
-    return ToolSpec(name=name, description=purpose, parameters=arguments.model_json_schema())
-
-
-def _hand_over_spec(stage: Stage) -> ToolSpec:
-    form = _FORMS[stage]
-    return spec_of(HAND_OVER, form.__doc__ or "", form)
-
-
-def data(text: str) -> str:
-    """Text from outside, marked as data; it cannot end the mark itself."""
-    closed = text.replace("</", "<\\/")
-    return f"<data>\n{closed}\n</data>"
+def _hand_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> HandOver:
+    form = checked_arguments(HAND_OVER, _FORMS[stage], arguments)
+    task = form.task if isinstance(form, _TaskHandOver) else None
+    concluded = Outcome(form.outcome) if isinstance(form, _Conclusion) else None
+    return HandOver(message=form.message, task=task, concluded=concluded, **took)
 
 
 def _prompt(role: Role) -> str:
@@ -203,8 +196,8 @@ def _prompt(role: Role) -> str:
     return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in ("common", _PROMPTS[role]))
 
 
-def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> str:
-    """What an agent is asked, with the facts that it may rest on, as data."""
+def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> str:
+    """What an agent is to do, with the facts that it may rest on, as data."""
     facts: dict[str, Any] = {
         "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
         "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],
@@ -216,7 +209,7 @@ def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -
     if stage is Stage.CONCLUSION:
         facts["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in seen.evidence]
         facts["could_not_ask"] = [str(gap) for gap in seen.gaps]
-    return f"{_ASK[stage]}\n{data(json.dumps(facts, ensure_ascii=False))}"
+    return f"{_ASK[stage]}\n{as_data(json.dumps(facts, ensure_ascii=False))}"
 
 
 def _recent(memory: list[Message]) -> list[Message]:
