@@ -4,9 +4,10 @@ Frozen and free of I/O. The words are those of the glossary in docs/glossary.md.
 """
 
 import hashlib
+import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -135,8 +136,11 @@ class Reason(StrEnum):
     COUNT_MOVED = "count_moved"
 
 
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+
 def _no_control_characters(text: str) -> str:
-    if any(ord(c) < 32 for c in text):
+    if _CONTROL.search(text):
         raise ValueError("an identifier holds no control characters")
     return text
 
@@ -228,17 +232,31 @@ class Evidence(Value):
     candidates: tuple[str, ...] = Field(default=(), description="ids that a curator may choose from")
 
 
+class Gap(NamedTuple):
+    """A deciding source that could not be looked at, and why.
+
+    >>> str(Gap("goa", Reason.NOT_COVERED))
+    'goa (not covered)'
+    """
+
+    source: str
+    cause: Reason
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.cause.value.replace('_', ' ')})"
+
+
 class Verdict(Value):
     """The outcome of a check, why, and the evidence it rests on.
 
-    ``missing`` names the deciding sources that could not be looked at, each with the cause.
+    ``missing`` are the deciding sources that could not be looked at.
     """
 
     outcome: Outcome
     reason: Reason
     confidence: float = Field(ge=0, le=1)
     evidence: tuple[Evidence, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[Gap, ...] = ()
     note: str = ""
 
 
@@ -297,7 +315,7 @@ class Finding(Value):
             "reason": verdict.reason.value,
             "confidence": verdict.confidence,
             "evidence": [e.model_dump(mode="json", exclude_none=True) for e in verdict.evidence],
-            "missing": list(verdict.missing),
+            "missing": [str(gap) for gap in verdict.missing],
             "note": verdict.note,
             "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
         }

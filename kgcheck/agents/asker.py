@@ -22,16 +22,15 @@ from kgcheck.agents.model_steps import (
     tools_in_words,
 )
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.tool_types import Path
-from kgcheck.agents.toolbox import Toolbox, checked_arguments
+from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, Path
+from kgcheck.agents.toolbox import MOST_NODES, Toolbox, checked_arguments
 from kgcheck.agents.transcript import Role
-from kgcheck.checks.signature import Gap
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import complete_bound
-from kgcheck.model import CheckTask, Evidence, Ref, Value
+from kgcheck.model import CheckTask, Evidence, Gap, Ref, Value
 from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Found, Status
 
 MOST_ACTIONS = 15
@@ -59,6 +58,12 @@ class _AnswerForm(NamedTuple):
 
 _ANSWER = _AnswerForm("answer", FinalAnswer.__doc__ or "", FinalAnswer)
 
+_BEYOND_SMALL = ("cypher", "literature_search")
+"""Tools that are too much for a weak model."""
+
+_FROM_NODES = ("relations", "neighbours", "shared_neighbours")
+"""Tools that go on from nodes that were shown."""
+
 
 class ReactAgent:
     """Answers questions with a model.
@@ -84,8 +89,9 @@ class ReactAgent:
         self._limits = limits or Limits()
         self._on_text = on_text
         self._toolbox = Toolbox(store, _NoSource(), outside)
+        left_out = {*(() if outside else ("literature_search",)), *(_BEYOND_SMALL if client.small else ())}
         tools = self._toolbox.tools(Role.ASKER)
-        self._offers: list[Offer] = [*(t for t in tools if outside or t.name != "literature_search"), _ANSWER]
+        self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
 
     def ask(self, question: str) -> Answer:
         """Answer a question.
@@ -97,7 +103,7 @@ class ReactAgent:
             The answer; stopped where the actions or a limit ran out before there was one.
         """
         meter = Meter(self._limits, self._client.prices)
-        conversation = _Conversation(question, self._store, self._toolbox, self._offers)
+        conversation = _Conversation(question, self._store, self._toolbox, self._offers, self._client.small)
         try:
             for _ in range(MOST_ACTIONS):
                 answer = conversation.take(self._next(conversation, meter))
@@ -114,8 +120,7 @@ class ReactAgent:
     def _next(self, conversation: "_Conversation", meter: Meter) -> Reply:
         more: dict[str, Any] = {"meter": meter, "on_text": self._on_text}
         if conversation.bound:
-            form = form_of_steps(self._offers)
-            return as_call(complete_bound(self._client, conversation.messages, form, **more))
+            return as_call(complete_bound(self._client, conversation.messages, conversation.form(), **more))
         return self._client.complete(conversation.messages, tools=specs_of(self._offers), **more)
 
 
@@ -129,20 +134,55 @@ class _NoSource:
 class _Conversation:
     """One question under way."""
 
-    def __init__(self, question: str, store: GraphStore, toolbox: Toolbox, offers: Sequence[Offer]) -> None:
+    def __init__(
+        self, question: str, store: GraphStore, toolbox: Toolbox, offers: Sequence[Offer], small: bool
+    ) -> None:
         self._question = question
         self._store = store
         self._toolbox = toolbox
         self._offers = offers
         self._shown = ShownResults(question, store)
         self._unsupported: list[str] = []
-        self.bound = False
-        prompt = (files("kgcheck.agents") / "prompts" / "asker.md").read_text(encoding="utf-8")
+        self.bound = small
+        self._small, self._looked = small, False
+        self._known: dict[str, None] = {}
+        folder = files("kgcheck.agents") / "prompts"
+        prompt = ((folder / "small" if small else folder) / "asker.md").read_text(encoding="utf-8")
+        if small:
+            prompt += tools_in_words(offers, example=False) + self._worked_example()
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in store.schema.relations)
         self.messages: list[Message] = [
             {"role": "system", "content": f"{prompt}\nThe relations of the graph:\n{known}"},
             {"role": "user", "content": as_data(json.dumps({"question": question}, ensure_ascii=False))},
         ]
+
+    def form(self) -> type[BaseModel]:
+        """What the next step can be: for a weak model, a step over what was shown, and an answer after one."""
+        if not self._small:
+            return form_of_steps(self._offers)
+        schema, known = self._store.schema, list(self._known)
+        choices: dict[str, Sequence[Any]] = {
+            "label": [label.name for label in schema.labels],
+            "relation": list(dict.fromkeys(p.type for p in schema.relations)),
+        }
+        choices |= {"id": known, "ids": known[-MOST_NODES:]} if known else {}
+        closed = {*(() if self._looked else (_ANSWER.name,)), *(() if known else _FROM_NODES)}
+        return form_of_steps([offer for offer in self._offers if offer.name not in closed], choices)
+
+    def _worked_example(self) -> str:
+        """A question of two made-up names with its steps, in the words of the first relation of the profile."""
+        p = self._store.schema.relations[0]
+        node = {"label": p.head, "id": "ID1"}
+        steps = [
+            ("find_nodes", {"name": "NAME1", "label": p.head}, {"ids": {p.head: ["ID1"]}}),
+            ("neighbours", {"node": node, "relation": p.type, "direction": "out", "label": p.tail}, {"nodes": ["ID2"]}),
+            (_ANSWER.name, {"understood": True, "label": p.tail, "ids": ["ID2"]}, None),
+        ]
+        lines = [f"\nAn example, with made-up ids: which {p.tail} does the {p.head} NAME1 go to by {p.type}?"]
+        for tool, arguments, shown in steps:
+            lines.append(json.dumps({"tool": tool, "arguments": arguments}))
+            lines += [f"shows {json.dumps(shown)}"] if shown else []
+        return "\n".join(lines)
 
     def take(self, reply: Reply) -> Answer | None:
         """Carry out the step that a reply holds.
@@ -203,6 +243,10 @@ class _Conversation:
             return self._answer(checked_arguments(call.name, FinalAnswer, arguments))
         result = self._toolbox.call(Role.ASKER, call.name, arguments)
         self._shown.add(offer.arguments.model_validate(arguments), result)
+        found = _ids_in(result)
+        self._known |= dict.fromkeys(found)
+        # A look-up by name that found something is where a weak model begins, and nothing to answer with yet.
+        self._looked |= not (isinstance(result, NamedNodesResult) and bool(found))
         return result.model_dump(mode="json", exclude_none=True)
 
     def _answer(self, final: FinalAnswer) -> Answer:
@@ -255,3 +299,14 @@ class _Conversation:
         )
         status = Status.ANSWERED if found or more.get("count") is not None else Status.NOTHING
         return Answer(question=self._question, status=status, found=found, **more)
+
+
+def _ids_in(result: BaseModel) -> list[str]:
+    """Ids of the nodes that a result lists."""
+    match result:
+        case NodesResult():
+            return [node.id for node in result.nodes]
+        case NamedNodesResult():
+            return [id_ for ids in result.ids.values() for id_ in ids]
+        case _:
+            return []

@@ -22,6 +22,13 @@ example: EXAMPLE. Your tools and their arguments:
 """
 
 
+_LONGEST = 160
+"""Characters of a text in a step: weak models seldom end one by themselves."""
+
+Choices = Mapping[str, Sequence[Any]]
+"""What a field of a step can be, by its name; a field without any choice is left out."""
+
+
 class Offer(Protocol):
     """What a model may do next: a tool of the toolbox, or the form with which it ends its part."""
 
@@ -43,11 +50,12 @@ def specs_of(offers: Sequence[Offer]) -> list[ToolSpec]:
     return [ToolSpec(name=o.name, description=o.purpose, parameters=o.arguments.model_json_schema()) for o in offers]
 
 
-def form_of_steps(offers: Sequence[Offer]) -> type[BaseModel]:
+def form_of_steps(offers: Sequence[Offer], choices: Choices | None = None) -> type[BaseModel]:
     """The form that every step must have: one of the tools with its arguments.
 
     Args:
         offers: What the model may do.
+        choices: What fields can be. They bind the model, and nothing else: what it writes is checked as ever.
 
     Returns:
         A form whose JSON schema binds a model.
@@ -57,12 +65,64 @@ def form_of_steps(offers: Sequence[Offer]) -> type[BaseModel]:
     steps = [make(f"Use_{o.name}", tool=(Literal[o.name], ...), arguments=(o.arguments, ...)) for o in offers]
     root: Any = RootModel
     step: type[BaseModel] = root[reduce(or_, steps)]
-    return step
+    if choices is None:
+        return step
+    bounds = choices
+
+    class Bound(step):  # type: ignore[valid-type, misc]
+        @classmethod
+        def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
+            schema: dict[str, Any] = narrowed(super().model_json_schema(*args, **more), bounds)
+            return schema
+
+    return Bound
 
 
-def tools_in_words(offers: Sequence[Offer]) -> str:
+def narrowed(schema: Any, choices: Choices) -> Any:
+    """A JSON schema whose fields can be nothing but what is left to choose.
+
+    Args:
+        schema: Of a form.
+        choices: What fields can be.
+
+    Returns:
+        The schema; fields with choices are required there, and every other text ends after some words.
+
+    >>> schema = {"properties": {"label": {"type": "string"}, "rule": {}}, "required": ["rule"]}
+    >>> narrowed(schema, {"label": ["Gene"], "rule": []})
+    {'required': ['label'], 'properties': {'label': {'enum': ['Gene']}}}
+    """
+    if isinstance(schema, list):
+        return [narrowed(part, choices) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    fields = schema.get("properties")
+    found = {key: narrowed(part, choices) for key, part in schema.items() if key != "properties"}
+    if fields is not None:
+        named = [name for name in fields if choices.get(name)]
+        kept = {name: part for name, part in fields.items() if name not in choices or name in named}
+        found["properties"] = {
+            name: _chosen(part, choices[name]) if name in named else narrowed(part, choices)
+            for name, part in kept.items()
+        }
+        needed = [name for name in kept if name in named or name in schema.get("required", ())]
+        found |= {"required": needed} if needed else {}
+    if schema.get("type") == "string" and not {"enum", "const"} & set(schema):
+        found["maxLength"] = min(_LONGEST, schema.get("maxLength", _LONGEST))
+    return found
+
+
+def _chosen(field: dict[str, Any], choices: Sequence[Any]) -> dict[str, Any]:
+    """The schema of a field that is one of some values, or a list of them."""
+    one = {"enum": list(choices)}
+    return {"type": "array", "items": one, "maxItems": len(choices)} if field.get("type") == "array" else one
+
+
+def tools_in_words(offers: Sequence[Offer], example: bool = True) -> str:
     """The tools in words, each on a line with the names of its arguments, and how to use one of them."""
     lines = [f"- {o.name}({', '.join(o.arguments.model_fields)}): {o.purpose}" for o in offers]
+    if not example:
+        return "\n".join(lines)
     return _HOW.replace("EXAMPLE", _example({o.name: o.arguments for o in offers})) + "\n".join(lines)
 
 

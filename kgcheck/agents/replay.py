@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.agents.team import Action, CheckResult, HandOver, Talk, Team, UseTool
+from kgcheck.agents.team import Action, HandOver, Talk, Team, TeamConclusion, UseTool
 from kgcheck.agents.team_support import TeamResults
 from kgcheck.agents.toolbox import TOOLS, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
@@ -37,7 +37,7 @@ _FORMER_LIMIT = 100
 class Replayed(Value):
     """A check that was run again."""
 
-    checked: CheckResult
+    checked: TeamConclusion
     recorded: Verdict
     tokens: int
     cost: float | None

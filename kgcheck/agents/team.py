@@ -84,7 +84,7 @@ class Brain(Protocol):
         """
 
 
-class CheckResult(Value):
+class TeamConclusion(Value):
     """What a check came to."""
 
     task: CheckTask
@@ -108,7 +108,7 @@ class CheckStopped(BudgetExceeded):
         checked: What it came to.
     """
 
-    def __init__(self, message: str, hint: str, checked: CheckResult) -> None:
+    def __init__(self, message: str, hint: str, checked: TeamConclusion) -> None:
         super().__init__(message, hint)
         self.checked = checked
 
@@ -135,7 +135,7 @@ class Team:
         self._brain = brain
         self._limits = (limits or CHECK_LIMITS).with_defaults(CHECK_LIMITS)
 
-    def check(self, request: Request, transcript: Transcript) -> CheckResult:
+    def check(self, request: Request, transcript: Transcript) -> TeamConclusion:
         """Check one thing.
 
         Args:
@@ -164,7 +164,7 @@ class Team:
         if task is None:
             raise UsageError("the KG agent ended without a task that is to be validated")
         judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
-        return CheckResult(
+        return TeamConclusion(
             task=task,
             verdict=judged,
             change=propose(task, judged),
@@ -229,13 +229,13 @@ class Team:
         return result
 
 
-def _stopped(task: CheckTask, seen: TeamResults) -> CheckResult:
+def _stopped(task: CheckTask, seen: TeamResults) -> TeamConclusion:
     """What a check came to that ran out of turns or seconds: a verdict rests on evidence alone."""
     if seen.looked_up:
         judged = verdict(task.type, seen.evidence, seen.gaps)
     else:
         judged = Verdict(outcome=Outcome.UNAVAILABLE, reason=Reason.BUDGET_SPENT, confidence=0.0)
-    return CheckResult(task=task, verdict=judged, change=propose(task, judged), conclusion="")
+    return TeamConclusion(task=task, verdict=judged, change=propose(task, judged), conclusion="")
 
 
 class _Check(NamedTuple):

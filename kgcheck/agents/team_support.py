@@ -15,10 +15,9 @@ from kgcheck.agents.tool_types import (
     SimilarIdsResult,
 )
 from kgcheck.checks.lists import joined
-from kgcheck.checks.signature import Gap
 from kgcheck.errors import UsageError
 from kgcheck.graph.scored import Score, scores_of
-from kgcheck.model import CheckTask, CheckType, Evidence, Ref
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref
 from kgcheck.profile.schema import Pattern
 
 

@@ -4,11 +4,10 @@ from typing import Any
 
 from pydantic import Field
 
-from kgcheck.checks.signature import Gap
 from kgcheck.evidence.lookups import Looked
 from kgcheck.graph.store import Direction, Reading
 from kgcheck.literature.documents import Passage
-from kgcheck.model import CheckTask, Evidence, Identifier, Ref, Triple, Value
+from kgcheck.model import CheckTask, Evidence, Gap, Identifier, Ref, Triple, Value
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.questions.running import Edge
 

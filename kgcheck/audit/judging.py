@@ -1,8 +1,7 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import duckdb
 
@@ -10,13 +9,14 @@ from kgcheck.audit.plan import Unit
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.precedence import FIRST_SQL
 from kgcheck.checks.repair import propose
-from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature
+from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
 from kgcheck.checks.verdicts import judge
-from kgcheck.evidence.source import evidence_of, gaps_of
+from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import (
     CheckTask,
     CheckType,
     Finding,
+    Gap,
     Outcome,
     Reason,
     Ref,
@@ -40,18 +40,18 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """
     db.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE signed AS
+        CREATE OR REPLACE TEMP TABLE task_signature AS
         WITH by_record AS (
             SELECT task, source, about, stance, world, tier, record,
                    CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
                    floor(max(score) * 10 + 0.5) / 10 AS score
             FROM evidence GROUP BY ALL
-        ), said AS (
+        ), recorded AS (
             SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
         ), observed AS (
             SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
                               ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
-            FROM said GROUP BY task
+            FROM recorded GROUP BY task
         ), missing AS (
             SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap GROUP BY task
         )
@@ -61,47 +61,74 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     ).fetchall()
     db.execute(
         """
-        CREATE OR REPLACE TEMP TABLE verdict (
+        CREATE OR REPLACE TEMP TABLE signature_verdict (
             signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR, sources VARCHAR)
         """
     ).fetchall()
-    for (text,) in db.execute("SELECT DISTINCT signature FROM signed").fetchall():
+    for (text,) in db.execute("SELECT DISTINCT signature FROM task_signature").fetchall():
         signature = _parsed(kind, text)
         judged = judge(signature)
         row = [text, judged.outcome.value, judged.reason.value, judged.confidence, judged.note, signature.sources]
-        db.execute("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?)", row).fetchall()
+        db.execute("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?)", row).fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE judged AS
-        SELECT s.task, v.* EXCLUDE (signature) FROM signed s JOIN verdict v USING (signature)
+        SELECT s.task, v.* EXCLUDE (signature) FROM task_signature s JOIN signature_verdict v USING (signature)
         """
     ).fetchall()
 
 
-def tallies(db: duckdb.DuckDBPyConnection, unit: Unit) -> list[Tally]:
-    """Counts of the judged tasks by outcome, reason and sources."""
-    rows = db.execute("SELECT outcome, reason, sources, count(*) FROM judged GROUP BY ALL ORDER BY ALL").fetchall()
+def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:
+    """Counts of the judged tasks by outcome, reason and sources.
+
+    Args:
+        db: A working database, after `judge_tasks`.
+        unit: What the tasks are of.
+        alike: How many tasks the one with number 0 stands for, where it is among them.
+
+    Returns:
+        A tally for each outcome, reason and list of sources.
+    """
+    rows = db.execute(
+        """
+        SELECT outcome, reason, sources, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END)::BIGINT
+        FROM judged GROUP BY ALL ORDER BY ALL
+        """,
+        {"alike": alike},
+    ).fetchall()
     return [
         Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
         for o, r, s, n in rows
     ]
 
 
-def added(one: Iterable[Tally], other: Iterable[Tally]) -> list[Tally]:
-    """Tallies of both, those of the same outcome, reason and sources together."""
-    counts: Counter[Tally] = Counter()
-    for tally in (*one, *other):
-        counts[tally.model_copy(update={"count": 0})] += tally.count
-    return [tally.model_copy(update={"count": count}) for tally, count in counts.items()]
+def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, str, str, Outcome]]:
+    """Judged tasks about edges: the refuted first, then those that nothing decides, and what is supported last.
+
+    Args:
+        db: A working database, after `judge_tasks`.
+        most: So many of them.
+
+    Returns:
+        Number, head, tail and outcome of each.
+    """
+    rows = db.execute(
+        """
+        SELECT task, head, tail, outcome FROM judged JOIN task USING (task)
+        ORDER BY list_position(['refuted', 'insufficient', 'unavailable'], outcome) NULLS LAST, task LIMIT $most
+        """,
+        {"most": most},
+    ).fetchall()
+    return [(task, head, tail, Outcome(outcome)) for task, head, tail, outcome in rows]
 
 
-def findings(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
+def findings(tables: WorkingTables, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
     """A finding for every judged task that is refuted or insufficient.
 
     What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
 
     Args:
-        db: A working database, after `judge_tasks`.
+        tables: The working tables, after `judge_tasks`.
         run: The run's id.
         unit: What the tasks are of.
         keep_all: A finding also for supported and unavailable tasks.
@@ -110,24 +137,27 @@ def findings(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, *, keep_all: b
         A finding, in the order of the tasks.
     """
     wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
-    db.execute(
+    tables.db.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE found AS
+        CREATE OR REPLACE TEMP TABLE finding_row AS
         SELECT row_number() OVER (ORDER BY j.task) AS place, j.*, t.head, t.tail,
                coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
         FROM judged j JOIN task t USING (task) {wanted}
         """
     ).fetchall()
-    count = int(db.execute("SELECT count(*) FROM found").fetchall()[0][0])
+    count = int(tables.db.execute("SELECT count(*) FROM finding_row").fetchall()[0][0])
     for start in range(0, count, _BATCH):
-        yield from _batch(db, run, unit, f"place > {start} AND place <= {start + _BATCH}")
+        yield from _batch(tables, run, unit, f"place > {start} AND place <= {start + _BATCH}")
 
 
-def _batch(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, places: str) -> Iterator[Finding]:
-    chosen = f"SELECT task FROM found WHERE {places}"
-    evidence, missing = evidence_of(db, chosen), gaps_of(db, chosen)
-    rows = db.execute(
-        f"SELECT task, head, tail, value, outcome, reason, confidence, note FROM found WHERE {places} ORDER BY place"
+def _batch(tables: WorkingTables, run: str, unit: Unit, places: str) -> Iterator[Finding]:
+    chosen = f"SELECT task FROM finding_row WHERE {places}"
+    evidence, missing = tables.evidence_of(chosen), tables.gaps_of(chosen)
+    rows = tables.db.execute(
+        f"""
+        SELECT task, head, tail, value, outcome, reason, confidence, note FROM finding_row
+        WHERE {places} ORDER BY place
+        """
     ).fetchall()
     for number, subject, target, value, outcome, reason, confidence, note in rows:
         task = _task(unit, subject, target, value)
@@ -136,7 +166,7 @@ def _batch(db: duckdb.DuckDBPyConnection, run: str, unit: Unit, places: str) -> 
             reason=Reason(reason),
             confidence=confidence,
             evidence=evidence.get(number, ()),
-            missing=tuple(str(gap) for gap in missing.get(number, ())),
+            missing=missing.get(number, ()),
             note=note,
         )
         yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=propose(task, verdict))

@@ -9,36 +9,52 @@ from kgcheck.model import Finding, Ref
 
 _TOGETHER = 5_000
 _LONGEST = 200
+_KEPT = 200_000
+"""Names in memory: most findings of a run are about the same nodes."""
 
 
-def with_names(findings: Iterable[Finding], store: GraphStore) -> Iterator[Finding]:
-    """Findings with what the graph calls their ends.
+class NodeNames:
+    """What a graph calls its nodes, each read once.
 
     Args:
-        findings: Any number; some thousands are held at a time.
         store: The graph.
-
-    Yields:
-        Every finding, in the same order.
     """
-    rest = iter(findings)
-    while held := list(islice(rest, _TOGETHER)):
-        names = _names({ref for f in held for ref in (f.task.subject, f.task.object) if ref}, store)
-        for finding in held:
-            ends = (finding.task.subject, finding.task.object)
-            head, tail = (names.get(ref) if ref else None for ref in ends)
-            yield finding.model_copy(update={"names": (head, tail)})
 
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self._labels = {
+            label.name: label.model_copy(update={"properties": {"name": label.properties["name"]}})
+            for label in store.schema.labels
+            if "name" in label.properties
+        }
+        self._known: dict[Ref, str | None] = {}
 
-def _names(refs: set[Ref], store: GraphStore) -> dict[Ref, str]:
-    by_label: dict[str, list[str]] = defaultdict(list)
-    for ref in refs:
-        by_label[ref.label].append(ref.id)
-    known = {label.name: label for label in store.schema.labels if "name" in label.properties}
-    return {
-        Ref(label=name, id=id_): str(node["name"])[:_LONGEST]
-        for name, ids in by_label.items()
-        if name in known
-        for id_, node in store.nodes(known[name], sorted(ids)).items()
-        if node.get("name")
-    }
+    def beside(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Findings with what the graph calls their ends.
+
+        Args:
+            findings: Any number; some thousands are in memory at a time.
+
+        Yields:
+            Every finding, in the same order.
+        """
+        rest = iter(findings)
+        while batch := list(islice(rest, _TOGETHER)):
+            self._read({ref for f in batch for ref in (f.task.subject, f.task.object) if ref})
+            for finding in batch:
+                ends = (finding.task.subject, finding.task.object)
+                head, tail = (self._known.get(ref) if ref else None for ref in ends)
+                yield finding.model_copy(update={"names": (head, tail)})
+
+    def _read(self, refs: set[Ref]) -> None:
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        by_label: dict[str, list[str]] = defaultdict(list)
+        for ref in refs:
+            if ref not in self._known and ref.label in self._labels:
+                by_label[ref.label].append(ref.id)
+        for label, ids in by_label.items():
+            nodes = self._store.nodes(self._labels[label], sorted(ids))
+            for id_ in ids:
+                name = nodes.get(id_, {}).get("name")
+                self._known[Ref.model_construct(label=label, id=id_)] = str(name)[:_LONGEST] if name else None

@@ -3,12 +3,11 @@
 from functools import partial
 from typing import NamedTuple
 
-import duckdb
-
+from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Unit
-from kgcheck.literature.documents import SOURCE
+from kgcheck.evidence.tables import WorkingTables
 from kgcheck.literature.edge_reader import TripleReader, form_of
-from kgcheck.model import Evidence, Ref, Stance, Triple
+from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.reference.retractions import counted, retracted_among
 
 ASKED = 2_000
@@ -19,7 +18,7 @@ class Told(NamedTuple):
     """What papers say of an edge, and what the references alone had come to."""
 
     triple: Triple
-    before: str
+    before: Outcome
     evidence: tuple[Evidence, ...]
 
 
@@ -47,11 +46,11 @@ class Papers:
         if self._said(unit):
             self._left -= min(max(self._left, 0), tasks)
 
-    def add(self, db: duckdb.DuckDBPyConnection, unit: Unit) -> bool:
+    def add(self, tables: WorkingTables, unit: Unit) -> bool:
         """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent.
 
         Args:
-            db: A working database after `judge_tasks`.
+            tables: The working tables, after `judge_tasks`.
             unit: What the tasks are of.
 
         Returns:
@@ -60,26 +59,19 @@ class Papers:
         pattern = unit.pattern
         if pattern is None or self._left <= 0 or not self._said(unit):
             return False
-        rows = db.execute(
-            """
-            SELECT task, head, tail, outcome FROM judged JOIN task USING (task)
-            ORDER BY list_position(['refuted', 'insufficient', 'unavailable'], outcome) NULLS LAST, task LIMIT $left
-            """,
-            {"left": self._left},
-        ).fetchall()
+        rows = least_decided(tables.db, self._left)
         self._left -= len(rows)
         self.asked += len(rows)
         added = False
-        for task, head, tail, before in rows:
+        for task, head, tail, outcome in rows:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
-            found = counted(self.reader.evidence(triple), partial(retracted_among, db))
-            for evidence in found:
-                _insert(db, task, evidence)
-                added = True
+            found = counted(self.reader.evidence(triple), partial(retracted_among, tables.db))
+            tables.add_observations(task, found)
+            added = added or bool(found)
             if spoken := tuple(e for e in found if e.stance is not Stance.SILENT):
-                self.told.append(Told(triple, before, spoken))
+                self.told.append(Told(triple, outcome, spoken))
         return added
 
     def _said(self, unit: Unit) -> bool:
@@ -88,26 +80,3 @@ class Papers:
             return False
         head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")
         return form_of(Triple(head=head, relation=unit.pattern.type, tail=tail), self.reader.schema) is not None
-
-
-def _insert(db: duckdb.DuckDBPyConnection, task: int, evidence: Evidence) -> None:
-    """A row that is judged as any other; its whole text is in ``value``, for the table has no place for quotes."""
-    db.execute(
-        """
-        INSERT INTO evidence BY NAME
-        SELECT $task AS task, $source AS source, NULL AS release_id, $record AS record, $stance AS stance,
-               $world AS world, $tier AS tier, $reason AS reason, $value AS value, $score AS score, $about AS about
-        """,
-        {
-            "task": task,
-            "source": SOURCE,
-            "record": evidence.record,
-            "stance": evidence.stance.value,
-            "world": evidence.world.value,
-            "tier": evidence.tier.value,
-            "reason": evidence.reason.value if evidence.reason else None,
-            "value": evidence.model_dump_json(),
-            "score": evidence.score,
-            "about": evidence.about,
-        },
-    ).fetchall()

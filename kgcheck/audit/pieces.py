@@ -9,11 +9,11 @@ import duckdb
 
 from kgcheck.audit import judging, structure
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.naming import with_names
+from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Hit, StructureRules
-from kgcheck.audit.tasks import Selected, TaskSelection
+from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
@@ -63,6 +63,7 @@ class Worker:
         self._ledger = ledger
         self._run = run
         self._join = join
+        self._names = NodeNames(store)
         self._live = live
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
@@ -113,14 +114,14 @@ class Worker:
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            # Those that are plainly supported are counted with the first piece.
-            counted = self._count_plain(unit, selected) if not number else []
             found: Iterable[Finding] = []
-            if selected.chosen:
-                self._judge(unit, number * size + 1, (number + 1) * size)
-                judged = judging.findings(self._db, self._run.id, unit, keep_all=self._options.keep_all)
-                found = with_names(judged, self._store)
-                counted = judging.added(counted, judging.tallies(self._db, unit))
+            counted: list[Tally] = []
+            if selected.chosen or selected.plain:
+                # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
+                self._judge(unit, number * size + (number > 0), (number + 1) * size)
+                judged = judging.findings(self._join.tables, self._run.id, unit, keep_all=self._options.keep_all)
+                found = self._names.beside(judged)
+                counted = judging.tallies(self._db, unit, selected.plain)
             self._ledger.record(self._run, piece, found, counted, selected.digest)
 
     def _plain(self, unit: Unit) -> str | None:
@@ -135,13 +136,6 @@ class Worker:
             return None
         return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
 
-    def _count_plain(self, unit: Unit, selected: Selected) -> list[Tally]:
-        """The tally of the plainly supported tasks, from the verdict on the one that was chosen."""
-        if not selected.plain:
-            return []
-        self._judge(unit, 0, 0)
-        return [tally.model_copy(update={"count": selected.plain}) for tally in judging.tallies(self._db, unit)]
-
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
         if wanted > LIVE_TASKS:
@@ -151,16 +145,16 @@ class Worker:
             )
 
     def _judge(self, unit: Unit, first: int, last: int) -> None:
-        self._join.reset()
-        self._db.execute(
+        tables = self._join.tables
+        tables.reset()
+        tables.add_tasks(
             """
-            INSERT INTO task SELECT number, head, tail, value, items FROM chosen
-            WHERE number BETWEEN $first AND $last
+            SELECT number AS task, head, tail, value, items FROM chosen WHERE number BETWEEN $first AND $last
             """,
             {"first": first, "last": last},
-        ).fetchall()
+        )
         if self._live:
-            self._live.fetch(self._db, unit.pattern or self._schema.label(unit.label or ""))
+            self._live.fetch(self._db, tables.tasks(), unit.pattern or self._schema.label(unit.label or ""))
         if unit.pattern and unit.attribute:
             self._join.scores(unit.pattern, *self._ends(unit.pattern), unit.pattern.scored[unit.attribute])
         elif unit.pattern:
@@ -173,9 +167,9 @@ class Worker:
             else:
                 self._join.existence(label)
         if self._live:
-            self._live.explain(self._db)
+            tables.set_causes(self._live.causes)
         judging.judge_tasks(self._db, unit.type)
-        if self._papers and self._papers.add(self._db, unit):
+        if self._papers and self._papers.add(self._join.tables, unit):
             judging.judge_tasks(self._db, unit.type)
 
     def _cited(self, pattern: Pattern) -> str:
@@ -190,7 +184,7 @@ class Worker:
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)
             if not self._is_done(piece, digest, done):
-                found = with_names(structure.findings(hits, self._run.id, now()), self._store)
+                found = self._names.beside(structure.findings(hits, self._run.id, now()))
                 self._ledger.record(self._run, piece, found, structure.tallies(hits, unit), digest)
 
     def _is_done(self, piece: str, digest: str, done: Mapping[str, str]) -> bool:

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.team import Brain, CheckResult, Team
-from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Transcript
+from kgcheck.agents.team import Brain, Team, TeamConclusion
+from kgcheck.agents.toolbox import TOOLS, Toolbox
+from kgcheck.agents.transcript import Role, Transcript
 from kgcheck.bench.items import LABEL_OF, Item, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.seeded import seeded
@@ -110,7 +110,7 @@ class Checker:
             return result | {"answer": None, "because": error.message, "score": score.model_dump()}
         verdict = checked.verdict
         if verdict.reason is Reason.SOURCE_UNAVAILABLE:
-            result["error"] = f"could not ask {', '.join(verdict.missing)}"
+            result["error"] = f"could not ask {', '.join(map(str, verdict.missing))}"
         return result | {
             "answer": LABEL_OF[verdict.outcome],
             "task": str(checked.task),
@@ -122,7 +122,7 @@ class Checker:
         }
 
 
-def score_of(item: Item, checked: CheckResult, transcript: Transcript, seconds: float) -> Score:
+def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, seconds: float) -> Score:
     """Score what the team came to.
 
     Args:
@@ -169,7 +169,7 @@ def right_path(transcript: Transcript) -> bool:
     """Whether the graph was asked first, the references after it, and no call was refused."""
     tools = [event.tool for event in transcript.events if event.tool]
     refused = any(event.refused for event in transcript.events)
-    graph = [tool for tool in tools if tool.startswith("kg_")]
+    graph = [tool for tool in tools if Role.KG in TOOLS[tool].roles]
     return bool(graph) and not refused and tools == [*graph, *tools[len(graph) :]] and len(tools) > len(graph)
 
 

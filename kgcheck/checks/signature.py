@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgcheck.checks.precedence import first
-from kgcheck.model import CheckType, Evidence, Reason, Stance, Tier, World
+from kgcheck.model import CheckType, Evidence, Gap, Reason, Stance, Tier, World
 
 MAX_RECORDS = 3
 """Independent records beyond this number no longer raise the confidence."""
@@ -30,16 +30,6 @@ class Observation(NamedTuple):
     reason: Reason | None
     score: float | None
     records: int
-
-
-class Gap(NamedTuple):
-    """A deciding source that could not be looked at, and why."""
-
-    source: str
-    cause: Reason
-
-    def __str__(self) -> str:
-        return f"{self.source} ({self.cause.value.replace('_', ' ')})"
 
 
 class Signature(NamedTuple):

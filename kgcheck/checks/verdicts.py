@@ -16,10 +16,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgcheck.checks.precedence import agrees, first, place
-from kgcheck.checks.signature import MAX_RECORDS, Gap, Observation, Signature, signature_of
+from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, signature_of
 from kgcheck.model import (
     CheckType,
     Evidence,
+    Gap,
     Outcome,
     Reason,
     Stance,
@@ -85,7 +86,7 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
         reason=judged.reason,
         confidence=judged.confidence,
         evidence=held,
-        missing=tuple(str(g) for g in sorted(set(gaps))),
+        missing=tuple(sorted(set(gaps))),
         note=judged.note,
     )
 

@@ -18,7 +18,7 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import json_result, live_text, say
 
 if TYPE_CHECKING:
-    from kgcheck.agents.team import CheckResult
+    from kgcheck.agents.team import TeamConclusion
     from kgcheck.agents.transcript import Event, Transcript
     from kgcheck.model import Finding, Tally
 
@@ -64,7 +64,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
     from kgcheck.agents.team import CheckStopped, Team
     from kgcheck.agents.toolbox import Toolbox
     from kgcheck.agents.transcript import Transcript
-    from kgcheck.audit.naming import with_names
+    from kgcheck.audit.naming import NodeNames
     from kgcheck.audit.run import listed_releases, store_place
     from kgcheck.cli.brains import open_brain
     from kgcheck.cli.console import results
@@ -108,7 +108,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             id=name,
             started=started,
             store=store_place(opened),
-            profile=schema.profile.name,
+            profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=listed_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},
@@ -117,7 +117,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             say(f"{name_of_source}: {failure}")
         for warning in run.warnings:
             say(f"warning: {warning}")
-        (finding,), tally = with_names([_finding(checked, name)], opened), _tally(checked)
+        (finding,), tally = NodeNames(opened).beside([_finding(checked, name)]), _tally(checked)
         kept.keep(run, finding, tally)
     if asked["brain"] == "llm":
         say(_told(checked, transcript))
@@ -156,7 +156,7 @@ class _Live:
         say(transcript_line(event))
 
 
-def _told(checked: "CheckResult", transcript: "Transcript") -> str:
+def _told(checked: "TeamConclusion", transcript: "Transcript") -> str:
     """What a model took, and whether it would have said something else."""
     tokens, costs = sum(e.tokens for e in transcript.events), [e.cost for e in transcript.events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
@@ -165,7 +165,7 @@ def _told(checked: "CheckResult", transcript: "Transcript") -> str:
     return text
 
 
-def _finding(checked: "CheckResult", run: str) -> "Finding":
+def _finding(checked: "TeamConclusion", run: str) -> "Finding":
     from kgcheck.model import Finding
 
     return Finding(
@@ -177,7 +177,7 @@ def _finding(checked: "CheckResult", run: str) -> "Finding":
     )
 
 
-def _tally(checked: "CheckResult") -> "Tally":
+def _tally(checked: "TeamConclusion") -> "Tally":
     from kgcheck.model import Tally
 
     return Tally(

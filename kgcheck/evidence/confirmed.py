@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from kgcheck.duck import literal
+from kgcheck.duck import identifier, literal
 from kgcheck.evidence.coverage import complete_release
 from kgcheck.evidence.stance import stance
 from kgcheck.evidence.written import malformed, unlisted
@@ -123,8 +123,10 @@ def _well_formed(
         Conditions; none where all ends are so.
     """
     sources = ", ".join(literal(check.source) for check in speaking)
+    known = _known_ids(db, label)
     ids = " UNION ".join(
-        f"SELECT {column} AS id FROM ref.link WHERE source IN ({sources}) AND relation = {literal(pattern.type)}"
+        f"""SELECT DISTINCT {column} AS id FROM ref.link
+            WHERE source IN ({sources}) AND relation = {literal(pattern.type)} AND {column} NOT IN (FROM {known})"""
         for column in (("head_now", "tail_now") if pattern.head == pattern.tail else (f"{end}_now",))
     )
     odd = f"odd_{end}"
@@ -138,6 +140,23 @@ def _well_formed(
         yield f"{key(label, end)} NOT IN (FROM {odd})"
     if label.authority.isoforms:
         yield f"NOT (contains({end}, '-') AND {malformed(label, end)})"
+
+
+def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:
+    """A table of the ids that the authority of a label knows and that have its form: nearly all that links name.
+
+    Returns:
+        Its quoted name; it is filled once.
+    """
+    name = identifier(f"known {label.name}")
+    db.execute(
+        f"""
+        CREATE TEMP TABLE IF NOT EXISTS {name} AS
+        SELECT DISTINCT id FROM ref.lifecycle
+        WHERE source = {literal(label.authority.source)} AND NOT {malformed(label, "id")}
+        """
+    ).fetchall()
+    return name
 
 
 def _pairs(check: EdgeCheck, relation: str, how: str) -> str:

@@ -2,6 +2,7 @@
 
 import duckdb
 
+from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import Reason
 
 
@@ -17,14 +18,14 @@ def complete_release(db: duckdb.DuckDBPyConnection, source: str, topic: str) -> 
     return int(rows[0][0]) if rows else None
 
 
-def add_gaps(db: duckdb.DuckDBPyConnection, table: str, source: str, topic: str) -> None:
-    """Say of every task in a table that the source could not be looked at for this topic."""
-    db.execute(
+def add_gaps(tables: WorkingTables, source: str, topic: str) -> None:
+    """Gaps of the tasks in ``unseen``: the source could not be looked at for this topic."""
+    tables.add_gaps(
         f"""
-        INSERT INTO gap
-        SELECT task, $source, CASE WHEN EXISTS (FROM ref.topic WHERE source = $source AND topic = $topic)
-                                   THEN '{Reason.NOT_COVERED.value}' ELSE '{Reason.REFERENCE_MISSING.value}' END
-        FROM {table}
+        SELECT task, $source AS source,
+               CASE WHEN EXISTS (FROM ref.topic WHERE source = $source AND topic = $topic)
+                    THEN '{Reason.NOT_COVERED.value}' ELSE '{Reason.REFERENCE_MISSING.value}' END AS cause
+        FROM unseen
         """,
         {"source": source, "topic": topic},
-    ).fetchall()
+    )

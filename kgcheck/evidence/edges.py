@@ -5,12 +5,11 @@ Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 
 from collections.abc import Callable, Mapping, Sequence
 
-import duckdb
-
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import add_gaps, complete_release
 from kgcheck.evidence.stance import counting
-from kgcheck.evidence.written import look_for_meant, malformed, unlisted
+from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
@@ -41,28 +40,28 @@ def channel_topic(relation: str, channel: str) -> str:
     return f"{relation} {channel}"
 
 
-def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, cited: Cited | None) -> None:
+def look_at_own_channel(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, cited: Cited | None) -> None:
     """Closed silence for the tasks in ``unseen`` whose edges cite channels that would have stated them.
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
     whole, for a link to a descendant might have been missed. All others stay in ``unseen``.
 
     Args:
-        db: The working database.
+        tables: The working tables.
         pattern: What the pairs are joined by.
         check: With the name of the source as edges cite it.
         cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
-    if not check.channels or not cited or complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+    if not check.channels or not cited or complete_release(tables.db, check.ontology or "", "HAS_PARENT") is None:
         return
     topic = literal(channel_topic(pattern.type, ""))
     covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
     both = f"head_now IN (SELECT id {covered}) AND tail_now IN (SELECT id {covered})"
-    if not db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
+    if not tables.db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
         return
-    db.execute(
+    tables.db.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE own AS
+        CREATE OR REPLACE TEMP TABLE channel_silence AS
         WITH named AS (
             SELECT DISTINCT u.task, u.head_now, u.tail_now, regexp_extract(c.source, $form, 1) AS channel
             FROM (FROM unseen WHERE {both}) u JOIN ({cited()}) c ON c.head = u.head AND c.tail = u.tail)
@@ -77,24 +76,26 @@ def look_at_own_channel(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: 
         """,
         {"form": rf"^{check.channels} \((.+)\)$"},
     ).fetchall()
-    db.execute(
+    tables.add_evidence(
         """
-        INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, 'silent' AS stance, 'closed' AS world, $tier AS tier,
                'no such link in the channel that the edge cites: ' || channels AS value, 'fact' AS about
-        FROM own
+        FROM channel_silence
         """,
         {"source": check.source, "tier": check.tier.value},
-    ).fetchall()
-    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN own USING (task)").fetchall()
+    )
+    tables.drop_unseen("FROM channel_silence")
 
 
 SCHEMA_SOURCE = "profile"
 """Source of evidence that needs no snapshot: what an identifier says by its form."""
 
+PROFILE_RELEASE = "graph.toml"
+"""Release of such evidence: the file of the profile that states the form."""
+
 
 def look_up_edges(
-    db: duckdb.DuckDBPyConnection,
+    tables: WorkingTables,
     pattern: Pattern,
     head: Label,
     tail: Label,
@@ -104,7 +105,7 @@ def look_up_edges(
     """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
 
     Args:
-        db: The working database.
+        tables: The working tables.
         pattern: What the pairs are joined by.
         head: Label of the heads.
         tail: Label of the tails.
@@ -112,92 +113,87 @@ def look_up_edges(
         dates: Of what the graph has of each label and pattern, as far as they are known.
     """
     dates = dates or {}
-    resolve_ends(db, head, tail)
+    resolve_ends(tables, head, tail)
     for about, label in (("head", head), ("tail", tail)):
-        _say_what_moved(db, about, label)
-        _say_what_is_odd(db, about, label, dates.get(label.name, ""))
+        _moved_ends(tables, about, label)
+        _odd_ends(tables, about, label, dates.get(label.name, ""))
     if tail.authority.site and not head.authority.site:
-        _read_site_ids(db, head, tail)
+        _read_site_ids(tables, head, tail)
     for check in pattern.checks:
-        _look_for_links(db, pattern, check)
-        db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN hit USING (task)").fetchall()
-        look_at_own_channel(db, pattern, check, cited)
-        _look_at_silence(db, pattern, check, head, tail, dates.get(str(pattern), ""))
+        _look_for_links(tables, pattern, check)
+        tables.set_unseen("FROM ends ANTI JOIN counted_link USING (task)")
+        look_at_own_channel(tables, pattern, check, cited)
+        _look_at_silence(tables, pattern, check, head, tail, dates.get(str(pattern), ""))
 
 
-def resolve_ends(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
     """Table ``ends``: each pair under the ids that its ends have now."""
 
     def now(state: str, label: Label, column: str) -> str:
         return f"""CASE WHEN len({state}.successors) > 0 AND {state}.state <> 'current' THEN {state}.successors[1]
                         ELSE {key(label, column)} END"""
 
-    db.execute(
+    tables.set_ends(
         f"""
-        CREATE OR REPLACE TEMP TABLE ends AS
         SELECT t.task, t.head, t.tail, {now("h", head, "t.head")} AS head_now, {now("l", tail, "t.tail")} AS tail_now
         FROM task t
         LEFT JOIN ref.lifecycle h ON h.source = {authority(head)} AND h.id = {base(head, "t.head")}
         LEFT JOIN ref.lifecycle l ON l.source = {authority(tail)} AND l.id = {base(tail, "t.tail")}
         """
-    ).fetchall()
+    )
 
 
-def _say_what_moved(db: duckdb.DuckDBPyConnection, about: str, label: Label) -> None:
-    db.execute(
+def _moved_ends(tables: WorkingTables, about: str, label: Label) -> None:
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT e.task, l.source, l.release_id, l.record, 'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
                CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
                     ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
-               told(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
+               lifecycle_text(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
                {REPLACEMENTS} FROM ends e JOIN ref.lifecycle l
         ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
         {join_of_other_label(label)}
         """,
         {"about": about},
-    ).fetchall()
+    )
 
 
-def _say_what_is_odd(db: duckdb.DuckDBPyConnection, about: str, label: Label, dated: str) -> None:
+def _odd_ends(tables: WorkingTables, about: str, label: Label, dated: str) -> None:
     """Ends that are no ids of their label, or that a complete list lacks: the fault is the node's, not the edge's.
 
     Where one can tell which id was meant, the edge is looked up with that. A list that is older than the graph may lack
     an id that is newer than it.
     """
-    bad, unknown = malformed(label, f"e.{about}"), unlisted(db, label, f"e.{about}")
-    look_for_meant(db, label, f"SELECT e.{about} AS id FROM ends e WHERE {bad} OR {unknown}")
-    listing = complete_release(db, label.authority.source, "entity") or 0
-    db.execute(
+    bad, unknown = malformed(label, f"e.{about}"), unlisted(tables.db, label, f"e.{about}")
+    find_intended_ids(tables, label, f"SELECT e.{about} AS id FROM ends e WHERE {bad} OR {unknown}")
+    listing = complete_release(tables.db, label.authority.source, "entity") or 0
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT task, CASE WHEN bad THEN '{SCHEMA_SOURCE}' ELSE $source END AS source,
-               CASE WHEN bad THEN 0 ELSE {listing} END AS release_id, id AS record,
-               CASE WHEN meant IS NULL THEN 'silent' ELSE 'contradicts' END AS stance, 'closed' AS world,
+               CASE WHEN NOT bad THEN {listing} END AS release_id,
+               CASE WHEN bad THEN '{PROFILE_RELEASE}' END AS release, id AS record,
+               CASE WHEN intended IS NULL THEN 'silent' ELSE 'contradicts' END AS stance, 'closed' AS world,
                'owner' AS tier,
                CASE WHEN bad THEN '{Reason.ENDPOINT_MALFORMED.value}' ELSE '{Reason.ENDPOINT_UNKNOWN.value}' END
                AS reason,
                CASE WHEN bad THEN 'an id looks like ' || $example ELSE 'not in this release' END AS value,
-               $about AS about, CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
-        FROM (SELECT e.task, e.{about} AS id, {bad} AS bad, m.meant FROM ends e LEFT JOIN meant m ON m.id = e.{about}
-              WHERE {bad} OR {unknown})
-        WHERE bad OR meant IS NOT NULL
+               $about AS about, CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
+        FROM (SELECT e.task, e.{about} AS id, {bad} AS bad, m.intended
+              FROM ends e LEFT JOIN intended_id m ON m.id = e.{about} WHERE {bad} OR {unknown})
+        WHERE bad OR intended IS NOT NULL
            OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
         """,
         {"source": label.authority.source, "example": label.id_example, "about": about, "dated": dated},
-    ).fetchall()
-    db.execute(
-        f"UPDATE ends SET {about}_now = {key(label, 'meant')} FROM meant WHERE meant.id = ends.{about}"
-    ).fetchall()
+    )
+    tables.put_intended_ends(about, key(label, "intended"))
 
 
-def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> None:
+def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
     """A site names its protein in its own id, so it is a site of no other."""
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
-        SELECT e.task, '{SCHEMA_SOURCE}' AS source, 0 AS release_id, e.tail AS record, 'contradicts' AS stance,
-               'closed' AS world, 'owner' AS tier, '{Reason.EDGE_UNSUPPORTED.value}' AS reason,
+        SELECT e.task, '{SCHEMA_SOURCE}' AS source, '{PROFILE_RELEASE}' AS release, e.tail AS record,
+               'contradicts' AS stance, 'closed' AS world, 'owner' AS tier, '{Reason.EDGE_UNSUPPORTED.value}' AS reason,
                'the id names a site of ' || {base(tail, "e.tail")} AS value, 'fact' AS about
         FROM ends e LEFT JOIN ref.lifecycle l
         ON l.source = {literal(tail.authority.source)} AND l.id = {base(tail, "e.tail")} AND l.state <> 'current'
@@ -205,11 +201,11 @@ def _read_site_ids(db: duckdb.DuckDBPyConnection, head: Label, tail: Label) -> N
           AND coalesce(l.successors[1] <> e.head_now, true)
         """,
         {"pattern": tail.id_pattern},
-    ).fetchall()
+    )
 
 
-def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck) -> None:
-    """Evidence from links that the source states, and table ``hit``: the tasks that have any.
+def _look_for_links(tables: WorkingTables, pattern: Pattern, check: EdgeCheck) -> None:
+    """Evidence from links that the source states, and table ``counted_link``: the tasks that have any.
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
     """
@@ -218,13 +214,12 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
         ways.append(_link("e.tail_now", "e.head_now", turned=True) + " AND e.head_now <> e.tail_now")
     if check.match == "descendant":
         ways.append(_link_to_descendant(check.ontology or ""))
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE hit AS {counting(check, ' UNION ALL '.join(ways))}",
+    tables.db.execute(
+        f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}",
         {"source": check.source, "relation": pattern.type},
     ).fetchall()
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, stance,
                CASE WHEN retracted THEN 'open' ELSE $world END AS world, $tier AS tier,
                CASE WHEN retracted THEN '{Reason.RETRACTED_EVIDENCE.value}'
@@ -234,7 +229,7 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
                     WHEN negated THEN said || ', stated with NOT' ELSE concat_ws('; ', said, nullif($note, '')) END
                AS value,
                score, 'fact' AS about
-        FROM hit
+        FROM counted_link
         """,
         {
             "source": check.source,
@@ -242,14 +237,14 @@ def _look_for_links(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: Edge
             "tier": check.tier.value,
             "note": check.note,
         },
-    ).fetchall()
+    )
 
 
 def _look_at_silence(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
+    tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
-    complete = complete_release(db, check.source, pattern.type)
+    complete = complete_release(tables.db, check.source, pattern.type)
     if check.both_ends_mapped:
         looked = _mapped_pairs(check.source, pattern.type)
     elif complete is not None:
@@ -257,43 +252,40 @@ def _look_at_silence(
     else:
         tails = check.match == "either_order" or covers_tails(head, tail)
         looked = _covered(check.source, pattern.type, tails=tails)
-    db.execute(f"CREATE OR REPLACE TEMP TABLE looked AS {looked}").fetchall()
-    db.execute(
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE silent_release AS {looked}").fetchall()
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
                CASE WHEN too_old OR way IS NOT NULL THEN 'open'
-                    ELSE {_silent_world(db, pattern, check, head)} END AS world, $tier AS tier,
+                    ELSE {_silent_world(tables, pattern, check, head)} END AS world, $tier AS tier,
                CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
                     WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
                CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
                     WHEN way IS NOT NULL THEN 'an ancestor, by ' || array_to_string(way, ', ')
                     ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
-        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(db, pattern, check, head, tail, dated)} AS too_old,
-                     {_way_up(pattern, check)} AS way FROM looked l JOIN ends e USING (task))
+        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(tables, pattern, check, head, tail, dated)} AS too_old,
+                     {_way_up(pattern, check)} AS way FROM silent_release l JOIN ends e USING (task))
         """,
         {"source": check.source, "tier": check.tier.value, "dated": dated},
-    ).fetchall()
-    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN looked USING (task)").fetchall()
+    )
+    tables.drop_unseen("FROM silent_release")
     if check.both_ends_mapped:
-        _say_what_is_of_two_species(db, check)
-        _say_who_is_unmapped(db, check, pattern.type)
+        _pairs_of_two_species(tables, check)
+        _unmapped_ends(tables, check, pattern.type)
         if complete is not None:
-            _say_what_is_unmapped(db, check, complete)
-    add_gaps(db, "unseen", check.source, pattern.type)
+            _unmapped_pairs(tables, check, complete)
+    add_gaps(tables, check.source, pattern.type)
 
 
-def _too_old(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
-) -> str:
+def _too_old(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
     """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
 
     Returns:
-        An expression over ``looked`` as l, joined with ``ends`` as e.
+        An expression over ``silent_release`` as l, joined with ``ends`` as e.
     """
     source, topic = literal(check.source), literal(pattern.type)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
-    if not db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
+    if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
         return "false"
 
     def unheard(end: str, label: Label) -> str:
@@ -314,18 +306,17 @@ def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
         AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
 
 
-def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> None:
+def _pairs_of_two_species(tables: WorkingTables, check: EdgeCheck) -> None:
     """A network has proteins of one species, so of others together it cannot tell."""
     known = (
         f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({', '.join(map(literal, NETWORKS))})"
     )
     species = "split_part(value, '.', 1)"
-    several = db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
+    several = tables.db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
     if not several[0][0]:
         return
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         WITH species AS (
             SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
             FROM ref.value WHERE {known} GROUP BY id)
@@ -337,32 +328,28 @@ def _say_what_is_of_two_species(db: duckdb.DuckDBPyConnection, check: EdgeCheck)
         WHERE NOT list_has_any(a.species, b.species)
         """,
         {"source": check.source, "tier": check.tier.value},
-    ).fetchall()
-    db.execute(
-        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
-    ).fetchall()
+    )
+    tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
-def _say_what_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, release: int) -> None:
+def _unmapped_pairs(tables: WorkingTables, check: EdgeCheck, release: int) -> None:
     """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT task, $source AS source, $release AS release_id, head_now || ' ' || tail_now AS record,
                'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
                'an id that the source does not map' AS value, 'fact' AS about
         FROM unseen WHERE head_now <> tail_now
         """,
         {"source": check.source, "release": release, "tier": check.tier.value},
-    ).fetchall()
-    db.execute("DELETE FROM unseen WHERE head_now <> tail_now").fetchall()
+    )
+    tables.drop_unseen("FROM unseen WHERE head_now <> tail_now")
 
 
-def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> None:
+def _unmapped_ends(tables: WorkingTables, check: EdgeCheck, relation: str) -> None:
     """A release that was asked for an id by itself, and does not map it, cannot tell."""
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT u.task, $source AS source, max(c.release_id) AS release_id, head_now || ' ' || tail_now AS record,
                'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
                min(c.id) || ', which the source does not map' AS value, 'fact' AS about
@@ -370,24 +357,22 @@ def _say_who_is_unmapped(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relati
         GROUP BY u.task, head_now, tail_now
         """,
         {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(relation)},
-    ).fetchall()
-    db.execute(
-        "DELETE FROM unseen WHERE task IN (SELECT task FROM evidence WHERE source = ?)", [check.source]
-    ).fetchall()
+    )
+    tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
-def _silent_world(db: duckdb.DuckDBPyConnection, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
+def _silent_world(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
     """SQL for the world of silence.
 
     Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
     it is, so there its silence about another term is closed.
 
     Returns:
-        An expression over ``looked`` joined with ``ends``.
+        An expression over ``silent_release`` joined with ``ends``.
     """
     if check.match != "descendant":
         return literal(check.world.value)
-    if complete_release(db, check.ontology or "", "HAS_PARENT") is None:
+    if complete_release(tables.db, check.ontology or "", "HAS_PARENT") is None:
         return "'open'"
     if not head.authority.site:
         return literal(check.world.value)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import Field
 
-from kgcheck.checks.signature import Gap
 from kgcheck.evidence.source import LiveSource, SnapshotSource, Stated
-from kgcheck.model import CheckTask, CheckType, Evidence, Reason, Ref, Stance, Value
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Ref, Stance, Value
 from kgcheck.profile.catalogue import STATE_REASONS
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType
 from kgcheck.profile.schema import Pattern, Schema

@@ -1,7 +1,7 @@
 """Looks tasks up in a snapshot, as joins: the same statements serve one task and a whole graph.
 
-The caller fills the table ``task`` (columns of TASK_COLUMNS) in a working database; the methods of `EvidenceJoin`
-append to ``evidence`` (one row an observation) and ``gap`` (one row a deciding source that could not be looked at).
+The caller adds tasks to the working tables (kgcheck.evidence.tables); the methods of `EvidenceJoin` add evidence, and
+gaps of deciding sources that could not be looked at.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,24 +13,15 @@ from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.duck import literal
 from kgcheck.evidence.confirmed import plainly_supported
 from kgcheck.evidence.coverage import add_gaps, complete_release
-from kgcheck.evidence.edges import SCHEMA_SOURCE, Cited, look_up_edges
+from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges
 from kgcheck.evidence.scores import look_up_scores
-from kgcheck.evidence.written import look_for_meant, malformed, unlisted
+from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, REPLACEMENTS, base, join_of_other_label, sequence
 from kgcheck.reference.overlay import attach_snapshot
-
-__all__ = ["EVIDENCE_COLUMNS", "SCHEMA_SOURCE", "TASK_COLUMNS", "EvidenceJoin"]
-
-TASK_COLUMNS = "task BIGINT, head VARCHAR, tail VARCHAR, value VARCHAR, items VARCHAR[]"
-"""``head`` is the id of a node task; ``value`` and ``items`` are what the graph says of an attribute."""
-
-EVIDENCE_COLUMNS = (
-    "task BIGINT, source VARCHAR, release_id INTEGER, record VARCHAR, stance VARCHAR, world VARCHAR, tier VARCHAR, "
-    "reason VARCHAR, value VARCHAR, score DOUBLE, about VARCHAR, replacements VARCHAR[], candidates VARCHAR[]"
-)
 
 _SITE = r"_([A-Z])([0-9]+)-"
 
@@ -61,7 +52,7 @@ class EvidenceJoin:
         db.execute(
             r"""
             CREATE TEMP MACRO folded(x) AS trim(regexp_replace(lower(nfc_normalize(x)), '[\s\p{Z}]+', ' ', 'g'));
-            CREATE TEMP MACRO told(state, detail, name, successors) AS concat_ws('; ',
+            CREATE TEMP MACRO lifecycle_text(state, detail, name, successors) AS concat_ws('; ',
                 state, CASE WHEN lower(detail) NOT IN (state, '') THEN detail END,
                 CASE WHEN state = 'current' THEN name END,
                 CASE WHEN len(successors) > 0 THEN 'now ' || array_to_string(successors, ', ') END);
@@ -70,36 +61,31 @@ class EvidenceJoin:
                 AND left(released, length(dated)) < left(dated, length(released));
             """
         ).fetchall()
-        self.reset()
-
-    def reset(self) -> None:
-        """Start with no tasks and no evidence."""
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE task ({TASK_COLUMNS});
-            CREATE OR REPLACE TEMP TABLE evidence ({EVIDENCE_COLUMNS});
-            CREATE OR REPLACE TEMP TABLE gap (task BIGINT, source VARCHAR, cause VARCHAR)
-            """
-        ).fetchall()
+        self.tables = WorkingTables(db)
 
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label."""
         authority = label.authority
         odd = f"{malformed(label, 'head')} OR {unlisted(self._db, label, 'head')}"
-        look_for_meant(self._db, label, f"SELECT head AS id FROM task WHERE {odd}")
-        self._db.execute(
+        find_intended_ids(self.tables, label, f"SELECT head AS id FROM task WHERE {odd}")
+        self.tables.add_evidence(
             f"""
-            INSERT INTO evidence BY NAME
-            SELECT task, $source AS source, 0 AS release_id, head AS record, 'contradicts' AS stance, 'closed' AS world,
-                   'owner' AS tier, $reason AS reason, 'an id looks like ' || $example AS value, 'fact' AS about,
-                   CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
-            FROM task LEFT JOIN meant ON id = head WHERE {malformed(label, "head")}
+            SELECT task, $source AS source, $release AS release, head AS record, 'contradicts' AS stance,
+                   'closed' AS world, 'owner' AS tier, $reason AS reason, 'an id looks like ' || $example AS value,
+                   'fact' AS about,
+                   CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
+            FROM task LEFT JOIN intended_id ON id = head WHERE {malformed(label, "head")}
             """,
-            {"source": SCHEMA_SOURCE, "reason": Reason.MALFORMED_ID.value, "example": label.id_example},
-        ).fetchall()
+            {
+                "source": SCHEMA_SOURCE,
+                "release": PROFILE_RELEASE,
+                "reason": Reason.MALFORMED_ID.value,
+                "example": label.id_example,
+            },
+        )
         self._db.execute(
             f"""
-            CREATE OR REPLACE TEMP TABLE asked AS
+            CREATE OR REPLACE TEMP TABLE node_key AS
             SELECT task, head, {base(label, "head")} AS base, {sequence(label, "head")} AS sequence FROM task
             WHERE regexp_full_match(head, $pattern) AND regexp_full_match(head, $issued)
             """,
@@ -110,9 +96,9 @@ class EvidenceJoin:
             self._sites(authority.source)
         self._silence_of_ids(authority.source, self._dates.get(label.name, ""))
         if authority.other:
-            self._db.execute(
+            self.tables.add_gaps(
                 """
-                INSERT INTO gap SELECT task, $source, $cause FROM task
+                SELECT task, $source AS source, $cause AS cause FROM task
                 WHERE NOT regexp_full_match(head, $issued) AND regexp_full_match(head, $pattern)
                 """,
                 {
@@ -121,7 +107,7 @@ class EvidenceJoin:
                     "issued": authority.pattern,
                     "pattern": label.id_pattern,
                 },
-            ).fetchall()
+            )
 
     def attribute(self, label: Label, check: AttributeCheck) -> None:
         """Compare every task's value with the reference value of its node.
@@ -131,8 +117,8 @@ class EvidenceJoin:
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         self._db.execute(
             f"""
-            CREATE OR REPLACE TEMP TABLE asked AS SELECT *, {known_by(label, "head")} AS base FROM task;
-            CREATE OR REPLACE TEMP TABLE stated AS
+            CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task;
+            CREATE OR REPLACE TEMP TABLE reference_value AS
             SELECT v.id, list(DISTINCT value ORDER BY value) FILTER (status = 'current') AS now,
                    list(DISTINCT folded(value)) FILTER (status <> 'current') AS former,
                    list(DISTINCT value ORDER BY value) FILTER (status IN ('current', 'synonym')) AS every,
@@ -140,30 +126,30 @@ class EvidenceJoin:
                    min(record) FILTER (status = 'current') AS record
             FROM ref.value v JOIN ref.release r ON r.id = v.release_id
             WHERE v.source = {literal(check.source)} AND attribute = {literal(check.reference)}
-              AND folded(value) <> '' AND v.id IN (SELECT base FROM asked)
+              AND folded(value) <> '' AND v.id IN (SELECT base FROM node_key)
             GROUP BY v.id HAVING now IS NOT NULL
             """
         ).fetchall()
         self._compare(label, check, check.source, "owner")
-        self._db.execute(
+        self.tables.add_gaps(
             """
-            INSERT INTO gap
-            SELECT task, $source, CASE WHEN EXISTS (FROM ref.value WHERE source = $source AND attribute = $attribute)
-                                       THEN 'not_covered' ELSE 'reference_missing' END
-            FROM asked ANTI JOIN (SELECT id AS base FROM stated) USING (base)
+            SELECT task, $source AS source,
+                   CASE WHEN EXISTS (FROM ref.value WHERE source = $source AND attribute = $attribute)
+                        THEN 'not_covered' ELSE 'reference_missing' END AS cause
+            FROM node_key ANTI JOIN (SELECT id AS base FROM reference_value) USING (base)
             """,
             {"source": check.source, "attribute": check.reference},
-        ).fetchall()
+        )
         if check.otherwise:
             self._read_links(check.otherwise)
             self._compare(label, check, check.otherwise.source, "curated")
 
     def _read_links(self, linked: LinkedValue) -> None:
-        """Table ``stated`` for the nodes without a value: what links to them begin with, and what that was before."""
+        """Table ``reference_value`` for nodes without a value: heads of links to them, and what these were before."""
         self._db.execute(
             f"""
-            DELETE FROM asked WHERE base IN (SELECT id FROM stated);
-            CREATE OR REPLACE TEMP TABLE stated AS
+            DELETE FROM node_key WHERE base IN (SELECT id FROM reference_value);
+            CREATE OR REPLACE TEMP TABLE reference_value AS
             WITH former AS (
                 SELECT id, unnest(successors) AS now FROM ref.lifecycle
                 WHERE source = {literal(linked.source)} AND state <> 'current')
@@ -173,18 +159,17 @@ class EvidenceJoin:
                    max_by(l.release_id, [r.recency, l.release_id]) AS release_id, min(l.record) AS record
             FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
             WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.relation)}
-              AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM asked)
+              AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM node_key)
             GROUP BY l.tail_now
             """
         ).fetchall()
 
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
-        """Evidence from the values in ``stated`` about the tasks in ``asked``."""
+        """Evidence from the values in ``reference_value`` about the tasks in ``node_key``."""
         same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
-        self._db.execute(
+        self.tables.add_evidence(
             f"""
-            INSERT INTO evidence BY NAME
             SELECT task, $source AS source, release_id, record,
                    CASE WHEN too_old THEN 'silent' WHEN reason IS NULL OR reason = $formatting THEN 'supports'
                         ELSE 'contradicts' END AS stance,
@@ -193,7 +178,8 @@ class EvidenceJoin:
                    CASE WHEN NOT too_old THEN candidates END AS candidates
             FROM (SELECT *, coalesce(reason = $mismatch AND is_older(released, $dated), false) AS too_old
                   FROM (SELECT a.task, s.release_id, s.record, r.released, {judged}
-                        FROM asked a JOIN stated s ON s.id = a.base JOIN ref.release r ON r.id = s.release_id))
+                        FROM node_key a JOIN reference_value s ON s.id = a.base
+                        JOIN ref.release r ON r.id = s.release_id))
             """,
             {
                 "source": source,
@@ -203,11 +189,11 @@ class EvidenceJoin:
                 "older": Reason.REFERENCE_OLDER.value,
                 "dated": self._dates.get(label.name, ""),
             },
-        ).fetchall()
+        )
 
     def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
         """Compare the score of every task's edge with that of the source that it cites; see kgcheck.evidence.scores."""
-        look_up_scores(self._db, pattern, head, tail, check, self._dates.get(str(pattern), ""))
+        look_up_scores(self.tables, pattern, head, tail, check, self._dates.get(str(pattern), ""))
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
         """Look every task's pair up in the deciding sources of its pattern, after following replaced ends.
@@ -218,7 +204,7 @@ class EvidenceJoin:
             tail: Label of the tails.
             cited: What the edges cite, as the graph states them, or None.
         """
-        look_up_edges(self._db, pattern, head, tail, cited, self._dates)
+        look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
     def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
         """A condition for edges that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
@@ -228,10 +214,9 @@ class EvidenceJoin:
         """What the authority says of each id that it knows."""
         elsewhere = f"coalesce(l.label <> {literal(label.name)}, false)" if label.authority.namespace else "false"
         # A site exists when its residue does, which the entry alone does not tell.
-        told = "l.state <> 'current'" if label.authority.site else "true"
-        self._db.execute(
+        decided = "l.state <> 'current'" if label.authority.site else "true"
+        self.tables.add_evidence(
             f"""
-            INSERT INTO evidence BY NAME
             SELECT a.task, l.source, l.release_id, l.record,
                    CASE WHEN l.state = 'current' AND NOT {elsewhere} THEN 'supports' ELSE 'contradicts' END AS stance,
                    'closed' AS world, 'owner' AS tier,
@@ -240,19 +225,18 @@ class EvidenceJoin:
                         WHEN {elsewhere} THEN '{Reason.WRONG_NAMESPACE.value}' END AS reason,
                    CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.label || '; '
                         WHEN {elsewhere} THEN 'a ' || l.label || '; ' ELSE '' END
-                   || told(l.state, l.detail, l.name, l.successors) AS value,
+                   || lifecycle_text(l.state, l.detail, l.name, l.successors) AS value,
                    'fact' AS about, {REPLACEMENTS}
-            FROM asked a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base
-            {join_of_other_label(label)} LEFT JOIN state_reason s ON s.state = l.state WHERE {told}
+            FROM node_key a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base
+            {join_of_other_label(label)} LEFT JOIN state_reason s ON s.state = l.state WHERE {decided}
             """,
             {"source": label.authority.source},
-        ).fetchall()
+        )
 
     def _sites(self, source: str) -> None:
         """Compare the residue that a site id names with the sequence."""
-        self._db.execute(
+        self.tables.add_evidence(
             f"""
-            INSERT INTO evidence BY NAME
             SELECT task, $source AS source, release_id, record,
                    CASE WHEN reason IS NULL THEN 'supports' ELSE 'contradicts' END AS stance,
                    'closed' AS world, 'owner' AS tier, reason, value, 'fact' AS about
@@ -267,66 +251,63 @@ class EvidenceJoin:
                 FROM (SELECT task, v.release_id, v.record, v.value AS residues, r.recency,
                              regexp_extract(head, '{_SITE}', 1) AS residue,
                              try_cast(regexp_extract(head, '{_SITE}', 2) AS BIGINT) AS position
-                      FROM asked a JOIN ref.value v ON v.id = a.sequence JOIN ref.release r ON r.id = v.release_id
+                      FROM node_key a JOIN ref.value v ON v.id = a.sequence JOIN ref.release r ON r.id = v.release_id
                       WHERE v.source = $source AND v.attribute = 'sequence' AND v.status = 'current')
                 ANTI JOIN (SELECT task FROM evidence WHERE stance = 'contradicts') USING (task)
                 QUALIFY row_number() OVER (PARTITION BY task ORDER BY recency DESC, release_id, residues) = 1)
             """,
             {"source": source},
-        ).fetchall()
+        )
 
     def _silence_of_ids(self, source: str, dated: str) -> None:
-        self._db.execute(
-            "CREATE OR REPLACE TEMP TABLE unseen AS SELECT task, head, base FROM asked ANTI JOIN evidence USING (task)"
-        ).fetchall()
+        self.tables.set_unseen("SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
         # An id that a release was asked for by itself, and did not know, is not there.
-        asked_for = "SELECT id AS base, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
-        self._say_unknown(f"{asked_for} AND topic = 'entity' GROUP BY id", source, dated)
+        requested = "SELECT id AS head_now, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
+        self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated)
         listing = complete_release(self._db, source, "entity")
         if listing is None:
-            add_gaps(self._db, "unseen", source, "entity")
+            add_gaps(self.tables, source, "entity")
             return
         # A listed id whose parts the source does not show (a site without its sequence) was not looked at.
-        self._db.execute(
+        self.tables.add_gaps(
             """
-            INSERT INTO gap SELECT task, $source, 'not_covered' FROM unseen
-            SEMI JOIN (SELECT id AS base FROM ref.lifecycle WHERE source = $source) USING (base)
+            SELECT task, $source AS source, 'not_covered' AS cause FROM unseen
+            SEMI JOIN (SELECT id AS head_now FROM ref.lifecycle WHERE source = $source) USING (head_now)
             """,
             {"source": source},
-        ).fetchall()
-        self._say_unknown(
+        )
+        self._unknown_ids(
             f"""
-            SELECT DISTINCT base, {listing} AS release_id
-            FROM unseen ANTI JOIN (SELECT id AS base FROM ref.lifecycle WHERE source = $source) USING (base)
+            SELECT DISTINCT head_now, {listing} AS release_id
+            FROM unseen ANTI JOIN (SELECT id AS head_now FROM ref.lifecycle WHERE source = $source) USING (head_now)
             """,
             source,
             dated,
         )
 
-    def _say_unknown(self, unknown: str, source: str, dated: str) -> None:
+    def _unknown_ids(self, unknown: str, source: str, dated: str) -> None:
         """Silence of a release about ids; of a list that is older than the graph, it says nothing.
 
         Args:
-            unknown: A select of base and release_id.
+            unknown: A select of head_now and release_id.
             source: Who issues the ids.
             dated: What the graph has is of then.
         """
-        self._db.execute(
+        self.tables.add_evidence(
             f"""
-            INSERT INTO evidence BY NAME
-            SELECT task, $source AS source, release_id, base AS record, 'silent' AS stance,
+            SELECT task, $source AS source, release_id, head_now AS record, 'silent' AS stance,
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
                    CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}' END AS reason,
                    'not in this release' || CASE WHEN too_old THEN ', and the graph is of ' || $dated ELSE '' END
-                   AS value, 'fact' AS about, CASE WHEN meant IS NOT NULL THEN [meant] END AS replacements
-            FROM (SELECT u.task, u.base, n.release_id, m.meant,
-                         m.meant IS NULL AND is_older(r.released, $dated) AS too_old
-                  FROM unseen u JOIN ({unknown}) n USING (base) JOIN ref.release r ON r.id = n.release_id
-                  LEFT JOIN meant m ON m.id = u.head)
+                   AS value, 'fact' AS about, CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
+            FROM (SELECT u.task, u.head_now, n.release_id, m.intended,
+                         m.intended IS NULL AND is_older(r.released, $dated) AS too_old
+                  FROM unseen u JOIN ({unknown}) n USING (head_now) JOIN ref.release r ON r.id = n.release_id
+                  LEFT JOIN intended_id m ON m.id = u.head)
             """,
             {"source": source, "dated": dated},
-        ).fetchall()
-        self._db.execute("DELETE FROM unseen WHERE task IN (SELECT task FROM evidence)").fetchall()
+        )
+        self.tables.drop_unseen("FROM evidence")
 
 
 _VALUE_COMPARISON = f"""

@@ -1,23 +1,22 @@
 """Compares the score of an edge with that of the source which it cites."""
 
-import duckdb
-
 from kgcheck.evidence.coverage import add_gaps
 from kgcheck.evidence.edges import resolve_ends
+from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
 
 
 def look_up_scores(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck, dated: str
+    tables: WorkingTables, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck, dated: str
 ) -> None:
     """Fill the tables evidence and gap for the scores in the table task, in ``value``.
 
     Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders.
 
     Args:
-        db: The working database.
+        tables: The working tables.
         pattern: What the pairs are joined by.
         head: Label of the heads.
         tail: Label of the tails.
@@ -26,7 +25,7 @@ def look_up_scores(
     """
     if check.score is None:
         return
-    resolve_ends(db, head, tail)
+    resolve_ends(tables, head, tail)
     ends = [("e.head_now", "e.tail_now")]
     if check.match == "either_order":
         ends.append(("e.tail_now", "e.head_now"))
@@ -38,9 +37,8 @@ def look_up_scores(
         WHERE l.source = $source AND l.relation = $relation AND NOT l.negated AND l.score IS NOT NULL"""
         for one, other in ends
     )
-    db.execute(
+    tables.add_evidence(
         f"""
-        INSERT INTO evidence BY NAME
         SELECT task, $source AS source, release_id, record,
                CASE WHEN reason IS NULL THEN 'supports' WHEN reason = $older THEN 'silent' ELSE 'contradicts' END
                AS stance,
@@ -62,6 +60,6 @@ def look_up_scores(
             "older": Reason.REFERENCE_OLDER.value,
             "mismatch": Reason.VALUE_MISMATCH.value,
         },
-    ).fetchall()
-    db.execute("CREATE OR REPLACE TEMP TABLE unseen AS FROM ends ANTI JOIN evidence USING (task)").fetchall()
-    add_gaps(db, "unseen", check.source, pattern.type)
+    )
+    tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
+    add_gaps(tables, check.source, pattern.type)

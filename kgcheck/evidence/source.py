@@ -1,22 +1,20 @@
-"""Evidence as values: rows of the evidence tables with the release they come from, and single look-ups."""
+"""Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import quote
 
 import duckdb
 
 from kgcheck.checks.lists import items_of
-from kgcheck.checks.signature import Gap
 from kgcheck.closing import Closing
-from kgcheck.duck import limits
+from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
-from kgcheck.evidence.nodes import SCHEMA_SOURCE, EvidenceJoin
-from kgcheck.model import CheckTask, CheckType, Evidence, Reason
+from kgcheck.evidence.nodes import EvidenceJoin
+from kgcheck.evidence.tables import TaskRow, address
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
@@ -26,9 +24,6 @@ from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
     from kgcheck.providers.uniprot_entry import UniProtEntry
-
-WHOLE_SOURCE = "literature"
-"""The source whose rows hold a whole Evidence in ``value``: quotes have no column."""
 
 Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
 
@@ -60,16 +55,17 @@ class LiveSource(Protocol):
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref``."""
 
-    def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
-        """Bring what the tasks in the table ``task`` need."""
+    def fetch(self, db: duckdb.DuckDBPyConnection, tasks: Sequence[TaskRow], part: Label | Pattern) -> None:
+        """Bring what tasks of a label or a pattern need."""
 
     def suggest(
         self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
     ) -> None:
         """Bring the links of some nodes, so that those that the graph lacks can be seen."""
 
-    def explain(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Name the gaps of services that could not be looked at."""
+    @property
+    def causes(self) -> Mapping[str, Mapping[int, Reason]]:
+        """By source and number of the task, why a service could not be looked at for what was fetched last."""
 
     def entry_of(self, accession: str) -> "UniProtEntry | None":
         """The entry of an accession that was fetched and is active."""
@@ -117,7 +113,7 @@ class SnapshotSource(Closing):
         self._schema = schema
         self._snapshot = snapshot
         self.turn = RLock()
-        self._db = duckdb.connect(config=limits(settings))
+        self._db = connected(config=limits(settings))
         self._live = live
         self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot, dates)
 
@@ -127,16 +123,10 @@ class SnapshotSource(Closing):
             return self._observe(task, cited)
 
     def _observe(self, task: CheckTask, cited: Sequence[str]) -> Observed:
-        self._join.reset()
-        self._db.execute(
-            "INSERT INTO task VALUES (1, $head, $tail, $value, $items)",
-            {
-                "head": task.subject.id,
-                "tail": task.object.id if task.object else None,
-                "value": task.value,
-                "items": items_of(task.value),
-            },
-        ).fetchall()
+        tables = self._join.tables
+        tables.reset()
+        tail = task.object.id if task.object else None
+        tables.add_task(1, task.subject.id, tail, task.value, items_of(task.value))
         label = self._schema.label(task.subject.label)
         match task.type:
             case CheckType.EXISTENCE:
@@ -153,12 +143,11 @@ class SnapshotSource(Closing):
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
-                told = cited_by(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
-                self._join.edges(pattern, label, self._schema.label(task.object.label), told)
+                citing = cited_by(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
+                self._join.edges(pattern, label, self._schema.label(task.object.label), citing)
         if self._live:
-            self._live.explain(self._db)
-        evidence = evidence_of(self._db, "SELECT 1 AS task").get(1, ())
-        return evidence, gaps_of(self._db, "SELECT 1 AS task").get(1, ())
+            tables.set_causes(self._live.causes)
+        return tables.evidence_of("FROM task").get(1, ()), tables.gaps_of("FROM task").get(1, ())
 
     def stated(self, source: str, identifier: str) -> Stated:
         """All that a source states of an id: in the snapshot, and of what the last look-up brought live.
@@ -174,20 +163,20 @@ class SnapshotSource(Closing):
             return self._stated(source, identifier)
 
     def _stated(self, source: str, identifier: str) -> Stated:
-        asked = {"source": source, "id": identifier}
+        which = {"source": source, "id": identifier}
         values = self._db.execute(
             """
             SELECT DISTINCT attribute, value, status FROM ref.value WHERE source = $source AND id = $id AND value <> ''
             ORDER BY attribute, status = 'current' DESC, value
             """,
-            asked,
+            which,
         ).fetchall()
         links = self._db.execute(
             """
             SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
             WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL
             """,
-            asked,
+            which,
         ).fetchall()
         place = self._db.execute(
             """
@@ -196,10 +185,10 @@ class SnapshotSource(Closing):
                 SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
             ORDER BY recency DESC, id DESC LIMIT 1
             """,
-            asked,
+            which,
         ).fetchone()
         release, template, at = place or ("", "", None)
-        return Stated(values, links, release or "", _address(template or "", identifier), at and at.replace(tzinfo=UTC))
+        return Stated(values, links, release or "", address(template or "", identifier), at and at.replace(tzinfo=UTC))
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
@@ -208,82 +197,8 @@ class SnapshotSource(Closing):
 
     def _fetch(self, part: Label | Pattern) -> None:
         if self._live:
-            self._live.fetch(self._db, part)
+            self._live.fetch(self._db, self._join.tables.tasks(), part)
 
     def close(self) -> None:
         """Close the snapshot."""
         self._db.close()
-
-
-def evidence_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Evidence, ...]]:
-    """Evidence by task.
-
-    Args:
-        db: A working database with the tables of EvidenceJoin.
-        tasks: A select that gives the column task.
-
-    Returns:
-        The evidence of each task that has any, what speaks of ends last.
-    """
-    rows = db.execute(
-        f"""
-        SELECT e.task, e.source, r.release, e.record, r.url_template, r.retrieved_at, r.built_at,
-               e.stance, e.world, e.tier, e.reason, e.value, e.score, e.about, e.replacements, e.candidates,
-               t.head, t.tail
-        FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
-             LEFT JOIN task t ON t.task = e.task
-        ORDER BY e.task, e.about DESC, e.stance DESC, e.source, e.record
-        """
-    ).fetchall()
-    found: dict[int, list[Evidence]] = {}
-    for row in rows:
-        found.setdefault(row[0], []).append(_evidence(row[1:]))
-    return {task: tuple(items) for task, items in found.items()}
-
-
-def gaps_of(db: duckdb.DuckDBPyConnection, tasks: str) -> dict[int, tuple[Gap, ...]]:
-    """Gaps by task; see `evidence_of`."""
-    rows = db.execute(
-        f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
-    ).fetchall()
-    found: dict[int, list[Gap]] = {}
-    for task, source, cause in rows:
-        found.setdefault(task, []).append(Gap(source, Reason(cause)))
-    return {task: tuple(gaps) for task, gaps in found.items()}
-
-
-def _evidence(row: Sequence[object]) -> Evidence:
-    source, release, record, template, at, pinned, stance, world, tier, reason, value, score, about = row[:-4]
-    new, other, *ends = row[-4:]
-    if source == WHOLE_SOURCE:
-        return Evidence.model_validate_json(str(value))
-    own = source == SCHEMA_SOURCE
-    stamp = at.replace(tzinfo=UTC) if isinstance(at, datetime) else datetime.now(UTC)
-    return Evidence.model_validate(
-        {
-            "source": source,
-            "release": "graph.toml" if own else release or "",
-            "record": record,
-            "url": _address(str(template or ""), str(record), " ".join(str(end) for end in ends if end)),
-            "retrieved_at": stamp.replace(microsecond=0),
-            "pinned_at": pinned.replace(tzinfo=UTC, microsecond=0) if isinstance(pinned, datetime) else None,
-            "stance": stance,
-            "world": world,
-            "tier": tier,
-            "reason": reason,
-            "value": value,
-            "score": score,
-            "about": about,
-            "replacements": new or (),
-            "candidates": other or (),
-        }
-    )
-
-
-@lru_cache(10_000)
-def _address(template: str, record: str, ends: str = "") -> str:
-    """Where a record stands; of a pair, the two are parted as STRING wants it: those of the record, or of the edge."""
-    if not template:
-        return ""
-    parts = "%0d".join(quote(part) for part in (record if " " in record else ends or record).split(" "))
-    return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)

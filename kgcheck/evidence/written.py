@@ -4,6 +4,7 @@ import duckdb
 
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import complete_release
+from kgcheck.evidence.tables import WorkingTables
 from kgcheck.profile.schema import Label
 from kgcheck.reference.ids_sql import base
 from kgcheck.visible import HIDDEN_RE2
@@ -11,39 +12,39 @@ from kgcheck.visible import HIDDEN_RE2
 _SPACES = r"[\s\p{Z}]+"
 
 
-def look_for_meant(db: duckdb.DuckDBPyConnection, label: Label, ids: str) -> None:
-    """Fill table ``meant``: of ids that are malformed or unknown, those that one id without spaces and case equals.
+def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
+    """Fill table ``intended_id``: ids that are malformed or unknown, and that one id without spaces and case equals.
 
     What the authority lists comes first. Where it has no complete list, the form alone tells: the id without spaces, as
     it stands or in capitals, if that is an id of the label.
 
     Args:
-        db: A working database with the catalog ``ref``.
+        tables: The working tables.
         label: Label of the nodes.
         ids: A select of one column, id.
     """
     bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
-    listed = complete_release(db, label.authority.source, "entity") is not None
+    listed = complete_release(tables.db, label.authority.source, "entity") is not None
     # Of a site, the authority lists the protein, so its form alone tells.
     by_form = "false" if listed and not label.authority.site else "true"
     known = "false" if label.authority.site else "true"
-    db.execute(
+    tables.set_intended_ids(
         f"""
-        CREATE OR REPLACE TEMP TABLE meant AS
         WITH odd AS (SELECT DISTINCT id, {bare} AS bare, upper({base(label, bare)}) AS form FROM ({ids})),
         listed AS (
             SELECT o.id, list(DISTINCT CASE WHEN upper(l.id) = upper(o.bare) THEN l.id ELSE upper(o.bare) END) AS ids
             FROM odd o JOIN ref.lifecycle l ON upper(l.id) = o.form
             WHERE {known} AND l.source = {source} AND l.state = 'current' GROUP BY o.id)
-        SELECT id, meant FROM (
+        SELECT id, intended FROM (
             SELECT o.id, CASE WHEN len(l.ids) = 1 THEN l.ids[1] WHEN l.ids IS NOT NULL THEN NULL
                               WHEN {by_form} AND regexp_full_match(bare, {pattern}) THEN bare
-                              WHEN {by_form} AND regexp_full_match(upper(bare), {pattern}) THEN upper(bare) END AS meant
+                              WHEN {by_form} AND regexp_full_match(upper(bare), {pattern}) THEN upper(bare) END
+                   AS intended
             FROM odd o LEFT JOIN listed l USING (id))
-        WHERE meant <> id
+        WHERE intended <> id
         """
-    ).fetchall()
+    )
 
 
 def unlisted(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str:

@@ -13,11 +13,10 @@ from uuid import uuid4
 from pydantic import Field, ValidationError
 from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
 
-from kgcheck.checks.signature import Gap
 from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.database import FINDING, PIECE, RUN, TALLY, Database
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Value
+from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Value
 
 V = TypeVar("V", bound=Value)
 

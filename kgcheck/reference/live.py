@@ -35,8 +35,8 @@ class _Task(NamedTuple):
 class LiveReference(Closing):
     """UniProt and STRING, over a snapshot or alone.
 
-    Before each join, `fetch` brings what the tasks need; after it, `explain` says which gaps are those of a service
-    that could not be looked at.
+    Before each join, `fetch` brings what the tasks need; after it, `causes` tells of which tasks a service could not be
+    looked at.
 
     Args:
         http: What asks.
@@ -66,14 +66,17 @@ class LiveReference(Closing):
         attach_overlay(db, snapshot, self._schema, self._rows.folder)
         self._terms = None
 
-    def fetch(self, db: duckdb.DuckDBPyConnection, part: Label | Pattern) -> None:
-        """Fetch what the tasks in the table ``task`` need, and lay it over the snapshot.
+    def fetch(
+        self, db: duckdb.DuckDBPyConnection, rows: Sequence[tuple[int, str, str | None]], part: Label | Pattern
+    ) -> None:
+        """Fetch what tasks need, and lay it over the snapshot.
 
         Args:
             db: The working database.
+            rows: Number, head and tail of each task.
             part: The label or the pattern that they are about.
         """
-        tasks = [_Task(*row) for row in db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()]
+        tasks = [_Task(*row) for row in rows]
         self._failed = {}
         said: list[Said] = []
         said += self._ask_uniprot(db, tasks, part)
@@ -104,14 +107,10 @@ class LiveReference(Closing):
                 self._suggested += self._ask_partners(tasks, pattern, check, threshold)
         self._rows.lay(db, self._suggested)
 
-    def explain(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Of the gaps in the table ``gap``, name those of a service that could not be looked at."""
-        for source, tasks in self._failed.items():
-            for cause in set(tasks.values()):
-                db.execute(
-                    "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
-                    [cause.value, source, sorted(task for task, why in tasks.items() if why is cause)],
-                ).fetchall()
+    @property
+    def causes(self) -> Mapping[str, Mapping[int, Reason]]:
+        """By source and number of the task, why a service could not be looked at for what was fetched last."""
+        return self._failed
 
     @property
     def releases(self) -> dict[str, tuple[str, ...]]:

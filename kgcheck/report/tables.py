@@ -164,7 +164,7 @@ def explain_finding(finding: Finding) -> RenderableType:
         ("graph says", finding.task.value or ""),
         ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
         ("note", verdict.note),
-        ("not looked at", ", ".join(verdict.missing)),
+        ("not looked at", ", ".join(map(str, verdict.missing))),
         ("proposal", proposal(finding.change)),
     ):
         if value:

@@ -335,9 +335,8 @@ def judged_in_bulk(snapshot: Path, tasks: list[CheckTask]) -> list[tuple[Outcome
         join = EvidenceJoin(db, snapshot)
         for number, task in enumerate(tasks):
             listed = task.attribute == "synonyms"
-            values = [None, items_of(task.value)] if listed else [task.value, None]
-            row = [number, task.subject.id, task.object.id if task.object else None, *values]
-            db.execute("INSERT INTO task VALUES (?, ?, ?, ?, ?)", row).fetchall()
+            values = (None, items_of(task.value)) if listed else (task.value, ())
+            join.tables.add_task(number, task.subject.id, task.object.id if task.object else None, *values)
         label = SCHEMA.label(first.subject.label)
         if first.object and first.relation:
             tail = SCHEMA.label(first.object.label)

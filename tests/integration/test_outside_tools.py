@@ -13,10 +13,9 @@ from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside, WithLiterature
 from kgcheck.agents.replay import replay
 from kgcheck.agents.request import parse_request
-from kgcheck.agents.team import CheckResult, Team
+from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
 from kgcheck.agents.transcript import Event, Role, Transcript
-from kgcheck.checks.signature import Gap
 from kgcheck.cli.environment import live_sources
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
@@ -27,7 +26,7 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.llm.client import ChatClient
-from kgcheck.model import CheckTask, Evidence, Outcome, Reason, Stance, Tier
+from kgcheck.model import CheckTask, Evidence, Gap, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
 from tests.integration.test_live import FAULTS
@@ -355,7 +354,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 # --- the rules
 
 
-def by_rules(source: Any, reader: TripleReader | None, words: str) -> tuple[CheckResult, Transcript]:
+def by_rules(source: Any, reader: TripleReader | None, words: str) -> tuple[TeamConclusion, Transcript]:
     asking = WithLiterature(source, reader) if reader else source
     transcript, store = Transcript(), graph()
     team_of = Team(Toolbox(store, asking, Outside(reader=reader)), RulesBrain(SCHEMA))
@@ -402,7 +401,7 @@ class Played:
 
     def __init__(self, script: play.Script, outside: Outside | None) -> None:
         self.transcript = Transcript()
-        self.checked: CheckResult | None = None
+        self.checked: TeamConclusion | None = None
         self.error: KgcheckError | None = None
         with play.chat_server(script) as self.server:
             with ChatClient(Settings(llm_base_url=self.server.url, llm_model=play.MODEL)) as client:

@@ -35,7 +35,7 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
     with duckdb.connect() as db:
         join = EvidenceJoin(db, snapshot)
         for number, pair in enumerate(pairs):
-            db.execute("INSERT INTO task VALUES (?, ?, ?, NULL, NULL)", [number, *pair]).fetchall()
+            join.tables.add_task(number, *pair)
         condition = join.plainly_supported(pattern, head, tail) or "false"
         plain = db.execute(f"SELECT head || ' ' || tail FROM task WHERE coalesce({condition}, false)").fetchall()
         join.edges(pattern, head, tail)

@@ -224,7 +224,7 @@ def test_source_that_speaks_of_another_topic_only_is_missing(facts: Facts, tmp_p
     for task in (STRUCTURE, existence(f"Protein {P1}"), attribute(f"Protein {P1}", "name", "x")):
         found = verdict_on(snapshot, task)
         assert ended(found) == (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING)
-        assert found.missing == ("uniprot (reference missing)",)
+        assert [str(gap) for gap in found.missing] == ["uniprot (reference missing)"]
 
 
 def test_silence_through_a_hierarchy_that_is_not_complete_is_open(facts: Facts, tmp_path: Path) -> None:

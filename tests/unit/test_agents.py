@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.replay import replay
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.agents.team import Action, Brain, CheckResult, HandOver, Team, UseTool
+from kgcheck.agents.team import Action, Brain, HandOver, Team, TeamConclusion, UseTool
 from kgcheck.agents.team_support import TeamResults, call_key, check_supported, value_text
 from kgcheck.agents.tool_types import NodesResult, RelationsResult
 from kgcheck.agents.toolbox import Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
-from kgcheck.checks.signature import Gap
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
@@ -30,7 +29,7 @@ from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.llm.budget import Limits
-from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref, Stance, Tier, World
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, Ref, Stance, Tier, World
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, audited, demo, kgcheck
@@ -218,7 +217,7 @@ class Script:
         return lines.pop(0) if len(lines) > 1 else lines[0]
 
 
-def checked(brain: Brain, source: OneSource | None = None, **budget: Any) -> tuple[CheckResult, Transcript]:
+def checked(brain: Brain, source: OneSource | None = None, **budget: Any) -> tuple[TeamConclusion, Transcript]:
     transcript = Transcript()
     team = Team(Toolbox(graph(), source or OneSource(evidence())), brain, Limits(**budget))
     return team.check(REQUEST, transcript), transcript
@@ -503,7 +502,7 @@ def toolbox() -> Iterator[Toolbox]:
         yield Toolbox(store, source)
 
 
-def ask(toolbox: Toolbox, *words: str) -> tuple[CheckResult, Transcript]:
+def ask(toolbox: Toolbox, *words: str) -> tuple[TeamConclusion, Transcript]:
     transcript = Transcript()
     return Team(toolbox, RulesBrain(SCHEMA)).check(parse_request(words, SCHEMA), transcript), transcript
 

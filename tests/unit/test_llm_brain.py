@@ -17,7 +17,7 @@ from kgcheck.agents.brains.llm import MEMORY_STEPS, MOST_WRONG, LlmBrain
 from kgcheck.agents.model_steps import as_data
 from kgcheck.agents.replay import read_transcript, replay
 from kgcheck.agents.request import parse_request
-from kgcheck.agents.team import CheckResult, CheckStopped, Team
+from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.cli.main import run as run_command
@@ -103,7 +103,7 @@ class Played:
     ) -> None:
         self.transcript = Transcript()
         self.error: KgcheckError | None = None
-        self.checked: CheckResult | None = None
+        self.checked: TeamConclusion | None = None
         with play.chat_server(script) as self.server:
             given = Settings(llm_base_url=self.server.url, llm_model=play.MODEL, **settings)
             with ChatClient(given) as client:
@@ -213,6 +213,21 @@ def test_a_model_that_cannot_call_tools_takes_its_steps_in_a_form(takes_forms: b
     assert bound == [False, False] + ([True] * 7 if takes_forms else [True] + [False] * 7)
     assert not any("tools" in request for request in requests[2:])
     assert not any(m["role"] == "tool" for request in requests for m in request["messages"])
+
+
+def test_a_weak_model_is_offered_the_steps_that_are_open_over_what_was_shown() -> None:
+    handed = Call("hand_over", {"message": "done"})
+    kg = (*team.NODES, team.EDGES, team.HAND_TASK)
+    steps = iter((handed, *kg, team.LOOK_UP, handed, team.conclude("refuted")))
+
+    played = Played(without_tools(then=lambda asked: Say(calls=(next(steps),))), llm_small=True)
+
+    assert (played.outcome, played.error, played.refused) == (Outcome.REFUTED, None, [])
+    forms = [request["response_format"]["json_schema"]["schema"] for request in played.server.requests]
+    tools = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
+    looking, done = {"node", "find_nodes", "edges"}, {"hand_over"}
+    assert tools == [done, looking, looking, looking, done, {"reference_look_up"}, done, done]
+    assert '"enum": ["MGEA5", "O60502"]' in json.dumps(forms[1])
 
 
 def test_the_form_of_a_step_allows_the_tools_of_the_stage_alone() -> None:

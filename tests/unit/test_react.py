@@ -1,6 +1,7 @@
 """A scripted model that answers questions with tools, over a graph of a few invented nodes."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -440,6 +441,28 @@ def test_a_model_that_cannot_call_tools_answers_in_a_form(takes_forms: bool) -> 
     assert len(form["anyOf"]) == len(requests[0]["tools"])
 
 
+def test_a_weak_model_goes_on_from_what_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_LLM_SMALL", "1")
+    moves = iter([step("find_nodes", name="grey fever"), step("neighbours", node=FEVER, **STEP)])
+
+    answer, requests = ask(lambda asked: next(moves, step("answer", label="Protein", ids=["P00001"])))
+
+    assert (answer.status, [f.ref.id for f in answer.found]) == (Status.ANSWERED, ["P00001"])
+    forms = [json.dumps(r["response_format"]["json_schema"]["schema"]) for r in requests]
+    offered = [set(re.findall(r'"const": "(\w+)"', form)) for form in forms]
+    going_on = {"relations", "neighbours", "shared_neighbours"}
+    assert offered == [
+        {"find_nodes", "node"},
+        {"find_nodes", "node"} | going_on,
+        {"find_nodes", "node", "answer"} | going_on,
+    ]
+    assert '["DOID:2"]' in forms[1]
+    assert "P00001" in forms[2]
+    system = requests[0]["messages"][0]["content"]
+    assert "cypher" not in system
+    assert '{"tool": "find_nodes"' in system
+
+
 def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
     answer, _ = ask(play.good(Say("Well."), step("answer", count=424242)))
 
@@ -449,7 +472,7 @@ def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
 class Scripted:
     """A client without a server, for many conversations; keeps what it was last sent."""
 
-    model, prices = play.MODEL, None
+    model, prices, small = play.MODEL, None, False
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self._calls = list(calls)

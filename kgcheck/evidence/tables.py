@@ -1,0 +1,355 @@
+"""The working tables, through which modules hand each other whole sets of tasks and evidence, and who writes them.
+
+A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What these tables
+are is stated here once: `WORKING_TABLES` describes every column, the CREATE statements and docs/working_tables.md come
+from that, and `WorkingTables` is the only one that creates, fills, empties or changes them. Anyone may read them in a
+select. Tables that a module makes for itself alone have names of their own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import duckdb
+
+from kgcheck.duck import identifier
+from kgcheck.model import Evidence, Gap, Reason
+
+
+class Column(NamedTuple):
+    """A column of a working table: its name, its DuckDB type, and what it means."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+class WorkingTable(NamedTuple):
+    """A working table: its name, what a row is, and its columns."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def create(self) -> str:
+        """The statement that makes the table, empty."""
+        columns = ", ".join(f"{identifier(c.name)} {c.type}" for c in self.columns)
+        return f"CREATE OR REPLACE TEMP TABLE {identifier(self.name)} ({columns})"
+
+
+_TASK = Column("task", "BIGINT", "number of the task")
+_PAIR = (
+    _TASK,
+    Column("head", "VARCHAR", "id of the node, or of the edge's head, as the graph writes it"),
+    Column("tail", "VARCHAR", "id of the edge's tail, as the graph writes it; NULL of a node"),
+    Column("head_now", "VARCHAR", "the id under which its authority files the head now"),
+    Column("tail_now", "VARCHAR", "the id under which its authority files the tail now; NULL of a node"),
+)
+
+TASK = WorkingTable(
+    "task",
+    "a task to be looked up; all of one label, attribute or pattern",
+    (
+        *_PAIR[:3],
+        Column("value", "VARCHAR", "what the graph says of the attribute, where that is one value"),
+        Column("items", "VARCHAR[]", "what the graph says of the attribute, where that is a list"),
+    ),
+)
+EVIDENCE = WorkingTable(
+    "evidence",
+    "an observation about a task: the columns of Evidence, and where it stands",
+    (
+        _TASK,
+        Column("source", "VARCHAR", "name of the source"),
+        Column("release_id", "INTEGER", "the snapshot's release that it stands in (ref.release); NULL outside it"),
+        Column("release", "VARCHAR", "the release in words, where no release_id names it: papers, the profile"),
+        Column("record", "VARCHAR", "the record within the release"),
+        Column("url", "VARCHAR", "address of the record, where no release_id gives it"),
+        Column("retrieved_at", "TIMESTAMP", "UTC: when it was read, where no release_id tells"),
+        Column("stance", "VARCHAR", "supports, contradicts or silent"),
+        Column("world", "VARCHAR", "closed or open"),
+        Column("tier", "VARCHAR", "owner, curated, computed or text"),
+        Column("reason", "VARCHAR", "what it alone would mean; NULL for plain support and plain silence"),
+        Column("value", "VARCHAR", "what the source says, for people"),
+        Column("quote", "VARCHAR", "an exact substring of the passage it rests on"),
+        Column("score", "DOUBLE", "the source's own score, from 0 to 1"),
+        Column("about", "VARCHAR", "fact, head or tail: which part of the task; search: of none"),
+        Column("replacements", "VARCHAR[]", "ids that the source puts in place of this one"),
+        Column("candidates", "VARCHAR[]", "ids that a curator may choose from"),
+    ),
+)
+GAP = WorkingTable(
+    "gap",
+    "a deciding source that could not be looked at for a task",
+    (
+        _TASK,
+        Column("source", "VARCHAR", "name of the source"),
+        Column("cause", "VARCHAR", "the reason why not: reference_missing, not_covered, source_unavailable, ..."),
+    ),
+)
+ENDS = WorkingTable("ends", "a task about an edge, under the ids that its ends have now", _PAIR)
+INTENDED_ID = WorkingTable(
+    "intended_id",
+    "an id that is not written as its authority writes it, and the one id that it can only mean",
+    (
+        Column("id", "VARCHAR", "the id as the graph writes it"),
+        Column("intended", "VARCHAR", "the id as the authority writes it"),
+    ),
+)
+UNSEEN = WorkingTable("unseen", "a task of which the source that is being looked at has not spoken so far", _PAIR)
+
+WORKING_TABLES = (TASK, EVIDENCE, GAP, ENDS, INTENDED_ID, UNSEEN)
+
+
+class TaskRow(NamedTuple):
+    """A row of the table ``task``, without its value."""
+
+    number: int
+    head: str
+    tail: str | None
+
+
+class WorkingTables:
+    """The working tables of one DuckDB database: the only writer that they have.
+
+    Selects that are given to a method may read any table of the database; their columns go by name, and those that
+    they lack are NULL.
+
+    Args:
+        db: A working database; the catalog ``ref`` must be attached before evidence is read back.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self.db = db
+        self.reset()
+
+    def reset(self) -> None:
+        """Empty all: no tasks, no evidence."""
+        self.db.execute("; ".join(table.create for table in WORKING_TABLES)).fetchall()
+
+    def add_task(
+        self, number: int, head: str, tail: str | None = None, value: str | None = None, items: Sequence[str] = ()
+    ) -> None:
+        """Add one task.
+
+        Args:
+            number: Names the task in all tables.
+            head: Id of the node, or of the edge's head.
+            tail: Id of the edge's tail.
+            value: What the graph says of the attribute.
+            items: The same, where it is a list.
+        """
+        row = {"task": number, "head": head, "tail": tail, "value": value, "items": list(items)}
+        self._insert(TASK, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
+
+    def add_tasks(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Add the tasks that a select gives."""
+        self._insert(TASK, select, parameters)
+
+    def tasks(self) -> list[TaskRow]:
+        """All tasks, by number."""
+        rows = self.db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()
+        return [TaskRow(*row) for row in rows]
+
+    def add_evidence(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Add the observations that a select gives."""
+        self._insert(EVIDENCE, select, parameters)
+
+    def add_observations(self, task: int, observations: Iterable[Evidence]) -> None:
+        """Add observations that stand in no snapshot, such as those of papers."""
+        for observed in observations:
+            row = {
+                "task": task,
+                "source": observed.source,
+                "release": observed.release,
+                "record": observed.record,
+                "url": observed.url,
+                "retrieved_at": observed.retrieved_at.astimezone(UTC).replace(tzinfo=None),
+                "stance": observed.stance.value,
+                "world": observed.world.value,
+                "tier": observed.tier.value,
+                "reason": observed.reason.value if observed.reason else None,
+                "value": observed.value,
+                "quote": observed.quote,
+                "score": observed.score,
+                "about": observed.about,
+                "replacements": list(observed.replacements),
+                "candidates": list(observed.candidates),
+            }
+            self._insert(EVIDENCE, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
+
+    def add_gaps(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Add the gaps that a select of task, source and cause gives."""
+        self._insert(GAP, select, parameters)
+
+    def set_causes(self, causes: Mapping[str, Mapping[int, Reason]]) -> None:
+        """Give the gaps of sources the causes that are known now.
+
+        Args:
+            causes: By source and task; a task without a gap gets none.
+        """
+        for source, by_task in causes.items():
+            for cause in set(by_task.values()):
+                self.db.execute(
+                    "UPDATE gap SET cause = ? WHERE source = ? AND list_contains(?, task)",
+                    [cause.value, source, sorted(task for task, why in by_task.items() if why is cause)],
+                ).fetchall()
+
+    def set_ends(self, select: str) -> None:
+        """Fill ``ends`` anew from a select."""
+        self._replace(ENDS, select)
+
+    def put_intended_ends(self, end: str, as_filed: str) -> None:
+        """Go on with the ids that were meant, where ends are written otherwise.
+
+        Args:
+            end: ``head`` or ``tail``.
+            as_filed: SQL for the id under which links file the column ``intended``.
+        """
+        self.db.execute(
+            f"UPDATE ends SET {end}_now = {as_filed} FROM intended_id WHERE intended_id.id = ends.{end}"
+        ).fetchall()
+
+    def set_intended_ids(self, select: str) -> None:
+        """Fill ``intended_id`` anew from a select."""
+        self._replace(INTENDED_ID, select)
+
+    def set_unseen(self, select: str) -> None:
+        """Fill ``unseen`` anew from a select."""
+        self._replace(UNSEEN, select)
+
+    def drop_unseen(self, tasks: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Take the tasks that a select of the column task gives out of ``unseen``."""
+        # Most go at once, and those that stay are copied faster than the others are deleted.
+        self.db.execute(
+            f"CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN ({tasks}) USING (task)", parameters
+        ).fetchall()
+
+    def evidence_of(self, tasks: str) -> dict[int, tuple[Evidence, ...]]:
+        """The evidence of tasks.
+
+        Args:
+            tasks: A select that gives the column task.
+
+        Returns:
+            By task, the evidence of each that has any, what speaks of ends last.
+        """
+        rows = self.db.execute(
+            f"""
+            SELECT e.task, e.source, coalesce(e.release, r.release, '') AS release, e.record, e.url, r.url_template,
+                   coalesce(e.retrieved_at, r.retrieved_at) AS retrieved_at, r.built_at, e.stance, e.world, e.tier,
+                   e.reason, e.value, e.quote, e.score, e.about, e.replacements, e.candidates, t.head, t.tail
+            FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
+                 LEFT JOIN task t ON t.task = e.task
+            ORDER BY e.task, e.about DESC, e.stance DESC, e.source, e.record
+            """
+        ).fetchall()
+        found: dict[int, list[Evidence]] = {}
+        for row in rows:
+            found.setdefault(row[0], []).append(_evidence(_EvidenceRow(*row[1:])))
+        return {task: tuple(items) for task, items in found.items()}
+
+    def gaps_of(self, tasks: str) -> dict[int, tuple[Gap, ...]]:
+        """The gaps of tasks, by task; see `evidence_of`."""
+        rows = self.db.execute(
+            f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
+        ).fetchall()
+        found: dict[int, list[Gap]] = {}
+        for task, source, cause in rows:
+            found.setdefault(task, []).append(Gap(source, Reason(cause)))
+        return {task: tuple(gaps) for task, gaps in found.items()}
+
+    def _replace(self, table: WorkingTable, select: str) -> None:
+        self.db.execute(table.create).fetchall()
+        self._insert(table, select)
+
+    def _insert(self, table: WorkingTable, select: str, parameters: Mapping[str, Any] | None = None) -> None:
+        self.db.execute(f"INSERT INTO {identifier(table.name)} BY NAME {select}", parameters).fetchall()
+
+
+class _EvidenceRow(NamedTuple):
+    source: str
+    release: str
+    record: str
+    url: str | None
+    url_template: str | None
+    retrieved_at: datetime | None
+    built_at: datetime | None
+    stance: str
+    world: str
+    tier: str
+    reason: str | None
+    value: str | None
+    quote: str | None
+    score: float | None
+    about: str
+    replacements: list[str] | None
+    candidates: list[str] | None
+    head: str | None
+    tail: str | None
+
+
+def _evidence(row: _EvidenceRow) -> Evidence:
+    at = row.retrieved_at.replace(tzinfo=UTC) if row.retrieved_at else datetime.now(UTC)
+    ends = " ".join(end for end in (row.head, row.tail) if end)
+    return Evidence.model_validate(
+        {
+            "source": row.source,
+            "release": row.release,
+            "record": row.record,
+            "url": row.url if row.url is not None else address(row.url_template or "", row.record, ends),
+            "retrieved_at": at.replace(microsecond=0),
+            "pinned_at": row.built_at.replace(tzinfo=UTC, microsecond=0) if row.built_at else None,
+            "stance": row.stance,
+            "world": row.world,
+            "tier": row.tier,
+            "reason": row.reason,
+            "value": row.value,
+            "quote": row.quote,
+            "score": row.score,
+            "about": row.about,
+            "replacements": row.replacements or (),
+            "candidates": row.candidates or (),
+        }
+    )
+
+
+@lru_cache(10_000)
+def address(template: str, record: str, ends: str = "") -> str:
+    """Where a record can be read.
+
+    Args:
+        template: Address with the places ``{record}`` and ``{pair}``.
+        record: The record.
+        ends: Of an edge, both ids, a space between them.
+
+    Returns:
+        The address; of a pair, the two are parted as STRING wants it: those of the record, or of the edge.
+
+    >>> address("https://example.org/{record}", "P04637")
+    'https://example.org/P04637'
+    >>> address("https://example.org/?ids={pair}", "9606.A 9606.B")
+    'https://example.org/?ids=9606.A%0d9606.B'
+    """
+    if not template:
+        return ""
+    parts = "%0d".join(quote(part) for part in (record if " " in record else ends or record).split(" "))
+    return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)
+
+
+def as_markdown() -> str:
+    """The working tables as docs/working_tables.md shows them."""
+    parts = [
+        "# Working tables",
+        "",
+        "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). "
+        "`kgcheck.evidence.tables` describes them",
+        "and alone writes them; this page is made from it.",
+    ]
+    for table in WORKING_TABLES:
+        parts += ["", f"## {table.name}", "", f"A row is {table.meaning}.", "", "| column | type | meaning |"]
+        parts += ["| --- | --- | --- |", *(f"| {c.name} | {c.type} | {c.meaning} |" for c in table.columns)]
+    return "\n".join(parts) + "\n"

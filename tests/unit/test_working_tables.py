@@ -1,0 +1,130 @@
+"""The working tables have one owner, columns that are described, and rows that come back as they went in."""
+
+import re
+from datetime import UTC, datetime
+
+import duckdb
+import pytest
+
+from kgcheck.evidence.tables import WORKING_TABLES, WorkingTables, as_markdown
+from kgcheck.model import Evidence, Gap, Reason, Stance, Tier, World
+from kgcheck.reference.overlay import attach_snapshot
+from tests.support import ROOT
+
+OWNER = ROOT / "kgcheck" / "evidence" / "tables.py"
+NAMES = "|".join(table.name for table in WORKING_TABLES)
+WRITES = re.compile(
+    rf"""(INSERT\s+(OR\s+\w+\s+)?INTO|DELETE\s+FROM|UPDATE|TRUNCATE(\s+TABLE)?|(DROP|ALTER)\s+TABLE(\s+IF\s+EXISTS)?
+    |CREATE\s+(OR\s+REPLACE\s+)?(TEMP\s+|TEMPORARY\s+)?(TABLE|VIEW)(\s+IF\s+NOT\s+EXISTS)?)\s+"?({NAMES})\b"?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""SQL that makes, fills or changes a working table."""
+OBSERVED = Evidence(
+    source="literature",
+    release="index of 3 documents, 2026-01-01",
+    record="pmid:1",
+    url="https://example.org/1",
+    retrieved_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    stance=Stance.SUPPORTS,
+    world=World.OPEN,
+    tier=Tier.TEXT,
+    value="A title; with {braces}, 'quotes' and \\ strokes",
+    quote="AB1 binds CD2.",
+    score=0.875,
+)
+
+
+def written_in(text: str) -> list[str]:
+    """The working tables that a module writes."""
+    return [match[0] for match in WRITES.finditer(text)]
+
+
+@pytest.fixture
+def tables() -> WorkingTables:
+    db = duckdb.connect()
+    attach_snapshot(db, None)
+    return WorkingTables(db)
+
+
+def test_only_their_owner_writes_working_tables() -> None:
+    modules = sorted((ROOT / "kgcheck").rglob("*.py"))
+    found = {
+        path.relative_to(ROOT).as_posix(): written
+        for path in modules
+        if path != OWNER and (written := written_in(path.read_text(encoding="utf-8")))
+    }
+
+    assert len(modules) > 100
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO evidence BY NAME SELECT 1 AS task",
+        'insert into "gap" select 1',
+        "CREATE OR REPLACE TEMP TABLE unseen AS FROM ends",
+        "DELETE FROM\n        task WHERE true",
+        "UPDATE ends SET head_now = 'x'",
+        "DROP TABLE IF EXISTS intended_id",
+    ],
+)
+def test_a_write_elsewhere_would_be_found(statement: str) -> None:
+    assert written_in(f'db.execute(f"""{statement}""")')
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM evidence", "CREATE TEMP TABLE task_signature AS FROM task"])
+def test_reading_is_no_write(statement: str) -> None:
+    assert not written_in(statement)
+
+
+def test_their_columns_are_those_that_are_described(tables: WorkingTables) -> None:
+    for table in WORKING_TABLES:
+        rows = tables.db.execute(f"DESCRIBE {table.name}").fetchall()
+        assert [(name, kind) for name, kind, *_ in rows] == [(c.name, c.type) for c in table.columns]
+        assert all(column.meaning for column in table.columns)
+
+
+def test_the_docs_show_them() -> None:
+    assert (ROOT / "docs" / "working_tables.md").read_text(encoding="utf-8") == as_markdown()
+
+
+def test_what_papers_say_comes_back_column_by_column(tables: WorkingTables) -> None:
+    tables.add_task(7, "P1", "P2")
+    silent = OBSERVED.model_copy(
+        update={"stance": Stance.SILENT, "quote": None, "url": "", "about": "search", "score": None, "value": None}
+    )
+    gone = OBSERVED.model_copy(update={"record": "pmid:2", "reason": Reason.RETRACTED_EVIDENCE})
+
+    tables.add_observations(7, [OBSERVED, gone, silent])
+
+    assert set(tables.evidence_of("FROM task")[7]) == {OBSERVED, gone, silent}
+    assert tables.db.execute("SELECT quote, url, retrieved_at FROM evidence WHERE record = 'pmid:2'").fetchall() == [
+        ("AB1 binds CD2.", "https://example.org/1", datetime(2026, 1, 1, 12))
+    ]
+
+
+def test_gaps_take_the_cause_that_is_known_later(tables: WorkingTables) -> None:
+    for number in (1, 2):
+        tables.add_task(number, "P1")
+    tables.add_gaps("SELECT task, 'uniprot' AS source, 'not_covered' AS cause FROM task")
+
+    tables.set_causes({"uniprot": {2: Reason.SOURCE_UNAVAILABLE, 9: Reason.SOURCE_REFUSED}, "string": {}})
+
+    assert tables.gaps_of("FROM task") == {
+        1: (Gap("uniprot", Reason.NOT_COVERED),),
+        2: (Gap("uniprot", Reason.SOURCE_UNAVAILABLE),),
+    }
+
+
+def test_reset_leaves_nothing(tables: WorkingTables) -> None:
+    tables.add_task(1, "P1", items=["a", "b"])
+    tables.set_unseen("SELECT task, head FROM task")
+    tables.add_observations(1, [OBSERVED])
+
+    tables.reset()
+
+    assert [tables.db.execute(f"SELECT count(*) FROM {table.name}").fetchall() for table in WORKING_TABLES] == [
+        [(0,)]
+    ] * len(WORKING_TABLES)
+    assert tables.tasks() == []
