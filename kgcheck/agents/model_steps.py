@@ -69,13 +69,13 @@ def form_of_steps(offers: Sequence[Offer], choices: Choices | None = None) -> ty
         return step
     bounds = choices
 
-    class Bound(step):  # type: ignore[valid-type, misc]
+    class BoundStep(step):  # type: ignore[valid-type, misc]
         @classmethod
         def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
             schema: dict[str, Any] = narrowed(super().model_json_schema(*args, **more), bounds)
             return schema
 
-    return Bound
+    return BoundStep
 
 
 def narrowed(schema: Any, choices: Choices) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from kgcheck.evidence.lookups import Looked
+from kgcheck.evidence.lookups import LookupResult
 from kgcheck.graph.store import Direction, Reading
 from kgcheck.literature.documents import Passage
 from kgcheck.model import CheckTask, Evidence, Gap, Identifier, Ref, Triple, Value
@@ -168,7 +168,7 @@ class LiteratureArguments(Value):
     triple: Triple
 
 
-class LiteratureResult(Looked):
+class LiteratureResult(LookupResult):
     """Sentences that name both ends of an edge and say such a thing; data, whatever they say."""
 
     triple: Triple

@@ -118,14 +118,14 @@ class _Changed(_Overlay):
         if seed.triple is None:
             return
         pattern = self.schema.pattern(seed.triple.head.label, seed.triple.relation, seed.triple.tail.label)
-        held: list[Properties] = [{"source": "seeded"} if "source" in pattern.properties else {}]
+        edges: list[Properties] = [{"source": "seeded"} if "source" in pattern.properties else {}]
         if seed.kind != "add_edge":
             gone = orders(self.schema, seed.triple)
-            held = [edge for triple in gone for edge in store.edges(triple)]
+            edges = [edge for triple in gone for edge in store.edges(triple)]
             self._dropped[str(pattern)] = {(t.head.id, t.tail.id) for t in gone}
         if seed.kind != "drop_edge":
             pair = (seed.triple.head.id, seed.to or seed.triple.tail.id)
-            self._added[str(pattern)] = [(pair, plain(edge, pattern.properties)) for edge in held]
+            self._added[str(pattern)] = [(pair, plain(edge, pattern.properties)) for edge in edges]
 
     def _value(self, label: str, id_: str, name: str) -> Any:
         """The seeded value of a property, or None where it is the store's."""
@@ -137,11 +137,11 @@ class _Changed(_Overlay):
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         """See GraphStore."""
-        held = self._store.nodes(label, ids)
+        stored = self._store.nodes(label, ids)
         name = self._seed.attribute or ""
         return {
             id_: properties | ({name: value} if (value := self._value(label.name, id_, name)) is not None else {})
-            for id_, properties in held.items()
+            for id_, properties in stored.items()
         }
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
@@ -157,8 +157,8 @@ class _Changed(_Overlay):
     def edges(self, triple: Triple) -> list[Properties]:
         """See GraphStore."""
         pattern, pair = _placed(self, triple)
-        held = [] if pair in self._dropped.get(pattern, ()) else self._store.edges(triple)
-        return held + [dict(edge) for at, edge in self._added.get(pattern, ()) if at == pair]
+        stored = [] if pair in self._dropped.get(pattern, ()) else self._store.edges(triple)
+        return stored + [dict(edge) for at, edge in self._added.get(pattern, ()) if at == pair]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         """See GraphStore."""
@@ -171,12 +171,12 @@ class _Changed(_Overlay):
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         """See GraphStore."""
         dropped = {(_near(p, direction), _other(p, direction)) for p in self._dropped.get(str(pattern), ())}
-        held = [hop for hop in self._store.hops(ids, pattern, direction) if (hop.start, hop.end) not in dropped]
-        asked = set(ids)
-        return held + [
+        stored = [hop for hop in self._store.hops(ids, pattern, direction) if (hop.start, hop.end) not in dropped]
+        wanted = set(ids)
+        return stored + [
             Hop(_near(pair, direction), _other(pair, direction), dict(edge))
             for pair, edge in self._added.get(str(pattern), ())
-            if _near(pair, direction) in asked
+            if _near(pair, direction) in wanted
         ]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
@@ -239,8 +239,8 @@ class _Renamed(_Overlay):
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         """See GraphStore."""
-        held = self._store.nodes(label, [self._was(label.name, i) for i in ids])
-        return {(now := self._now(label.name, i)): properties | {"id": now} for i, properties in held.items()}
+        stored = self._store.nodes(label, [self._was(label.name, i) for i in ids])
+        return {(now := self._now(label.name, i)): properties | {"id": now} for i, properties in stored.items()}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         """See GraphStore."""
@@ -261,19 +261,19 @@ class _Renamed(_Overlay):
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         """See GraphStore."""
-        asked = Ref(label=ref.label, id=self._was(ref.label, ref.id))
+        former = Ref(label=ref.label, id=self._was(ref.label, ref.id))
         there = pattern.tail if direction == "out" else pattern.head
-        found = self._store.neighbours(asked, pattern, direction, limit + 1)
+        found = self._store.neighbours(former, pattern, direction, limit + 1)
         if there == self._label and self._old not in found and len(found) > limit:
-            ends = {hop.end for hop in self._store.hops([asked.id], pattern, direction)}
+            ends = {hop.end for hop in self._store.hops([former.id], pattern, direction)}
             found = [*found, *({self._old} & ends)]
         return self._sorted(there, found)[:limit]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         """See GraphStore."""
         here, there = (pattern.head, pattern.tail) if direction == "out" else (pattern.tail, pattern.head)
-        held = self._store.hops([self._was(here, i) for i in ids], pattern, direction)
-        return [Hop(self._now(here, h.start), self._now(there, h.end), h.properties) for h in held]
+        stored = self._store.hops([self._was(here, i) for i in ids], pattern, direction)
+        return [Hop(self._now(here, h.start), self._now(there, h.end), h.properties) for h in stored]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """See GraphStore."""

@@ -10,7 +10,7 @@ from kgcheck.cli.options import FilePath, index_option, spending_options, total_
 from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
-    from kgcheck.bench.metrics import Metrics
+    from kgcheck.bench.metrics import ClaimMetrics
     from kgcheck.literature.search import LiteratureIndex
 
 
@@ -114,7 +114,7 @@ def command(file: Path, index: Path | None, out: Path, format_: str, **asked: An
     click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors or stopped else 0)
 
 
-def _table(metrics: "Metrics") -> Any:
+def _table(metrics: "ClaimMetrics") -> Any:
     from rich.table import Table
 
     from kgcheck.bench.scv_report import lines

@@ -9,7 +9,7 @@ from kgcheck.cli.options import FilePath, index_option, profile_option, referenc
 from kgcheck.cli.output import json_result, say
 
 if TYPE_CHECKING:
-    from kgcheck.literature.search import Hit
+    from kgcheck.literature.search import SearchHit
 
 
 @click.command("search")
@@ -52,7 +52,7 @@ def command(query: str, index: Path, **asked: Any) -> None:
     results().print(_table(rows))
 
 
-def _row(hit: "Hit", query: str) -> dict[str, Any]:
+def _row(hit: "SearchHit", query: str) -> dict[str, Any]:
     from kgcheck.literature.search import rank_passages
 
     document = hit.document

@@ -81,8 +81,9 @@ def _of_triple(text: str, index: "LiteratureIndex", verifier: "Verifier", asked:
     from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.cli.literature import open_names
     from kgcheck.errors import UsageError
-    from kgcheck.literature.edge_reader import TripleReader, form_of
+    from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.model import Ref, Triple
+    from kgcheck.profile.claims import form_of
 
     schema = read_schema(asked["profile"])
     request = parse_request([text], schema)

@@ -42,12 +42,12 @@ class StoreNames:
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """See Names."""
-        held = self._store.node(ref)
-        if held is None:
+        node = self._store.node(ref)
+        if node is None:
             return ()
-        synonyms = held.get("synonyms")
-        described = held.get("description") if ref.label == "Protein" else None
-        listed = [ref.id if ref.label == "Gene" else None, held.get("name"), described]
+        synonyms = node.get("synonyms")
+        described = node.get("description") if ref.label == "Protein" else None
+        listed = [ref.id if ref.label == "Gene" else None, node.get("name"), described]
         return good_names([*listed, *(synonyms if isinstance(synonyms, list) else ())])
 
     def mentioned(self, text: str) -> tuple[str, ...]:

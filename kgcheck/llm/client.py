@@ -212,8 +212,8 @@ class ChatClient:
             except ModelAnswer as error:
                 wrong = error.message
             conversation += [reply.as_message(), {"role": "user", "content": f"{wrong}. Answer with that JSON alone."}]
-        said = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
-        raise ModelAnswer(said, "try another model")
+        message = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
+        raise ModelAnswer(message, "try another model")
 
     def _request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], answer: type[BaseModel] | None, must_call: bool
@@ -239,7 +239,7 @@ class ChatClient:
         with stream:
             for chunk in self._chunks(stream):
                 meter.check()
-                piece = self._wire.read_as(self._wire.Piece, chunk)
+                piece = self._wire.read_as(self._wire.CompletionChunk, chunk)
                 try:
                     state.handle_chunk(chunk)
                 except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
@@ -260,32 +260,34 @@ class ChatClient:
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
-        said = str(getattr(error, "message", None) or error).strip()
-        said = (said.replace(self._key, HIDDEN) if self._key else said)[:300]
+        message = str(getattr(error, "message", None) or error).strip()
+        message = (message.replace(self._key, HIDDEN) if self._key else message)[:300]
         api = self._openai
         match error:
             case api.AuthenticationError() | api.PermissionDeniedError():
                 return ModelAccess(f"{self._address} refused the key", "set KGCHECK_LLM_API_KEY")
             case api.NotFoundError():
                 return ModelError(
-                    f"{self._address} has no model {self.model!r}: {said}",
+                    f"{self._address} has no model {self.model!r}: {message}",
                     "check KGCHECK_LLM_MODEL and KGCHECK_LLM_BASE_URL",
                 )
-            case api.BadRequestError() if _is_context(error, said):
+            case api.BadRequestError() if _is_context(error, message):
                 return ModelContext(
                     f"the conversation does not fit in the context of {self.model}", "use a model with a longer one"
                 )
             case api.APITimeoutError():
                 return ModelUnavailable(f"{self._address} took too long", "raise KGCHECK_LLM_TIMEOUT_S")
             case api.RateLimitError():
-                return ModelUnavailable(f"{self._address} takes no more requests for now: {said}", "try again later")
+                return ModelUnavailable(f"{self._address} takes no more requests for now: {message}", "try again later")
             case api.APIConnectionError() | api.InternalServerError() | api.ConflictError():
-                return ModelUnavailable(f"{self._address} does not answer: {said}", "check KGCHECK_LLM_BASE_URL")
+                return ModelUnavailable(f"{self._address} does not answer: {message}", "check KGCHECK_LLM_BASE_URL")
             case ValueError() | api.APIResponseValidationError():
-                told = " ".join(said.split())
-                return ModelAnswer(f"{self._address} sent no completion: {told}", "check that it is OpenAI-compatible")
+                why = " ".join(message.split())
+                return ModelAnswer(f"{self._address} sent no completion: {why}", "check that it is OpenAI-compatible")
             case _:
-                return ModelError(f"{self._address} refused the request: {said}", "check that it is OpenAI-compatible")
+                return ModelError(
+                    f"{self._address} refused the request: {message}", "check that it is OpenAI-compatible"
+                )
 
 
 def _check_time(meter: Meter) -> None:
@@ -320,8 +322,8 @@ def parse_answer(text: str, form: type[A]) -> A:
         raise ModelAnswer(f"the answer is no {form.__name__}: {wrong}") from None
 
 
-def _is_context(error: "openai.BadRequestError", said: str) -> bool:
-    return error.code == "context_length_exceeded" or "context length" in said.lower()
+def _is_context(error: "openai.BadRequestError", text: str) -> bool:
+    return error.code == "context_length_exceeded" or "context length" in text.lower()
 
 
 def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:

@@ -85,36 +85,36 @@ class _Bounded(httpx2.SyncByteStream):
 Tokens = Annotated[int, Field(ge=0, strict=True)]
 
 
-class Function(BaseModel):
+class CalledFunction(BaseModel):
     """The tool that a call names, and its arguments as text."""
 
     name: str | None = None
     arguments: str | None = None
 
 
-class Called(BaseModel):
+class WireToolCall(BaseModel):
     """A call of a tool; a model may make some of another type, which have no function."""
 
     id: str | None = None
     type: str | None = "function"
-    function: Function = Function()
+    function: CalledFunction = CalledFunction()
 
 
-class Said(BaseModel):
+class AssistantMessage(BaseModel):
     """What a model says."""
 
     content: str | None = None
-    tool_calls: list[Called] | None = None
+    tool_calls: list[WireToolCall] | None = None
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     """One answer."""
 
-    message: Said
+    message: AssistantMessage
     finish_reason: str | None = None
 
 
-class Counted(BaseModel):
+class TokenCounts(BaseModel):
     """Tokens, as the endpoint counts them."""
 
     prompt_tokens: Tokens
@@ -124,22 +124,22 @@ class Counted(BaseModel):
 class Completion(BaseModel):
     """An answer of the endpoint: what is read of it must have this form, the client does not look."""
 
-    choices: list[Choice]
-    usage: Counted | None = None
+    choices: list[CompletionChoice]
+    usage: TokenCounts | None = None
     model: str | None = None
 
 
-class Part(BaseModel):
+class ChunkChoice(BaseModel):
     """What a piece adds to one answer."""
 
-    delta: Said
+    delta: AssistantMessage
 
 
-class Piece(BaseModel):
+class CompletionChunk(BaseModel):
     """A piece of an answer that is streamed; the last one may only count."""
 
-    choices: list[Part]
-    usage: Counted | None = None
+    choices: list[ChunkChoice]
+    usage: TokenCounts | None = None
 
 
 F = TypeVar("F", bound=BaseModel)

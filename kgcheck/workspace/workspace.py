@@ -640,8 +640,8 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.literature.edge_reader import form_of
         from kgcheck.model import Ref
+        from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):
             return what

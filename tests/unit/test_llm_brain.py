@@ -307,9 +307,9 @@ def test_a_weak_model_is_bound_from_the_first_step_to_what_is_open() -> None:
     )
     tools = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
     # Nothing is handed over before it was shown, and what was handed over to validation is what is looked up.
-    looks = {"kg_node", "kg_ids_by_name", "kg_edges"}
+    looks = {"node", "find_nodes", "edges"}
     assert tools == [{"hand_over"}, looks, looks, looks, {"hand_over"}, {"reference_look_up"}, *[{"hand_over"}] * 2]
-    assert not fits(forms[1], {"tool": "kg_node", "arguments": {"label": "Gene", "id": "MADEUP"}})
+    assert not fits(forms[1], {"tool": "node", "arguments": {"label": "Gene", "id": "MADEUP"}})
     other = team.TASK | {"subject": {"label": "Gene", "id": "TP53"}}
     assert not fits(forms[5], {"tool": "reference_look_up", "arguments": {"task": other}})
 

@@ -1,7 +1,6 @@
 """A scripted model that answers questions with tools, over a graph of a few invented nodes."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -444,28 +443,6 @@ def test_a_model_that_cannot_call_tools_answers_in_a_form(takes_forms: bool) -> 
     assert len(form["anyOf"]) == len(requests[0]["tools"])
 
 
-def test_a_weak_model_goes_on_from_what_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGCHECK_LLM_SMALL", "1")
-    moves = iter([step("find_nodes", name="grey fever"), step("neighbours", node=FEVER, **STEP)])
-
-    answer, requests = ask(lambda asked: next(moves, step("answer", label="Protein", ids=["P00001"])))
-
-    assert (answer.status, [f.ref.id for f in answer.found]) == (Status.ANSWERED, ["P00001"])
-    forms = [json.dumps(r["response_format"]["json_schema"]["schema"]) for r in requests]
-    offered = [set(re.findall(r'"const": "(\w+)"', form)) for form in forms]
-    going_on = {"relations", "neighbours", "shared_neighbours"}
-    assert offered == [
-        {"find_nodes", "node"},
-        {"find_nodes", "node"} | going_on,
-        {"find_nodes", "node", "answer"} | going_on,
-    ]
-    assert '["DOID:2"]' in forms[1]
-    assert "P00001" in forms[2]
-    system = requests[0]["messages"][0]["content"]
-    assert "cypher" not in system
-    assert '{"tool": "find_nodes"' in system
-
-
 def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
     answer, _ = ask(play.good(Say("Well."), step("answer", count=424242)))
 
@@ -473,7 +450,7 @@ def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
 
 
 def test_a_weak_model_goes_on_from_what_was_shown() -> None:
-    moves = [step("find", name="grey fever", label="Disease"), step("neighbours", node=FEVER, **STEP)]
+    moves = [step("find_nodes", name="grey fever", label="Disease"), step("neighbours", node=FEVER, **STEP)]
     moves.append(step("answer", label="Protein", ids=["P00001"]))
     answer, requests = ask(play.good(*moves), small=True)
 
@@ -487,7 +464,7 @@ def test_a_weak_model_goes_on_from_what_was_shown() -> None:
 
 
 def test_a_weak_model_that_finds_nothing_may_say_so() -> None:
-    moves = step("find", name="red fever", label="Disease"), step("answer", understood=False)
+    moves = step("find_nodes", name="red fever", label="Disease"), step("answer", understood=False)
     answer, requests = ask(play.good(*moves), small=True)
 
     assert (answer.status, len(requests)) == (Status.NOT_UNDERSTOOD, 2)

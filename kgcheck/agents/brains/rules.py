@@ -108,8 +108,8 @@ def _between(meant: list[Triple], request: Request, seen: TeamResults) -> Action
     kind = CheckType.TRIPLE if stated else CheckType.POTENTIAL
     task = CheckTask(type=kind, subject=triple.head, relation=triple.relation, object=triple.tail)
     count = len(edges.edges) if edges else 0
-    said = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
-    return HandOver(message=f"{task}: {said}", task=task)
+    found = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
+    return HandOver(message=f"{task}: {found}", task=task)
 
 
 def _score_of(triple: Triple, request: Request, edges: EdgesResult) -> HandOver:
