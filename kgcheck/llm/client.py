@@ -1,7 +1,10 @@
 """A chat model behind any OpenAI-compatible endpoint: one call, its tokens, and the limits it runs under.
 
-Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings); retry on
-transient errors is the client's own. What a model says is data: callers check it before they use it.
+Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings). Connections,
+retries on transient errors, timeouts of a read, streams and their assembly are the package ``openai``'s own. Ours is
+what it does not do: an end of all attempts together, answers of bounded size, no redirects, errors that never hold the
+key, tokens where a server does not count them, and forms for endpoints that refuse ``response_format`` (its ``parse``
+and ``stream`` take strict tools and schemas only, which few servers know). What a model writes is data: callers check.
 """
 
 import json

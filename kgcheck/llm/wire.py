@@ -1,6 +1,7 @@
 """What passes between a chat client and its endpoint: time and size have an end, and an answer is read by its form.
 
-Needs the extra ``llm``.
+Needs the extra ``llm``. The forms are here because ``openai`` either builds anything without a look, or, told to be
+strict, refuses servers that leave out fields which nobody reads, or have reasons of their own to finish.
 """
 
 from collections.abc import Iterator
