@@ -117,7 +117,6 @@ class _Recorded(Toolbox):
     def act(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         self._now = now = next(self._left)
         if now.tool:
             return UseTool(tool=now.tool, arguments=now.arguments)

@@ -104,7 +104,6 @@ class Truths:
         attach_snapshots(self._db, {"ref": snapshot})
 
     def close(self) -> None:
-        """Close the snapshot."""
         self._db.close()
 
     def __enter__(self) -> "Truths":
@@ -246,11 +245,9 @@ class LabelledFacts:
                 raise UsageError(f"{' '.join(fact.check)!r} is no check")
 
     def lives(self, label: Label) -> dict[str, TrueState]:
-        """See TruthSource."""
         return self._lives[label.name]
 
     def values(self, label: Label, source: str, attribute: str) -> dict[str, str]:
-        """See TruthSource."""
         checked = [
             name for name, check in label.attributes.items() if check.reference == attribute and check.source == source
         ]

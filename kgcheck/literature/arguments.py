@@ -108,6 +108,9 @@ def missing(
 
     Returns:
         The words of the claim that have no counterpart, in their order; empty where the sentences are about it.
+
+    >>> missing("Aspirin prevents stroke in mice.", ["Aspirin prevented stroke."])
+    ('mice',)
     """
     text = " ; ".join(sentences)
     text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))

@@ -150,7 +150,6 @@ class LiteratureIndex:
         return np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
 
     def close(self) -> None:
-        """Close the index."""
         self.store.close()
 
     def __enter__(self) -> "LiteratureIndex":

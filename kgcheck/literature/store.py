@@ -312,7 +312,6 @@ class DocumentStore(Closing):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 

@@ -127,7 +127,6 @@ class ChatClient:
         )
 
     def close(self) -> None:
-        """Give up connections."""
         self._client.close()
 
     def __enter__(self) -> "ChatClient":
@@ -305,7 +304,7 @@ def _check_time(meter: Meter) -> None:
 
 
 def parse_answer(text: str, form: type[A]) -> A:
-    """Read an answer that was asked for in a form.
+    r"""Read an answer that was asked for in a form.
 
     Args:
         text: What the model said: JSON, or JSON in a code fence.
@@ -316,6 +315,10 @@ def parse_answer(text: str, form: type[A]) -> A:
 
     Raises:
         ModelAnswer: It has another form.
+
+    >>> from kgcheck.llm.budget import Usage
+    >>> parse_answer('```json\n{"input_tokens": 3}\n```', Usage).total
+    3
     """
     fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", text, re.DOTALL)
     try:

@@ -133,12 +133,22 @@ def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark
 
 
 def any_of(phrases: Sequence[str]) -> str:
-    """A pattern for any of some phrases, with any white space in them."""
+    r"""A pattern for any of some phrases, with any white space in them.
+
+    Args:
+        phrases: Patterns.
+
+    Returns:
+        One pattern.
+
+    >>> any_of(["more than", "over"])
+    'more\\\\s+than|over'
+    """
     return "|".join(map(spaced, phrases))
 
 
 def spaced(text: str) -> str:
-    """A phrase with any white space in it."""
+    """A phrase with any white space between its words, as a pattern."""
     return text.replace(" ", r"\s+")
 
 
@@ -165,7 +175,7 @@ def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
 
 
 def is_sign(words: str) -> bool:
-    """Whether a comparison is said by a sign."""
+    """Whether a comparison is a sign, such as `>=`, and no word."""
     return not any(c.isalpha() for c in words)
 
 

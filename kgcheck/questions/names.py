@@ -80,7 +80,17 @@ def tokens(text: str) -> list[Token]:
 
 
 def folded(name: str) -> str:
-    """A name as the index keeps it: words in lower case, without the punctuation around them."""
+    """A name as the index keeps it: words in lower case, without the punctuation around them.
+
+    Args:
+        name: As the graph or a question has it.
+
+    Returns:
+        What is looked up.
+
+    >>> folded("Alzheimer's Disease (familial)")
+    'alzheimer disease familial'
+    """
     return " ".join(bare for word in name.casefold().split() if (bare := _bare(word)))
 
 

@@ -40,7 +40,6 @@ class Node:
 
     @property
     def start(self) -> int:
-        """Where it stands."""
         return self.mention.start
 
     @property

@@ -54,7 +54,6 @@ class Anchor(Value):
 
     @property
     def hops(self) -> int:
-        """None."""
         return 0
 
     def __str__(self) -> str:

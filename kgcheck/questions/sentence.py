@@ -46,7 +46,17 @@ def variable(wanted: Variable, names: Names) -> str:
 
 
 def plural(label: str) -> str:
-    """A label as people write more of one: Biological_process, biological processes."""
+    """A label as people write more of one.
+
+    Args:
+        label: Of a node.
+
+    Returns:
+        Its words, the last one in the plural.
+
+    >>> plural("Biological_process")
+    'biological processes'
+    """
     word = label.replace("_", " ").lower()
     if word.endswith(("s", "x", "ch")):
         return f"{word}es"

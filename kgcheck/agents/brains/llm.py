@@ -116,7 +116,6 @@ class LlmBrain:
     def act(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         self._wrong = self._wrong + 1 if seen.refused else 0
         if self._wrong >= MOST_WRONG:
             raise ModelAnswer(

@@ -31,7 +31,6 @@ class RulesBrain:
     def act(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         if stage is Stage.PLAN:
             return HandOver(message=_plan(request))
         if task is None:
