@@ -37,7 +37,7 @@ _WHY = {
 }
 
 
-class Looked(Value):
+class LookupResult(Value):
     """What came of a look-up, and where it was made. ``nothing_found`` is only said where the source was looked at."""
 
     status: Status
@@ -49,7 +49,7 @@ class Looked(Value):
     retrieved_at: datetime | None = None
 
 
-class LifecycleResult(Looked):
+class LifecycleResult(LookupResult):
     """What became of an accession."""
 
     accession: str
@@ -59,7 +59,7 @@ class LifecycleResult(Looked):
     candidates: tuple[str, ...] = ()
 
 
-class Listed(Value):
+class LinkedIds(Value):
     """Ids that an entry is linked with, and how many there are."""
 
     ids: tuple[str, ...]
@@ -73,7 +73,7 @@ class Involved(Value):
     pubmed_ids: tuple[str, ...] = ()
 
 
-class EntryResult(Looked):
+class EntryResult(LookupResult):
     """What UniProt says of a protein. Diseases, tissues and papers are there live only."""
 
     accession: str
@@ -81,14 +81,14 @@ class EntryResult(Looked):
     replacements: tuple[str, ...] = ()
     values: dict[str, tuple[str, ...]] = Field(default={}, description="current values by attribute")
     other_names: tuple[str, ...] = Field(default=(), description="synonyms and former values")
-    links: dict[str, Listed] = Field(default={}, description="ids by relation")
+    links: dict[str, LinkedIds] = Field(default={}, description="ids by relation")
     organism: str | None = None
     diseases: tuple[Involved, ...] = ()
     tissues: tuple[str, ...] = ()
     pubmed_ids: tuple[str, ...] = ()
 
 
-class PairResult(Looked):
+class PairResult(LookupResult):
     """Whether STRING links two proteins. The channels are there live only."""
 
     one: str

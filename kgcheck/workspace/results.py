@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
 
-    from kgcheck.agents.team import Checked
+    from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import Told
     from kgcheck.ledger.ledger import Run
     from kgcheck.literature.documents import Document
@@ -128,7 +128,7 @@ class CheckResult:
     finding: Finding
     run: "Run"
     tally: Tally
-    checked: "Checked"
+    checked: "TeamConclusion"
     transcript: Path
     notes: tuple[str, ...] = ()
 
