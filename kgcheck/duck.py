@@ -26,7 +26,10 @@ def connected(database: str = ":memory:", *, config: Config | None = None) -> du
         The connection.
     """
     connection = duckdb.connect(database, config=config or {})
-    connection.execute("SET enable_progress_bar = false").fetchall()
+    (drawn,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
+    # Where a notebook cannot draw one, DuckDB refuses to hear of it.
+    if drawn:
+        connection.execute("SET enable_progress_bar = false").fetchall()
     return connection
 
 
