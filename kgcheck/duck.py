@@ -80,12 +80,26 @@ def limits(settings: Settings) -> Config:
 
 
 def identifier(name: str) -> str:
-    """A name quoted for SQL."""
+    """A name quoted for SQL.
+
+    Returns:
+        The name as SQL.
+
+    >>> print(identifier('a "quoted" name'))
+    "a ""quoted"" name"
+    """
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A string quoted for SQL, for the few places that take no parameter."""
+    """A string quoted for SQL, for the few places that take no parameter.
+
+    Returns:
+        The string as SQL.
+
+    >>> print(literal("it's"))
+    'it''s'
+    """
     return "'" + text.replace("'", "''") + "'"
 
 
