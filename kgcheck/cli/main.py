@@ -37,6 +37,7 @@ _COMMANDS = {
     "corpus": ("kgcheck.cli.corpus", "Make, change and list a literature index."),
     "search": ("kgcheck.cli.search", "Search a literature index."),
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
+    "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),

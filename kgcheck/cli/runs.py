@@ -20,6 +20,6 @@ def command(ledger: Path | None, format_: str) -> None:
     with Workspace(ledger=ledger) as workspace:
         runs = workspace.runs()
     if format_ == "json":
-        json_result([run.model_dump(mode="json") for run, _ in runs])
+        json_result([run.as_row() for run, _ in runs])
     else:
         results().print(run_table(runs))

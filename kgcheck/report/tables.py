@@ -244,7 +244,7 @@ def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
     missing = Counter[str]()
     for t in tallies:
         if t.outcome is Outcome.UNAVAILABLE:
-            missing[f"{t.target}: {t.sources}"] += t.count
+            missing[f"{t.target}: {t.sources_line}"] += t.count
     lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(12)]
     if len(missing) > 12:
         lines.append(f"  and {len(missing) - 12} more kinds: kgcheck report {run.id} --format markdown")

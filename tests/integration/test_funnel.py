@@ -79,7 +79,7 @@ def test_the_team_decides_what_the_snapshot_could_not(
     }
     assert done.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
     assert sum(t.count for t in done.tallies) == len(PAIRS)
-    assert {(t.outcome, t.count) for t in done.tallies if t.sources.startswith("team: ")} == {
+    assert {(t.outcome, t.count) for t in done.tallies if t.by_team} == {
         (Outcome.SUPPORTED, 1),
         (Outcome.REFUTED, 1),
     }
