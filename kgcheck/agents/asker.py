@@ -89,7 +89,7 @@ class ReactAgent:
             The answer; stopped where the actions or a limit ran out before there was one.
         """
         meter = Meter(self._limits, self._client.prices)
-        run = _Run(question, self._store, self._more)
+        run = _Run(question, self._store, self._more, self._client.small)
         try:
             for _ in range(MOST_ACTIONS):
                 answer = run.take(self._next(run, meter))
@@ -105,9 +105,7 @@ class ReactAgent:
 
     def _next(self, run: "_Run", meter: Meter) -> Reply:
         if run.bound:
-            reply = complete_bound(
-                self._client, run.messages, form_of_steps(run.forms), meter=meter, on_text=self._on_text
-            )
+            reply = complete_bound(self._client, run.messages, run.form(), meter=meter, on_text=self._on_text)
             return as_call(reply)
         return self._client.complete(run.messages, tools=run.specs, meter=meter, on_text=self._on_text)
 
@@ -123,32 +121,66 @@ class _NoSource:
 class _Run:
     """One question under way."""
 
-    def __init__(self, question: str, store: GraphStore, more: list[Tool]) -> None:
+    def __init__(self, question: str, store: GraphStore, more: list[Tool], small: bool = False) -> None:
         self._question = question
         self._store = store
         self._schema: Schema = store.schema
         self._shown = Shown(question, store)
         self._unsupported: list[str] = []
-        self.bound = False
+        self.bound = small
         tools = (
             _Tool("find", Find, self._find),
             _Tool("node", NodeOf, self._node),
             _Tool("edges", EdgesOf, self._edges),
             _Tool("neighbours", Neighbours, self._neighbours),
             _Tool("shared", Shared, self._shared),
-            *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more),
+            *(_Tool(tool.name, tool.arguments, self._team(tool)) for tool in more if not small),
             _Tool(_ANSWER, Final, self._answer),
         )
         self._tools = {tool.name: tool for tool in tools}
         purposes = {tool.name: tool.purpose for tool in more}
         self.specs = [spec_of(t.name, purposes.get(t.name) or t.form.__doc__ or "", t.form) for t in tools]
         self.forms = {tool.name: tool.form for tool in tools}
-        prompt = (files("kgcheck.agents") / "prompts" / "react.md").read_text(encoding="utf-8")
+        self._small, self._went = small, False
+        self._known: dict[str, None] = {}
+        folder = files("kgcheck.agents") / "prompts"
+        prompt = ((folder / "small" if small else folder) / "react.md").read_text(encoding="utf-8")
+        if small:
+            prompt += told_of(self.forms, example=False) + self._worked_example()
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in self._schema.relations)
         self.messages: list[Message] = [
             {"role": "system", "content": f"{prompt}\nThe relations of the graph:\n{known}"},
             {"role": "user", "content": data(json.dumps({"question": question}, ensure_ascii=False))},
         ]
+
+    def form(self) -> type[BaseModel]:
+        """What the next step can be: for a weak model, a step over what was shown, and an answer after one."""
+        if not self._small:
+            return form_of_steps(self.forms)
+        relations = dict.fromkeys(p.type for p in self._schema.relations)
+        choices: dict[str, Sequence[Any]] = {
+            "label": [label.name for label in self._schema.labels],
+            "relation": list(relations),
+        }
+        known = list(self._known)
+        choices |= {"id": known, "ids": known[-_MOST_SHOWN:]} if known else {}
+        closed = {*(() if self._went else (_ANSWER,)), *(() if known else ("edges", "neighbours", "shared"))}
+        return form_of_steps({name: form for name, form in self.forms.items() if name not in closed}, choices)
+
+    def _worked_example(self) -> str:
+        """A question of two made-up names with its steps, in the words of the first relation of the profile."""
+        p = self._schema.relations[0]
+        node = {"label": p.head, "id": "ID1"}
+        steps = [
+            ("find", {"name": "NAME1", "label": p.head}, {p.head: ["ID1"]}),
+            ("neighbours", {"node": node, "relation": p.type, "direction": "out", "label": p.tail}, {"nodes": ["ID2"]}),
+            (_ANSWER, {"understood": True, "label": p.tail, "ids": ["ID2"]}, None),
+        ]
+        lines = [f"\nAn example, with made-up ids: which {p.tail} does the {p.head} NAME1 go to by {p.type}?"]
+        for tool, arguments, shown in steps:
+            lines.append(json.dumps({"tool": tool, "arguments": arguments}))
+            lines += [f"shows {json.dumps(shown)}"] if shown else []
+        return "\n".join(lines)
 
     def take(self, reply: Reply) -> Answer | None:
         """Do what a reply says.
@@ -178,6 +210,9 @@ class _Run:
                     return self.without(f"the model was given up after {MOST_UNSUPPORTED} answers")
         if isinstance(result, Answer):
             return result
+        found = _ids_in(result)
+        self._known |= dict.fromkeys(found)
+        self._went |= "refused" not in result and not (call.name == "find" and found)
         told = data(json.dumps(result, ensure_ascii=False, default=str))
         if shown is reply:
             self.messages.append({"role": "user", "content": told})
@@ -355,3 +390,12 @@ class _Run:
         )
         status = Status.ANSWERED if found or more.get("count") is not None else Status.NOTHING
         return Answer(question=self._question, status=status, found=found, **more)
+
+
+def _ids_in(result: Any) -> list[str]:
+    """Ids of the nodes in what `find`, `neighbours` and `shared` show."""
+    if not isinstance(result, dict):
+        return []
+    if "nodes" in result:
+        return [node["id"] for node in result["nodes"]]
+    return [id_ for ids in result.values() if isinstance(ids, list) for id_ in ids]

@@ -5,7 +5,7 @@ tools in words, and answers with JSON: which tool, and its arguments.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Literal
@@ -20,12 +20,19 @@ Your tools cannot be called here. Answer with one JSON object and nothing else: 
 example: EXAMPLE. Your tools and their arguments:
 """
 
+_LONGEST = 160
+"""Characters of a text in a step: weak models seldom end one by themselves."""
 
-def form_of_steps(tools: Mapping[str, type[BaseModel]]) -> type[BaseModel]:
+Choices = Mapping[str, Sequence[Any]]
+"""What a field of a step can be, by its name; a field without any choice is left out."""
+
+
+def form_of_steps(tools: Mapping[str, type[BaseModel]], choices: Choices | None = None) -> type[BaseModel]:
     """The form that every step must have: one of the tools with its arguments.
 
     Args:
         tools: The arguments of each, by name.
+        choices: What fields can be. They bind the model, and nothing else: what it writes is checked as ever.
 
     Returns:
         A form whose JSON schema binds a model.
@@ -35,13 +42,65 @@ def form_of_steps(tools: Mapping[str, type[BaseModel]]) -> type[BaseModel]:
     steps = [make(f"Use_{name}", tool=(Literal[name], ...), arguments=(form, ...)) for name, form in tools.items()]
     root: Any = RootModel
     step: type[BaseModel] = root[reduce(or_, steps)]
-    return step
+    if choices is None:
+        return step
+    bounds = choices
+
+    class Bound(step):  # type: ignore[valid-type, misc]
+        @classmethod
+        def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
+            schema: dict[str, Any] = narrowed(super().model_json_schema(*args, **more), bounds)
+            return schema
+
+    return Bound
 
 
-def told_of(tools: Mapping[str, type[BaseModel]]) -> str:
+def narrowed(schema: Any, choices: Choices) -> Any:
+    """A JSON schema whose fields can be nothing but what is left to choose.
+
+    Args:
+        schema: Of a form.
+        choices: What fields can be.
+
+    Returns:
+        The schema; fields with choices are required there, and every other text ends after some words.
+
+    >>> schema = {"properties": {"label": {"type": "string"}, "rule": {}}, "required": ["rule"]}
+    >>> narrowed(schema, {"label": ["Gene"], "rule": []})
+    {'required': ['label'], 'properties': {'label': {'enum': ['Gene']}}}
+    """
+    if isinstance(schema, list):
+        return [narrowed(part, choices) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    fields = schema.get("properties")
+    found = {key: narrowed(part, choices) for key, part in schema.items() if key != "properties"}
+    if fields is not None:
+        named = [name for name in fields if choices.get(name)]
+        kept = {name: part for name, part in fields.items() if name not in choices or name in named}
+        found["properties"] = {
+            name: _chosen(part, choices[name]) if name in named else narrowed(part, choices)
+            for name, part in kept.items()
+        }
+        needed = [name for name in kept if name in named or name in schema.get("required", ())]
+        found |= {"required": needed} if needed else {}
+    if schema.get("type") == "string" and not {"enum", "const"} & set(schema):
+        found["maxLength"] = min(_LONGEST, schema.get("maxLength", _LONGEST))
+    return found
+
+
+def _chosen(field: dict[str, Any], choices: Sequence[Any]) -> dict[str, Any]:
+    """The schema of a field that is one of some values, or a list of them."""
+    one = {"enum": list(choices)}
+    return {"type": "array", "items": one, "maxItems": len(choices)} if field.get("type") == "array" else one
+
+
+def told_of(tools: Mapping[str, type[BaseModel]], example: bool = True) -> str:
     """The tools in words, each on a line with the names of its arguments, and how to use one of them."""
     purposes = {name: (form.__doc__ or "").split("\n")[0] for name, form in tools.items()}
     lines = [f"- {name}({', '.join(form.model_fields)}): {purposes[name]}" for name, form in tools.items()]
+    if not example:
+        return "\n".join(lines)
     return _HOW.replace("EXAMPLE", _example(tools)) + "\n".join(lines)
 
 

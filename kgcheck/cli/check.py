@@ -107,7 +107,7 @@ def command(what: tuple[str, ...], **asked: Any) -> None:
             id=name,
             started=started,
             store=store_place(opened),
-            profile=schema.profile.name,
+            profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=pinned_releases(reference, schema),
             options={"check": request.text, "transcript": str(kept_at.resolve())},

@@ -41,13 +41,13 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.literature.corpus import Corpus
     from kgcheck.loading.process import load_into
     from kgcheck.outputs import write_text
-    from kgcheck.profile.schema import load_schema, profile_dir
+    from kgcheck.profile.schema import load_schema
     from kgcheck.reference.build import build_snapshot
     from kgcheck.report.render import render
     from kgcheck.resources import resource_dir
 
     settings, schema, progress = read_settings(home=out), load_schema(), RichProgress()
-    demo = profile_dir(schema.profile.name) / "demo"
+    demo = schema.folder / "demo"
     target, snapshot = store or str(out / "graph.lbdb"), out / "reference.duckdb"
     console = errors()
     _clear(out)
@@ -82,7 +82,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
             write_text(out / name, render(ledger, run, format_))
             result(f"report: {(out / name).resolve()}")
         if papers:
-            results().print(told_table(papers.told))
+            results().print(told_table(papers.found))
     finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
     say(f"next: open the HTML report, or {finding}")
 

@@ -13,7 +13,7 @@ from kgcheck.cli.output import say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kgcheck.audit.papers import Told
+    from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.graph.store import GraphStore
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.embed import Embedder
@@ -181,7 +181,7 @@ def open_names(store: str, reference: Path | None, schema: "Schema", settings: "
         yield AllNames(places)
 
 
-def told_table(told: "Sequence[Told]") -> "Table":
+def told_table(told: "Sequence[PapersOnEdge]") -> "Table":
     """What papers say of edges, a line a paper."""
     from rich.table import Table
 

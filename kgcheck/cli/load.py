@@ -92,9 +92,12 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         say(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
     for name, n in summary.left.items():
         say(f"{name}: {n:,} that no file states stay; --prune takes them away")
-    left_out = Counter(column for file in summary.files for column in file.ignored_columns.split(", ") if column)
+    ignored = {(f.file, column) for f in summary.files for column in f.ignored_columns.split(", ") if column}
+    left_out = Counter(column for _, column in sorted(ignored))
     for column, files in left_out.items():
         say(f"column {column!r} of {files} files is not in the profile and was left out")
+    for kind, n in summary.of_none.items():
+        say(f"{n:,} rows of {kind}: no entry of files.toml takes them")
     for text in summary.warnings:
         say(f"warning: {text}")
     if summary.quarantined:

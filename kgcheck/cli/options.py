@@ -44,7 +44,12 @@ def store_option() -> Decorator:
 
 def profile_option() -> Decorator:
     """``--profile``."""
-    return click.option("--profile", default="ckg", show_default=True, help="Kind of graph: a folder under loaders/.")
+    return click.option(
+        "--profile",
+        default="ckg",
+        show_default=True,
+        help="Kind of graph: a name (kgcheck profile list), or the path of a folder, as ./mine.",
+    )
 
 
 def reference_option() -> Decorator:

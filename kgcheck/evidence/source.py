@@ -10,7 +10,7 @@ import duckdb
 
 from kgcheck.checks.lists import items_of
 from kgcheck.closing import Closing
-from kgcheck.duck import limits
+from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.tables import TaskRow, address
@@ -113,7 +113,7 @@ class SnapshotSource(Closing):
         self._schema = schema
         self._snapshot = snapshot
         self.turn = RLock()
-        self._db = duckdb.connect(config=limits(settings))
+        self._db = connected(config=limits(settings))
         self._live = live
         self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot, dates)
 

@@ -7,17 +7,16 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import quote as quoted
 
-from pydantic import ValidationError
-
-from kgcheck.errors import ConfigurationError, UnknownName
-from kgcheck.inputs import read_toml
+from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.names import Names, naming
 from kgcheck.literature.search import Hit, LiteratureIndex
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World
 from kgcheck.profile.corpus_files import load_corpus_recipes
-from kgcheck.profile.schema import Schema, profile_dir
+from kgcheck.profile.folder import part, profile_dir
+from kgcheck.profile.schema import Schema
+from kgcheck.profile.toml_files import read_value
 
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
@@ -60,12 +59,16 @@ class Asked(NamedTuple):
         return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
 
 
+class _Claims(Value):
+    claims: tuple[ClaimForm, ...]
+
+
 @cache
 def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
     """The claims of a profile.
 
     Args:
-        profile: Folder under ``loaders/``.
+        profile: A name or a path, as `Schema.address` gives it.
 
     Returns:
         Its forms; none where the profile has no ``claims.toml``.
@@ -73,20 +76,14 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
     Raises:
         ConfigurationError: The file is wrong.
     """
-    path = profile_dir(profile) / "claims.toml"
-    if not path.is_file():
-        return ()
-    try:
-        raw = read_toml(path)
-        return tuple(ClaimForm.model_validate(form) for form in raw["claims"])
-    except (ValidationError, ValueError, KeyError) as error:
-        raise ConfigurationError(f"{path} is wrong: {error}") from error
+    path = part(profile_dir(profile), "claims.toml")
+    return read_value(path, _Claims).claims if path.is_file() else ()
 
 
 def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
     """How an edge is said, or None where papers do not say such things."""
     wanted = (triple.head.label, triple.relation, triple.tail.label)
-    return next((f for f in load_claim_forms(schema.profile.name) if (f.head, f.relation, f.tail) == wanted), None)
+    return next((f for f in load_claim_forms(schema.address) if (f.head, f.relation, f.tail) == wanted), None)
 
 
 class TripleReader:
@@ -119,7 +116,7 @@ class TripleReader:
         """
         form = form_of(triple, self.schema)
         if form is None:
-            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.profile.name)]
+            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address)]
             pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
             raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
         head, tail = self._names.of(triple.head), self._names.of(triple.tail)

@@ -104,6 +104,7 @@ class ChatClient:
                 "no language model can be reached", "set KGCHECK_LLM_BASE_URL, KGCHECK_LLM_API_KEY or both"
             )
         self.model = settings.llm_model
+        self.small = settings.llm_small
         self.prices = prices_of(settings)
         self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
         self._key = key

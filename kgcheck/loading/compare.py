@@ -46,6 +46,7 @@ class Comparison:
             progress: Where to show progress.
         """
         self._staged = {holder_name(h) for h in holders}
+        self._db.execute("INSERT INTO quarantine FROM unread").fetchall()
         patterns = [p for p in self._schema.relations if self._is_staged(p)]
         ends = {name for p in patterns for name in (p.head, p.tail)}
         labels = [s for s in self._schema.labels if self._is_staged(s) or s.name in ends]

@@ -16,16 +16,18 @@ from kgcheck.loading.manifest import (
     LoadedFile,
     LoadManifest,
     digests,
+    entry_name,
     origins,
     read_manifest,
     rules_of,
+    spared_files,
     unchanged,
 )
 from kgcheck.loading.quarantine import keep_rows, kept_rows, write_quarantine
-from kgcheck.loading.staging import Staging, holder_name
+from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import NodeFile, load_recipe
-from kgcheck.profile.schema import Holder
+from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 
@@ -36,7 +38,10 @@ _MEMORY_WHILE_WRITING = "512MB"
 
 
 class FileCount(Value):
-    """What became of the rows of one source file: read = loaded + changed + unchanged + quarantined."""
+    """What became of the rows of one source file, or of those that are of one label or pattern.
+
+    read = loaded + changed + unchanged + quarantined + of_none.
+    """
 
     file: str
     target: str
@@ -46,6 +51,9 @@ class FileCount(Value):
     unchanged: int
     quarantined: dict[str, int] = Field(default_factory=dict)
     ignored_columns: str = ""
+    of_none: dict[str, int] = Field(
+        default_factory=dict, description="rows that no entry of files.toml takes, by what they say"
+    )
 
 
 class LoadSummary(Value):
@@ -60,6 +68,11 @@ class LoadSummary(Value):
     quarantine: Path | None
     dry_run: bool = False
     warnings: tuple[str, ...] = Field(default=(), description="files that may be cut, or that cost edges")
+
+    @property
+    def of_none(self) -> dict[str, int]:
+        """Rows that no entry of files.toml takes, by file and what they say."""
+        return {f"{f.file}: {kind}": n for f in self.files for kind, n in f.of_none.items()}
 
     def total(self, field: str) -> int:
         """Sum of one count over all files."""
@@ -135,6 +148,7 @@ class _Load:
                 before = None
             kept = kept_rows(db, self._quarantine) if before else {}
             same = unchanged(before, staging, hashes, held, kept, prune=self._options.prune) if before else set()
+            same = self._readable(staging, same)
             changed = [h for h in self._schema.holders if holder_name(h) not in same]
             staging.stage(changed, self._progress)
             comparison = Comparison(db, self._store, prune=self._options.prune)
@@ -145,7 +159,8 @@ class _Load:
             if self._options.dry_run:
                 return self._summary(files, held, removed, left, rejected=False, warnings=warnings)
             staging.restore_rows()
-            keep_rows(db, self._quarantine, [f.file for f in files if f.target in same and f.quarantined])
+            spared = spared_files(staging, same)
+            keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
             rejected = write_quarantine(db, self._quarantine)
             self._store.prepare()
             if changed:
@@ -153,7 +168,7 @@ class _Load:
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
                 held = self._store.counts()
-                manifest = self._manifest(files, hashes, held, left, before, same)
+                manifest = self._manifest(files, hashes, held, left, before, spared)
                 self._store.set_meta(LOADED, manifest.model_dump_json())
             return self._summary(files, held, removed, left, rejected=bool(rejected), warnings=warnings)
 
@@ -190,6 +205,21 @@ class _Load:
                         step.advance(rows.num_rows)
         store.set_meta(LOAD, DONE)
 
+    def _readable(self, staging: Staging, same: set[str]) -> set[str]:
+        """Of the labels and patterns that need not be read again, those that are not needed to read another."""
+        while True:
+            again = [e for e in staging.recipe_files() if e.target not in same]
+            # A shared file is read as a whole, and where ends tell of which pattern a row is, they must be known.
+            files = {e.file for e in again}
+            needed = {label for e in again for label in staging.decided_by_ends(e)}
+            rest = same - needed - {e.target for e in staging.recipe_files() if e.file in files}
+            if rest == same:
+                return same
+            same = {n for n in rest if isinstance(h := self._named(n), Label) or {h.head, h.tail} <= rest}
+
+    def _named(self, name: str) -> Holder:
+        return next(h for h in self._schema.holders if holder_name(h) == name)
+
     def _gone(
         self, comparison: Comparison, before: LoadManifest | None, same: set[str]
     ) -> tuple[dict[str, int], dict[str, int]]:
@@ -207,14 +237,15 @@ class _Load:
         counts: Counts,
         left: dict[str, int],
         before: LoadManifest | None,
-        same: set[str],
+        spared: set[str],
     ) -> LoadManifest:
         known = origins(self._folder)
         entries = {}
         for f in files:
-            entries[f.file] = (
-                before.files[f.file]
-                if before and f.target in same
+            name = entry_name(f.file, f.target, self._recipe)
+            entries[name] = (
+                before.files[name]
+                if before and f.file in spared
                 else LoadedFile(
                     target=f.target,
                     sha256=hashes[f.file],
@@ -222,6 +253,7 @@ class _Load:
                     loaded=f.loaded + f.changed + f.unchanged,
                     quarantined=f.quarantined,
                     ignored_columns=f.ignored_columns,
+                    of_none=f.of_none,
                     at=self._at,
                     origins=known.get(f.file, ()),
                 )
@@ -262,9 +294,9 @@ def _costly(staging: Staging, files: Iterable[FileCount]) -> Iterator[str]:
     """Labels of which the files have only headers, while edges that end there could not be loaded."""
     read, lost = Counter[str](), Counter[str]()
     of_label: dict[str, list[str]] = {}
-    counts = {f.file: f for f in files}
+    counts = {(f.file, f.target): f for f in files}
     for recipe in staging.recipe_files():
-        count = counts[recipe.file]
+        count = counts[recipe.file, recipe.target]
         if isinstance(recipe, NodeFile):
             read[recipe.label] += count.read
             of_label.setdefault(recipe.label, []).append(recipe.file)
@@ -281,11 +313,12 @@ def _file_counts(
 ) -> tuple[FileCount, ...]:
     counts = []
     judged: dict[str, dict[str, dict[str, int]]] = {}
+    spared = spared_files(staging, same)
     for file in staging.recipe_files():
         holder: Holder = staging.holder(file)
         name = holder_name(holder)
-        if before and name in same:
-            counts.append(_as_before(file.file, before.files[file.file]))
+        if before and file.file in spared:
+            counts.append(_as_before(file.file, before.files[entry_name(file.file, name, staging.recipe)]))
             continue
         if name not in judged:
             judged[name] = comparison.counts(holder)
@@ -302,6 +335,24 @@ def _file_counts(
                 ignored_columns=", ".join(staging.ignored[file.file]),
             )
         )
+    for shared in staging.shared():
+        if before and shared in spared:
+            counts.append(_as_before(shared, before.files[entry_name(shared, OF_NONE, staging.recipe)]))
+            continue
+        unread, of_none = staging.unread(shared), staging.of_none[shared]
+        read = sum(unread.values()) + sum(of_none.values())
+        counts.append(
+            FileCount(
+                file=shared,
+                target=OF_NONE,
+                read=read,
+                loaded=0,
+                changed=0,
+                unchanged=0,
+                quarantined=unread,
+                of_none=of_none,
+            )
+        )
     return tuple(counts)
 
 
@@ -315,4 +366,5 @@ def _as_before(name: str, entry: LoadedFile) -> FileCount:
         unchanged=entry.loaded,
         quarantined=entry.quarantined,
         ignored_columns=entry.ignored_columns,
+        of_none=entry.of_none,
     )

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from kgcheck import __version__
 from kgcheck.errors import InputError, InputMissing
 from kgcheck.graph.store import DONE, LOAD, Counts
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.loading.staging import Staging, holder_name
+from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import Recipe
 from kgcheck.profile.schema import Label, Schema
@@ -36,7 +37,7 @@ class Origin(Value):
 
 
 class LoadedFile(Value):
-    """One source file as it was loaded: read = loaded + quarantined."""
+    """One source file, or its rows of one label or pattern, as it was loaded: read = loaded + quarantined + of_none."""
 
     target: str
     sha256: str
@@ -44,6 +45,7 @@ class LoadedFile(Value):
     loaded: int
     quarantined: dict[str, int] = Field(default_factory=dict)
     ignored_columns: str = ""
+    of_none: dict[str, int] = Field(default_factory=dict)
     at: str
     origins: tuple[Origin, ...] = ()
 
@@ -104,6 +106,26 @@ def rules_of(schema: Schema, recipe: Recipe) -> str:
     return hashlib.sha256(f"{schema.digest} {recipe.model_dump_json()}".encode()).hexdigest()[:12]
 
 
+def entry_name(file: str, target: str, recipe: Recipe) -> str:
+    """The key of a file in a manifest; of a file that several labels or patterns share, with the one that is meant.
+
+    Args:
+        file: As the recipe names it.
+        target: The label or pattern, or `staging.OF_NONE`.
+        recipe: Which file becomes what.
+
+    Returns:
+        The key.
+    """
+    return f"{file} -> {target}" if any(entry.where for entry in recipe.by_file[file]) else file
+
+
+def spared_files(staging: Staging, same: set[str]) -> set[str]:
+    """The files that need not be read again: those of which every label and pattern is as it was."""
+    files = {entry.file for entry in staging.recipe_files()}
+    return files - {entry.file for entry in staging.recipe_files() if entry.target not in same}
+
+
 def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
     """Hash every source file.
 
@@ -139,6 +161,10 @@ def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
     return found
 
 
+def _rejected(manifest: LoadManifest, key: str) -> int:
+    return sum(manifest.files[key].quarantined.values()) if key in manifest.files else 0
+
+
 def unchanged(
     manifest: LoadManifest,
     staging: Staging,
@@ -161,18 +187,23 @@ def unchanged(
     Returns:
         Names as `holder_name` writes them. An edge needs more than its own files: its ends decide where it may be.
     """
-    files: dict[str, set[str]] = {}
+    files: dict[str, dict[str, str]] = {}
+    rejected = Counter[str]()
     for file in staging.recipe_files():
-        files.setdefault(holder_name(staging.holder(file)), set()).add(file.file)
+        entry_key = entry_name(file.file, file.target, staging.recipe)
+        files.setdefault(file.target, {})[entry_key] = file.file
+        rejected[file.file] += _rejected(manifest, entry_key)
+    for shared in staging.shared():
+        rejected[shared] += _rejected(manifest, entry_name(shared, OF_NONE, staging.recipe))
     loaded: dict[str, set[str]] = {}
-    for name, entry in manifest.files.items():
-        loaded.setdefault(entry.target, set()).add(name)
+    for key, entry in manifest.files.items():
+        loaded.setdefault(entry.target, set()).add(key)
 
     def same(name: str) -> bool:
-        before = {f: manifest.files[f] for f in loaded.get(name, ())}
+        now = files.get(name, {})
         return (
-            files.get(name, set()) == set(before)
-            and all(hashes[f] == e.sha256 and kept.get(f, 0) == sum(e.quarantined.values()) for f, e in before.items())
+            set(now) == loaded.get(name, set())
+            and all(hashes[f] == manifest.files[k].sha256 and kept.get(f, 0) == rejected[f] for k, f in now.items())
             and all(
                 held.get(name, 0) == then.get(name, 0)
                 for held, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))

@@ -8,6 +8,7 @@ ends.
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from traceback import format_exc
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
@@ -74,19 +76,32 @@ def load_into(
         with open_store(store, schema, settings, create=True) as opened:
             return load_directory(folder, opened, settings, quarantine=quarantine, options=options, progress=progress)
     secrets = {name for name, value in settings if isinstance(value, SecretStr)}
-    order = _Order(
-        folder, store, schema.profile.name, settings.model_dump(exclude=secrets), quarantine.absolute(), options
-    )
+    order = _Order(folder, store, schema.address, settings.model_dump(exclude=secrets), quarantine.absolute(), options)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(theirs, order), name="kgcheck load", daemon=True)
-    child.start()
+    with _without_main():
+        child.start()
     theirs.close()
     try:
         return _followed(ours, child, store, progress)
     finally:
         _end(child)
         ours.close()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a new process from running the caller's program again: it needs nothing of it.
+
+    So a script can load without ``if __name__ == "__main__"``, and so can a program that is read from stdin.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _followed(told: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:

@@ -11,7 +11,7 @@ from kgcheck.model import Reason, Tier, Value, World
 class Authority(Value):
     """Who issues the identifiers of a label."""
 
-    source: str
+    source: str = Field(default="", description="empty: nobody who could be asked, so that existence is not checked")
     isoforms: bool = Field(default=False, description="an id may carry an isoform suffix, -2")
     namespace: bool = Field(default=False, description="the source files its ids under labels")
     site: bool = Field(default=False, description="the id is a residue of a sequence of the source")

@@ -4,11 +4,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import ConfigurationError, UnknownName
-from kgcheck.inputs import read_toml
+from kgcheck.errors import UnknownName
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 Format = Literal["csv", "json", "jsonl", "pubtator", "pubmed_xml"]
@@ -60,12 +60,7 @@ def load_corpus_recipes() -> tuple[CorpusRecipe, ...]:
     Raises:
         ConfigurationError: A recipe is wrong.
     """
-    recipes: list[CorpusRecipe] = []
-    for path in sorted(resource_dir("corpus").glob("*.toml")):
-        try:
-            recipes.append(CorpusRecipe.model_validate(read_toml(path)))
-        except (ValidationError, ValueError) as error:
-            raise ConfigurationError(f"{path} is wrong: {error}") from error
+    recipes = [read_value(path, CorpusRecipe) for path in sorted(resource_dir("corpus").glob("*.toml"))]
     return tuple(sorted(recipes, key=lambda r: (-len(r.needs), r.name)))
 
 

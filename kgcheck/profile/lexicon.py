@@ -4,12 +4,13 @@ import re
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from kgcheck.errors import ConfigurationError, UnknownName
-from kgcheck.inputs import read_toml
 from kgcheck.model import Value
-from kgcheck.profile.schema import Schema, profile_dir
+from kgcheck.profile.folder import part
+from kgcheck.profile.schema import Schema
+from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
 
 Role = Literal["head", "tail"]
 Comparison = Literal[">=", "<=", ">", "<", "="]
@@ -160,16 +161,20 @@ def load_lexicon(schema: Schema) -> Lexicon:
         The lexicon.
 
     Raises:
-        ConfigurationError: The profile has none, or it is wrong.
+        ConfigurationError: The profile has none.
+        WrongFile: It is wrong.
     """
-    path = profile_dir(schema.profile.name) / "lexicon.toml"
+    path = part(schema.folder, "lexicon.toml")
     try:
-        lexicon = Lexicon.model_validate(read_toml(path))
+        lexicon = read_value(path, Lexicon)
         _check(lexicon, schema)
     except FileNotFoundError:
-        raise ConfigurationError(f"profile {schema.profile.name!r} has no lexicon: {path} is missing") from None
-    except (OSError, ValueError, ValidationError, UnknownName, re.error) as error:
-        raise ConfigurationError(f"{path} is wrong: {error}") from error
+        raise ConfigurationError(
+            f"profile {schema.profile.name!r} has no lexicon: {path} is missing",
+            "without one, questions cannot be read; load, audit and check need none",
+        ) from None
+    except (UnknownName, re.error) as error:
+        raise WrongFile(path, [Mistake(what=str(error))]) from error
     return lexicon
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
-from kgcheck.errors import ConfigurationError
-from kgcheck.inputs import plain_pattern, read_toml
+from kgcheck.inputs import plain_pattern
 from kgcheck.model import Value
 from kgcheck.profile.catalogue import State
-from kgcheck.profile.schema import Schema, profile_dir
+from kgcheck.profile.folder import part
+from kgcheck.profile.schema import Schema
+from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
 
 NetworkType = Literal["functional", "physical"]
 
@@ -100,13 +101,14 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
         A recipe a source, after those of the sources whose rows it reads.
 
     Raises:
-        ConfigurationError: A recipe is wrong.
+        WrongFile: A recipe is wrong.
     """
-    folder = profile_dir(schema.profile.name) / "reference"
+    folder = part(schema.folder, "reference")
     recipes: list[ReferenceRecipe] = []
-    for path in sorted(folder.glob("*.toml")):
+    for name in sorted(path.name for path in folder.glob("*.toml")):
+        path = part(schema.folder, f"reference/{name}")
         try:
-            recipes.append(ReferenceRecipe.model_validate(read_toml(path)))
-        except (ValidationError, ValueError, OSError) as error:
-            raise ConfigurationError(f"{path} is wrong: {error}") from error
+            recipes.append(read_value(path, ReferenceRecipe))
+        except OSError as error:
+            raise WrongFile(path, [Mistake(what=error.strerror or str(error))]) from error
     return sorted(recipes, key=lambda r: (len(r.after), r.source))

@@ -5,18 +5,19 @@ A name that reaches a query comes from here (`Schema.label`, `Schema.relation`, 
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
-from kgcheck.inputs import read_toml
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
-from kgcheck.resources import resource_dir
+from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
+from kgcheck.profile.patterns import matches, whole_pattern
+from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -49,15 +50,21 @@ class Label(Value):
     key: str = "id"
     id_pattern: str
     id_example: str
-    authority: Authority
+    authority: Authority = Authority()
+    also: tuple[str, ...] = Field(default=(), description="more labels that a load into Neo4j gives its nodes")
     shares_ids_with: tuple[str, ...] = ()
     properties: dict[str, Property] = {}
     attributes: dict[str, AttributeCheck] = {}
     species: Species | None = None
 
+    @field_validator("id_pattern")
+    @classmethod
+    def _is_pattern(cls, pattern: str) -> str:
+        return whole_pattern(pattern)
+
     def matches(self, identifier: str) -> bool:
         """Whether the identifier has the form that this label's authority gives out."""
-        return re.fullmatch(self.id_pattern, identifier) is not None
+        return matches(self.id_pattern, identifier)
 
     def base_id(self, identifier: str) -> str:
         """The id under which the authority files it: an isoform under its entry, a site under its protein."""
@@ -115,45 +122,71 @@ class Schema(Value):
     labels: tuple[Label, ...]
     relations: tuple[Pattern, ...]
     digest: str = Field(default="", description="SHA-256 of graph.toml, 12 digits")
+    place: Path | None = Field(default=None, exclude=True, description="the folder that it was read from")
 
     @model_validator(mode="after")
-    def _names_are_names(self) -> Self:
-        names = [*self._by_label, *(p.type for p in self.relations)]
-        for holder in self.holders:
-            names += holder.properties
-        for name in names:
+    def _names_fit(self) -> Self:
+        if mistakes := [*self._odd_names(), *self._wrong_ends(), *self._described_twice(), *self._wrong_checks()]:
+            raise Mistakes(mistakes)
+        return self
+
+    def _odd_names(self) -> Iterator[Mistake]:
+        names = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
+        names += [(f"relations[{p}]", p.type) for p in self.relations]
+        for kind, holders in (("labels", self.labels), ("relations", self.relations)):
+            for holder in holders:
+                shown = holder.name if isinstance(holder, Label) else holder
+                names += [(f"{kind}[{shown}].properties", name) for name in holder.properties]
+        for where, name in names:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is not a plain name")
+                yield Mistake(where=where, what=f"{name!r} is not a plain name: letters, digits and _ only")
+
+    def _wrong_ends(self) -> Iterator[Mistake]:
         for pattern in self.relations:
-            for end in (pattern.head, pattern.tail):
+            for key, end in (("head", pattern.head), ("tail", pattern.tail)):
                 if end not in self._by_label:
-                    raise ValueError(f"{pattern} names the label {end!r}, which is not described")
-        return self
-
-    @model_validator(mode="after")
-    def _ends_can_be_turned(self) -> Self:
-        for pattern in self.relations:
+                    yield Mistake(
+                        where=f"relations[{pattern}].{key}",
+                        what=f"{pattern} names the label {end!r}, which is not described",
+                    )
             if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
-                raise ValueError(f"{pattern} joins two labels, so that it is neither symmetric nor has loops")
-        return self
+                what = f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
+                yield Mistake(where=f"relations[{pattern}]", what=what)
 
-    @model_validator(mode="after")
-    def _each_described_once(self) -> Self:
+    def _described_twice(self) -> Iterator[Mistake]:
         for kind, names in (("label", [s.name for s in self.labels]), ("relation", [str(p) for p in self.relations])):
-            for name in names:
+            for name in dict.fromkeys(names):
                 if names.count(name) > 1:
-                    raise ValueError(f"the {kind} {name!r} is described twice")
+                    yield Mistake(where=f"{kind}s[{name}]", what=f"the {kind} {name!r} is described twice")
         # All patterns of a relation type share one table of the embedded store.
         types: dict[tuple[str, str], PropertyType] = {}
         for pattern in self.relations:
             for name, spec in pattern.properties.items():
-                if types.setdefault((pattern.type, name), spec.type) != spec.type:
-                    raise ValueError(f"{pattern.type}.{name} is both {types[pattern.type, name]} and {spec.type}")
-        return self
+                known = types.setdefault((pattern.type, name), spec.type)
+                if known != spec.type:
+                    what = f"{pattern.type}.{name} is both {known} and {spec.type}"
+                    yield Mistake(where=f"relations[{pattern}].properties.{name}", what=what)
+
+    def _wrong_checks(self) -> Iterator[Mistake]:
+        for label in self.labels:
+            for name in label.attributes:
+                if name not in label.properties:
+                    what = f"{label.name} has no property {name!r} that could be checked"
+                    yield Mistake(where=f"labels[{label.name}].attributes.{name}", what=what)
 
     @cached_property
     def _by_label(self) -> dict[str, Label]:
         return {label.name: label for label in self.labels}
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the profile."""
+        return self.place or profile_dir(self.profile.name)
+
+    @property
+    def address(self) -> str:
+        """What `--profile` and `load_schema` take to read this profile again: a name, or an absolute path."""
+        return address_of(self.folder)
 
     @property
     def holders(self) -> tuple[Holder, ...]:
@@ -277,24 +310,23 @@ def load_schema(profile: str = "ckg") -> Schema:
     """Read a profile's graph.toml.
 
     Args:
-        profile: Folder name under ``loaders/``.
+        profile: The name of a profile of kgcheck's own, or the path of a folder: absolute, or with a separator in it.
 
     Returns:
         The schema, every name in it checked.
 
     Raises:
-        ConfigurationError: The profile does not exist, or its graph.toml is wrong.
+        ConfigurationError: The profile does not exist.
+        WrongFile: Its graph.toml is wrong.
     """
-    path = profile_dir(profile) / "graph.toml"
+    folder = profile_dir(profile)
+    path = part(folder, GRAPH)
     try:
-        data, digest = read_toml(path), hashlib.sha256(path.read_bytes()).hexdigest()
-        return Schema.model_validate(data | {"digest": digest[:12]})
+        # The bytes that are read decide what is accepted, so they are what is named.
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return read_value(path, Schema, {"digest": digest[:12], "place": folder})
     except FileNotFoundError:
-        raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing") from None
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} is wrong: {error}") from error
-
-
-def profile_dir(profile: str) -> Path:
-    """The folder of a profile."""
-    return resource_dir("loaders") / profile
+        hint = "kgcheck profile init drafts one" if is_path(profile) else ""
+        raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing", hint) from None
+    except OSError as error:
+        raise WrongFile(path, [Mistake(what=error.strerror or str(error))]) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import confine, limits
+from kgcheck.duck import confine, connected, limits
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.inputs import refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing
@@ -93,7 +93,7 @@ def build_snapshot(
     _refuse_out(out)
     try:
         with replacing(out) as partial:
-            with duckdb.connect(str(partial), config=limits(settings)) as db:
+            with connected(str(partial), config=limits(settings)) as db:
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
                 builder = _Builder(db, schema, releases or {})
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:

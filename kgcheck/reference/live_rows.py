@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.closing import Closing
-from kgcheck.duck import literal
+from kgcheck.duck import connected, literal
 from kgcheck.profile.schema import Schema
 from kgcheck.providers.uniprot_rows import Rows, topics_of
 from kgcheck.reference.overlay import FIRST_LIVE_RELEASE
@@ -49,7 +49,7 @@ class LiveRows(Closing):
         """
         self._count += 1
         path = self.folder / f"live-{self._count}.duckdb"
-        with duckdb.connect(str(path)) as live:
+        with connected(str(path)) as live:
             writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
             for one in said:
                 _write(writer, one)

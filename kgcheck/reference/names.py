@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import duckdb
-
+from kgcheck.duck import connected
 from kgcheck.model import Ref
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_told
@@ -27,7 +26,7 @@ class SnapshotNames:
     def __init__(self, path: Path, schema: Schema) -> None:
         Snapshot(path, schema).close()
         self._path = path
-        self._db = duckdb.connect()
+        self._db = connected()
         attach_snapshots(self._db, {"ref": path})
 
     def of(self, ref: Ref) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import duckdb
-
+from kgcheck.duck import connected
 from kgcheck.reference.snapshot import TABLES
 
 FILE = "file"
@@ -36,7 +35,7 @@ def refusal(select: str) -> str:
     Returns:
         What it must not do; empty where it is taken.
     """
-    with duckdb.connect() as db:
+    with connected() as db:
         told = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
         if told["error"]:
             return f"it is not one SELECT: {told['error_message']}"
@@ -88,7 +87,7 @@ def _ctes(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 @cache
 def _tables() -> frozenset[str]:
-    with duckdb.connect() as db:
+    with connected() as db:
         db.execute(TABLES).fetchall()
         return frozenset(str(name) for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall())
 
@@ -96,7 +95,7 @@ def _tables() -> frozenset[str]:
 @cache
 def _pure_functions() -> frozenset[str]:
     """Functions whose value rests on nothing but what they are given."""
-    with duckdb.connect() as db:
+    with connected() as db:
         rows = db.execute(
             """
             SELECT function_name FROM duckdb_functions() GROUP BY function_name

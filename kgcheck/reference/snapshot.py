@@ -24,7 +24,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.closing import Closing
-from kgcheck.duck import confine, literal
+from kgcheck.duck import confine, connected, literal
 from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
@@ -87,7 +87,7 @@ class Snapshot(Closing):
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.path = path
-        self._db = duckdb.connect()
+        self._db = connected()
         try:
             attach_snapshots(self._db, {"ref": path})
             with damage_told(path):
@@ -278,7 +278,7 @@ _KINDS = (
 @cache
 def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
     """What the catalog of a snapshot lists."""
-    with duckdb.connect() as db:
+    with connected() as db:
         db.execute(f"ATTACH ':memory:' AS ref; USE ref; {TABLES} {DERIVED_TABLES}").fetchall()
         return _contents(db, "ref")
 

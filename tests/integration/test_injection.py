@@ -19,7 +19,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.loading.load import load_directory
 from kgcheck.model import Finding
-from kgcheck.profile.schema import profile_dir
+from kgcheck.profile.folder import profile_dir
 from kgcheck.reference.build import build_snapshot
 from tests.support.errors_to_inject import DECIDABLE, HARMLESS, UNDECIDABLE
 from tests.support.facts import SCHEMA, SETTINGS

@@ -24,7 +24,8 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.symmetry import edges_stating
 from kgcheck.loading.load import load_directory
 from kgcheck.model import Ref, Triple
-from kgcheck.profile.schema import load_schema, profile_dir
+from kgcheck.profile.folder import profile_dir
+from kgcheck.profile.schema import load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
 from tests.support import ROOT, team_scripts

@@ -13,7 +13,7 @@ from kgcheck.graph.store import DONE, LOAD
 from kgcheck.loading.load import load_directory
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Stance
-from kgcheck.profile.schema import profile_dir
+from kgcheck.profile.folder import profile_dir
 from tests.integration.import_directory import CKG
 from tests.support.audits import MemoryStore, audited, kgcheck
 from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, potential, triple

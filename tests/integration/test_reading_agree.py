@@ -17,7 +17,8 @@ from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import GraphStore
 from kgcheck.loading.load import load_directory
-from kgcheck.profile.schema import load_schema, profile_dir
+from kgcheck.profile.folder import profile_dir
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.attacks import HONEST, Canaries, attacks
 from tests.support.audits import demo

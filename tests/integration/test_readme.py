@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.profile.schema import load_schema, profile_dir
+from kgcheck.profile.folder import profile_dir
+from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 

@@ -32,7 +32,8 @@ from kgcheck.graph.store import (
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
 from kgcheck.model import Finding, Ref, Tally, Triple
-from kgcheck.profile.schema import Label, Pattern, Schema, load_schema, profile_dir
+from kgcheck.profile.folder import profile_dir
+from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
 

@@ -13,6 +13,7 @@ MAX_LINES = 400
 LONGER = {
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
     "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
+    "kgcheck/workspace/workspace.py": "one class, the API, whose methods document every argument",
     "kgcheck/questions/joining.py": "one search for ways between what a question names",
 }
 """Modules that are one thing and longer than most, each with the reason."""

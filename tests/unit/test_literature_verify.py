@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -217,10 +218,9 @@ def test_broken_weights_are_told(tmp_path: object, monkeypatch: pytest.MonkeyPat
 # The language model, at a scripted endpoint
 
 
-def client(url: str) -> ChatClient:
-    return ChatClient(
-        Settings.model_validate({"llm_base_url": url, "llm_model": "test", "llm_api_key": "key", "llm_retries": 1})
-    )
+def client(url: str, **more: object) -> ChatClient:
+    given = {"llm_base_url": url, "llm_model": "test", "llm_api_key": "key", "llm_retries": 1, **more}
+    return ChatClient(Settings.model_validate(given))
 
 
 def answer(*opinions: dict[str, object]) -> str:
@@ -280,6 +280,33 @@ def test_a_stance_without_an_exact_quote_is_silence(wrong: dict[str, object]) ->
 
     assert found.stance is Stance.SILENT
     assert found.note
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_an_answer_is_bound_to_the_papers_that_there_are(small: bool) -> None:
+    """Weak models write opinions on papers that nobody sent, without end."""
+    papers, asked = [paper("p1"), paper("p3")], []
+
+    def play(request: Asked) -> Move:
+        asked.append(request.body)
+        count = len(json.loads(str(request.messages[-1]["content"]))["papers"])
+        return Say(text=answer(*(said(n, "silent") for n in range(1, count + 1))))
+
+    with chat_server(play) as server, client(server.url, llm_small=small) as model:
+        verify("Kinase A binds kinase B.", papers, LlmVerifier(model))
+
+    assert len(asked) == (2 if small else 1)
+    form = Draft202012Validator(asked[0]["response_format"]["json_schema"]["schema"])
+    opinions = [said(n, "silent") | {"quotes": []} for n in range(1, 5)]
+    assert [form.is_valid({"opinions": opinions[:n]}) for n in (1, 2, 3)] == [small, not small, False]
+    quote = {"sentence": 1, "words": papers[0].passages[0]}
+    spoken = {"paper": 1, "quotes": [quote], "stance": "supports", "probability": 0.9}
+    rest = [] if small else opinions[1:2]
+    assert form.is_valid({"opinions": [spoken, *rest]})
+    assert not form.is_valid({"opinions": [spoken | {"quotes": [quote | {"sentence": 99}]}, *rest]})
+    # A weak model copies badly, and chooses among the sentences as they stand.
+    copied = {"opinions": [spoken | {"quotes": [quote | {"words": "Kinase A"}]}, *rest]}
+    assert form.is_valid(copied) is not small
 
 
 @pytest.mark.parametrize("nonsense", ["", "I think so.", '{"opinions": [{"paper"', '{"opinions": 3}', "[]"])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from kgcheck.agents.brains.llm import MEMORY_STEPS, MOST_WRONG, LlmBrain, data
 from kgcheck.agents.replay import read_transcript, replay
@@ -255,6 +256,61 @@ def test_a_form_lets_nobody_make_evidence_up() -> None:
 
     assert isinstance(played.error, ModelAnswer)
     assert "look the task up" in played.refused[-1]
+
+
+def fits(form: dict[str, Any], step: dict[str, Any]) -> bool:
+    """Whether a model that is bound to a form can say a step."""
+    return bool(Draft202012Validator(form).is_valid(step))
+
+
+WEAK_STEPS = [
+    Call("hand_over", {"message": "look it up"}),
+    *team.NODES,
+    team.EDGES,
+    team.HAND_TASK,
+    team.LOOK_UP,
+    Call("hand_over", {"message": "they speak"}),
+    team.conclude("refuted"),
+]
+
+
+def in_words(*calls: Call) -> Script:
+    """Takes steps in a form, one after the other, whoever's turn it is."""
+    return play.good(*(Say(json.dumps({"tool": call.name, "arguments": call.arguments})) for call in calls))
+
+
+def test_a_weak_model_is_bound_from_the_first_step_to_what_is_open() -> None:
+    played = Played(in_words(*WEAK_STEPS), llm_small=True)
+
+    assert (played.outcome, played.error, played.refused) == (Outcome.REFUTED, None, [])
+    requests = played.server.requests
+    forms = [request["response_format"]["json_schema"]["schema"] for request in requests]
+    assert all(
+        fits(form, {"tool": call.name, "arguments": call.arguments})
+        for form, call in zip(forms, WEAK_STEPS, strict=True)
+    )
+    tools = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
+    # Nothing is handed over before it was shown, and what was handed over to validation is what is looked up.
+    looks = {"kg_node", "kg_ids_by_name", "kg_edges"}
+    assert tools == [{"hand_over"}, looks, looks, looks, {"hand_over"}, {"reference_look_up"}, *[{"hand_over"}] * 2]
+    assert not fits(forms[1], {"tool": "kg_node", "arguments": {"label": "Gene", "id": "MADEUP"}})
+    other = team.TASK | {"subject": {"label": "Gene", "id": "TP53"}}
+    assert not fits(forms[5], {"tool": "reference_look_up", "arguments": {"task": other}})
+
+
+def test_a_weak_model_is_told_less() -> None:
+    weak, other = (Played(in_words(*WEAK_STEPS), llm_small=small).server.requests for small in (True, False))
+    told = [[len(str(request["messages"][0]["content"])) for request in requests] for requests in (weak, other)]
+
+    assert all(short < long for short, long in zip(*told, strict=False))
+
+
+def test_what_a_weak_model_says_is_checked_as_ever() -> None:
+    made_up = Call("hand_over", {"message": "surely", "task": team.TASK})
+    played = Played(in_words(WEAK_STEPS[0], made_up), llm_small=True)
+
+    assert isinstance(played.error, ModelAnswer)
+    assert "not what the tools have shown" in played.refused[-1]
 
 
 DEEP = ["[" * 100_000, "[" * 5000 + "]" * 5000, '{"a": ' * 300 + "1" + "}" * 300]

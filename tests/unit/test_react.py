@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from kgcheck.agents.asker import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
 from kgcheck.agents.outside import Outside
@@ -53,10 +54,12 @@ def ask(
     store: MemoryStore | None = None,
     outside: Outside | None = None,
     question: str = "Which proteins cause grey fever?",
+    small: bool = False,
     **limits: Any,
 ) -> tuple[Answer, list[dict[str, Any]]]:
     with play.chat_server(script) as server:
-        settings = Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_price_input=1, llm_price_output=1)
+        prices: dict[str, Any] = {"llm_price_input": 1, "llm_price_output": 1}
+        settings = Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_small=small, **prices)
         with ChatClient(settings) as client:
             answer = ReactAgent(store or graph(), client, Limits(**limits), outside).ask(question)
     return answer, server.requests
@@ -443,10 +446,37 @@ def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
     assert (answer.status, answer.count) == (Status.UNSUPPORTED, None)
 
 
+def test_a_weak_model_goes_on_from_what_was_shown() -> None:
+    moves = [step("find", name="grey fever", label="Disease"), step("neighbours", node=FEVER, **STEP)]
+    moves.append(step("answer", label="Protein", ids=["P00001"]))
+    answer, requests = ask(play.good(*moves), small=True)
+
+    assert (answer.status, [f.ref.id for f in answer.found]) == (Status.ANSWERED, ["P00001"])
+    assert_rests_on_results(answer.model_dump(mode="json"), QUESTION, requests[-1]["messages"])
+    forms = [Draft202012Validator(r["response_format"]["json_schema"]["schema"]) for r in requests]
+    assert all(form.is_valid(json.loads(move.text)) for form, move in zip(forms, moves, strict=True))
+    # No answer before a look at the graph, and none of an id that nothing has shown.
+    answers = [json.loads(moves[2].text), {"tool": "answer", "arguments": {"label": "Protein", "ids": ["P99999"]}}]
+    assert [[form.is_valid(one) for one in answers] for form in forms] == [[False] * 2, [False] * 2, [True, False]]
+
+
+def test_a_weak_model_that_finds_nothing_may_say_so() -> None:
+    moves = step("find", name="red fever", label="Disease"), step("answer", understood=False)
+    answer, requests = ask(play.good(*moves), small=True)
+
+    assert (answer.status, len(requests)) == (Status.NOT_UNDERSTOOD, 2)
+
+
+def test_a_made_up_answer_of_a_weak_model_is_refused_too() -> None:
+    answer, _ = ask(play.good(step("answer", label="Protein", ids=["P99999"])), small=True)
+
+    assert answer.status is Status.UNSUPPORTED
+
+
 class Scripted:
     """A client without a server, for many conversations; keeps what it was last sent."""
 
-    model, prices = play.MODEL, None
+    model, prices, small = play.MODEL, None, False
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self._calls = list(calls)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
-from kgcheck.profile import import_files, schema
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 
@@ -40,10 +39,8 @@ KNOWS_OTHERWISE = KNOWS_AGAIN.replace('tail = "A"', 'tail = "B"\nproperties = { 
 
 
 @pytest.fixture
-def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def profile(tmp_path: Path) -> Path:
     """The folder of a profile of its own."""
-    for module in (schema, import_files):
-        monkeypatch.setattr(module, "profile_dir", lambda _: tmp_path)
     return tmp_path
 
 
@@ -120,7 +117,7 @@ def test_a_reference_needs_a_known_label() -> None:
 
 def test_a_profile_of_ones_own(profile: Path) -> None:
     (profile / "graph.toml").write_text(TINY)
-    assert load_schema("tiny").label_names == ["A"]
+    assert load_schema(str(profile)).label_names == ["A"]
 
 
 @pytest.mark.parametrize(
@@ -145,15 +142,15 @@ def test_a_profile_of_ones_own(profile: Path) -> None:
 def test_a_wrong_profile_is_refused(profile: Path, before: str, after: str, message: str) -> None:
     (profile / "graph.toml").write_text(TINY.replace(before, after))
     with pytest.raises(ConfigurationError, match=re.escape(message)):
-        load_schema("tiny")
+        load_schema(str(profile))
 
 
 def test_a_profile_that_is_not_there(profile: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no profile 'tiny'"):
-        load_schema("tiny")
+    with pytest.raises(ConfigurationError, match=r"there is no profile .*graph\.toml is missing"):
+        load_schema(str(profile))
     (profile / "graph.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match="is wrong"):
-        load_schema("tiny")
+        load_schema(str(profile))
 
 
 # --- the recipe of its files -----------------------------------------------------------------------
@@ -184,7 +181,7 @@ def test_every_label_and_pattern_of_ckg_has_a_file() -> None:
 def test_a_recipe_is_checked_against_the_schema(profile: Path, text: str, message: str) -> None:
     (profile / "graph.toml").write_text(TINY)
     (profile / "files.toml").write_text(text)
-    tiny = load_schema("tiny")
+    tiny = load_schema(str(profile))
     if not message:
         assert [f.file for f in load_recipe(tiny).files] == ["a.tsv", "e.tsv"]
         return
@@ -195,7 +192,7 @@ def test_a_recipe_is_checked_against_the_schema(profile: Path, text: str, messag
 def test_a_missing_recipe_is_named(profile: Path) -> None:
     (profile / "graph.toml").write_text(TINY)
     with pytest.raises(ConfigurationError, match=r"files\.toml is wrong"):
-        load_recipe(load_schema("tiny"))
+        load_recipe(load_schema(str(profile)))
 
 
 def test_names_of_holders() -> None:

@@ -6,13 +6,13 @@ is told of them in words, and its text is bound to the form of a step (kgcheck.a
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from kgcheck.agents.bound import as_call, form_of_steps, told_of
+from kgcheck.agents.bound import Choices, as_call, form_of_steps, told_of
 from kgcheck.agents.grounding import Seen
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
@@ -24,7 +24,7 @@ from kgcheck.inputs import parse_json
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall, ToolSpec
 from kgcheck.llm.forms import complete_bound
-from kgcheck.model import CheckTask, Outcome, Value
+from kgcheck.model import CheckTask, CheckType, Outcome, Value
 
 MEMORY_STEPS = 20
 """Steps that an agent remembers; what was asked stays, whatever comes after it."""
@@ -33,6 +33,9 @@ MOST_WRONG = 4
 """Refused steps in a row after which a model is given up."""
 
 HAND_OVER = "hand_over"
+
+FEW = ("kg_node", "kg_ids_by_name", "kg_edges", "reference_look_up")
+"""Tools that do for a check; a weak model is told of no others."""
 
 _PROMPTS = {Role.LEADER: "leader", Role.KG: "kg", Role.VALIDATION: "validation"}
 
@@ -91,7 +94,8 @@ class LlmBrain:
         self._waiting: dict[Role, ToolCall | None] = {}
         self._stage: dict[Role, Stage] = {}
         self._wrong = 0
-        self._called = self._bound = False
+        self._called = False
+        self._bound = client.small
 
     def act(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
@@ -105,25 +109,34 @@ class LlmBrain:
                 "try another model, or --brain rules",
             )
         conversation = self._continued(stage, role, request, task, seen)
-        reply = self._reply(stage, conversation, tools)
+        choices, done = _choices(stage, request, task, seen), True
+        if self._client.small:
+            done = _may_hand_over(stage, request, seen)
+            # Of two things that it can do, a weak model repeats the one that it has done.
+            tools = [tool for tool in tools if not done or seen.refused if _of_use(tool, choices)]
+        reply = self._reply(stage, conversation, tools, done, choices)
         return self._action(stage, role, reply)
 
-    def _reply(self, stage: Stage, conversation: list[Message], tools: list[Tool]) -> Reply:
+    def _reply(
+        self, stage: Stage, conversation: list[Message], tools: list[Tool], done: bool, choices: Choices
+    ) -> Reply:
         """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
         if not self._bound:
             specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
             return self._client.complete(conversation, tools=specs, **more)
-        forms = {tool.name: tool.arguments for tool in tools} | {HAND_OVER: _FORMS[stage]}
+        forms = {tool.name: tool.arguments for tool in tools} | ({HAND_OVER: _FORMS[stage]} if done else {})
         system, *rest = conversation
-        told = {**system, "content": f"{system['content']}\n{told_of(forms)}"}
-        return as_call(complete_bound(self._client, [told, *rest], form_of_steps(forms), **more))
+        small = self._client.small
+        told = {**system, "content": f"{system['content']}\n{told_of(forms, example=not small)}"}
+        form = form_of_steps(forms, choices if small else None)
+        return as_call(complete_bound(self._client, [told, *rest], form, **more))
 
     def _continued(
         self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen
     ) -> list[Message]:
         """The conversation of a role with what has happened since."""
-        memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role)}])
+        memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role, self._client.small)}])
         waiting = self._waiting.get(role)
         same = self._stage.get(role) is stage
         made = waiting and "tool_calls" in memory[-1]
@@ -198,8 +211,49 @@ def data(text: str) -> str:
     return f"<data>\n{closed}\n</data>"
 
 
-def _prompt(role: Role) -> str:
+def _may_hand_over(stage: Stage, request: Request, seen: Seen) -> bool:
+    """Whether something was shown that a hand-over can rest on; before that, it is sure to be refused."""
+    match stage:
+        case Stage.KG_QUERY:
+            return bool(seen.edges if request.relation else seen.nodes)
+        case Stage.VALIDATION:
+            return seen.looked_up
+        case _:
+            return True
+
+
+def _of_use(tool: Tool, choices: Choices) -> bool:
+    """Whether a weak model is told of a tool: one of the few, all of whose arguments the request has."""
+    fields = tool.arguments.model_fields
+    return tool.name in FEW and not any(f.is_required() and not choices.get(name, True) for name, f in fields.items())
+
+
+def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> Choices:
+    """What a step can name: what was asked, and what the tools have shown."""
+    texts = [text for text in (request.subject, request.object) if text]
+    shown = [id_ for result in seen.ids.values() for id_ in result.ids]
+    labels = [request.label] if request.label else [label for p in request.patterns for label in (p.head, p.tail)]
+    types = [request.type] if request.type else [CheckType.TRIPLE, CheckType.POTENTIAL]
+    choices: dict[str, Sequence[Any]] = {
+        "label": list(dict.fromkeys(labels)),
+        "id": list(dict.fromkeys([*texts, *shown])),
+        "name": texts,
+        "type": [type_.value for type_ in types],
+        "attribute": [request.attribute] if request.attribute else [],
+        "rule": [],
+    }
+    choices |= {"relation": [request.relation]} if request.relation else {"relation": [], "object": []}
+    if not request.attribute:
+        choices["value"] = []
+    if stage is Stage.VALIDATION and task:
+        choices["task"] = [task.model_dump(mode="json", exclude_none=True)]
+    return choices
+
+
+def _prompt(role: Role, small: bool) -> str:
     folder = files("kgcheck.agents") / "prompts"
+    if small:
+        return (folder / "small" / f"{_PROMPTS[role]}.md").read_text(encoding="utf-8")
     return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in ("common", _PROMPTS[role]))
 
 

@@ -1,0 +1,71 @@
+"""Names that may be chosen, and defaults: what the command line and the API share. Imports nothing that is slow."""
+
+import re
+from collections.abc import Sequence
+
+from kgcheck.errors import UnknownName, UsageError
+
+DEFAULT_STORE = ".kgcheck/graph.lbdb"
+"""The store where none is named."""
+
+BRAINS = ("rules", "llm")
+"""What decides an agent's next step."""
+
+VERIFIERS = ("trained", "llm")
+"""Who reads papers for a claim."""
+
+SCOPES = ("corpus", "documents", "passages")
+"""What is read for a claim of a batch."""
+
+THRESHOLDS = ("refuted", "insufficient", "never")
+"""The least outcome that counts as a failure."""
+
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
+"""Forms of a report."""
+
+_DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+
+
+def chosen(kind: str, name: str, known: Sequence[str]) -> str:
+    """A name that must be one of a few.
+
+    Args:
+        kind: What the name was taken for.
+        name: The name as given.
+        known: Those that exist.
+
+    Returns:
+        The name.
+
+    Raises:
+        UnknownName: It is none of them.
+
+    >>> chosen("brain", "llm", BRAINS)
+    'llm'
+    >>> chosen("brain", "rule", BRAINS)
+    Traceback (most recent call last):
+    kgcheck.errors.UnknownName: there is no brain 'rule'
+    """
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    return name
+
+
+def day(text: str) -> str:
+    """A date, as exact as it is known.
+
+    Args:
+        text: A year, a month or a day.
+
+    Returns:
+        The same text.
+
+    Raises:
+        UsageError: It is none of the three.
+
+    >>> day("2024-06")
+    '2024-06'
+    """
+    if not _DAY.fullmatch(text):
+        raise UsageError(f"{text!r} is no date: write 2024, 2024-06 or 2024-06-30")
+    return text

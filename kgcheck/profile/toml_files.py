@@ -1,0 +1,164 @@
+"""TOML files as checked values, with every mistake at once and where it stands."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.inputs import read_toml
+from kgcheck.model import Value
+
+V = TypeVar("V", bound=Value)
+
+
+class Mistake(Value):
+    """One thing that is wrong in a file.
+
+    Attributes:
+        where: The key, as TOML writes it; tables of a list by what they are named; empty for the file as a whole.
+        what: What is wrong with it.
+    """
+
+    where: str = ""
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class Mistakes(ValueError):
+    """Several things that are wrong in one file; a validator of a whole value raises it.
+
+    Args:
+        mistakes: At least one.
+    """
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(map(str, self.mistakes)))
+
+
+class WrongFile(ConfigurationError):
+    """A file of a profile is not what it has to be.
+
+    Args:
+        path: The file.
+        mistakes: All that is wrong with it.
+        hint: What to do.
+    """
+
+    def __init__(self, path: Path, mistakes: Iterable[Mistake], hint: str = "") -> None:
+        self.path = path
+        self.mistakes = tuple(mistakes)
+        super().__init__(f"{path} is wrong: {'; '.join(map(str, self.mistakes))}", hint)
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Returns:
+        They.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        WrongFile: It cannot be read, or is no TOML.
+    """
+    try:
+        return read_toml(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(path) from None
+    except (OSError, ValueError) as error:
+        told = error.strerror if isinstance(error, OSError) else None
+        raise WrongFile(path, [Mistake(what=told or str(error))]) from error
+
+
+def read_value(path: Path, kind: type[V], extra: Mapping[str, Any] | None = None) -> V:
+    """A TOML file as a value of a kind.
+
+    Args:
+        path: The file.
+        kind: What it has to be.
+        extra: Fields that do not stand in the file.
+
+    Returns:
+        The value.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        WrongFile: It is no TOML, or is not of this kind; with all that is wrong.
+    """
+    return checked(path, kind, {**read_tables(path), **(extra or {})})
+
+
+def checked(path: Path, kind: type[V], tables: Mapping[str, Any]) -> V:
+    """The tables of a file as a value of a kind.
+
+    Returns:
+        The value.
+
+    Raises:
+        WrongFile: They are not of this kind; with all that is wrong.
+    """
+    try:
+        return kind.model_validate(tables)
+    except ValidationError as error:
+        raise WrongFile(path, _mistakes(error, tables)) from error
+
+
+def _mistakes(error: ValidationError, tables: Mapping[str, Any]) -> list[Mistake]:
+    found: list[Mistake] = []
+    for one in error.errors(include_url=False):
+        cause = one.get("ctx", {}).get("error")
+        where = key_of(one["loc"], tables)
+        if isinstance(cause, Mistakes):
+            found += cause.mistakes
+        else:
+            found.append(Mistake(where=where, what=str(cause) if cause else _words(one["type"], one["msg"])))
+    return found
+
+
+def _words(kind: str, message: str) -> str:
+    match kind:
+        case "missing":
+            return "this key is missing"
+        case "extra_forbidden":
+            return "there is no such key"
+    return message[:1].lower() + message[1:]
+
+
+def key_of(place: Iterable[int | str], tables: Any) -> str:
+    """Where a value stands, as a person finds it: tables of a list by name.
+
+    >>> key_of(("labels", 1, "key"), {"labels": [{"name": "A"}, {"name": "B"}]})
+    'labels[B].key'
+
+    Args:
+        place: Keys and positions, from the top.
+        tables: What they lead through.
+
+    Returns:
+        The key.
+    """
+    shown = ""
+    for step in place:
+        if isinstance(step, int):
+            inner = tables[step] if isinstance(tables, list) and step < len(tables) else None
+            shown += f"[{_name(inner) or step + 1}]"
+        else:
+            inner = tables.get(step) if isinstance(tables, Mapping) else None
+            shown += f".{step}" if shown else str(step)
+        tables = inner
+    return shown
+
+
+def _name(table: Any) -> str:
+    """What a table of a list is called: its name, its ends and relation, or its file."""
+    if not isinstance(table, Mapping):
+        return ""
+    ends = [table.get(key) for key in ("head", "type" if "type" in table else "relation", "tail")]
+    for names in ([table.get("name")], ends, [table.get("file"), table.get("label")], [table.get("file")]):
+        if all(isinstance(name, str) and name for name in names):
+            return " ".join(map(str, names))
+    return ""

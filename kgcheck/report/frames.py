@@ -1,0 +1,131 @@
+"""Findings as Arrow tables and data frames: one row a finding, its evidence as a list of structs."""
+
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kgcheck.errors import MissingExtra
+from kgcheck.model import Finding
+
+if TYPE_CHECKING:
+    import pandas
+
+_ROWS = 10_000
+"""Findings that are turned into columns at a time."""
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+EVIDENCE = pa.struct(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("release", pa.string(), nullable=False),
+        pa.field("record", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("retrieved_at", _TIME, nullable=False),
+        pa.field("pinned_at", _TIME),
+        pa.field("stance", pa.string(), nullable=False),
+        pa.field("world", pa.string(), nullable=False),
+        pa.field("tier", pa.string(), nullable=False),
+        pa.field("reason", pa.string()),
+        pa.field("value", pa.string()),
+        pa.field("quote", pa.string()),
+        pa.field("score", pa.float64()),
+        pa.field("about", pa.string()),
+        pa.field("replacements", pa.list_(pa.string())),
+        pa.field("candidates", pa.list_(pa.string())),
+    ]
+)
+"""One observation; the fields are those of kgcheck.Evidence."""
+
+FINDINGS = pa.schema(
+    [
+        *(pa.field(name, pa.string(), nullable=False) for name in ("run", "fingerprint", "type")),
+        *(pa.field(name, pa.string()) for name in ("subject_label", "subject_id", "subject_name", "relation")),
+        *(pa.field(name, pa.string()) for name in ("object_label", "object_id", "object_name")),
+        *(pa.field(name, pa.string()) for name in ("attribute", "rule", "value")),
+        *(pa.field(name, pa.string(), nullable=False) for name in ("outcome", "reason")),
+        pa.field("confidence", pa.float64(), nullable=False),
+        pa.field("note", pa.string()),
+        pa.field("missing", pa.list_(pa.string())),
+        *(pa.field(name, pa.string()) for name in ("change_kind", "change_to", "change_because")),
+        pa.field("change_candidates", pa.list_(pa.string())),
+        pa.field("evidence", pa.list_(EVIDENCE)),
+    ]
+)
+"""Columns of `findings_arrow`."""
+
+
+def findings_arrow(findings: Iterable[Finding]) -> pa.Table:
+    """Findings as an Arrow table.
+
+    Args:
+        findings: Any number of them.
+
+    Returns:
+        A table with the columns FINDINGS, one row a finding, in the order given.
+
+    >>> findings_arrow([]).column_names[:4]
+    ['run', 'fingerprint', 'type', 'subject_label']
+    """
+    batches = (pa.RecordBatch.from_pylist([_row(f) for f in some], schema=FINDINGS) for some in _some(findings))
+    return pa.Table.from_batches(batches, schema=FINDINGS)
+
+
+def as_data_frame(table: pa.Table) -> "pandas.DataFrame":
+    """An Arrow table as a data frame of pandas.
+
+    Args:
+        table: Any table.
+
+    Returns:
+        The same rows and columns.
+
+    Raises:
+        MissingExtra: pandas is not installed.
+    """
+    if find_spec("pandas") is None:
+        raise MissingExtra("a data frame", "pandas")
+    return table.to_pandas()
+
+
+def _some(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    rest = iter(findings)
+    while some := list(islice(rest, _ROWS)):
+        yield some
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    task, verdict, change = finding.task, finding.verdict, finding.change
+    return {
+        "run": finding.run,
+        "fingerprint": finding.fingerprint,
+        "type": task.type.value,
+        "subject_label": task.subject.label,
+        "subject_id": task.subject.id,
+        "subject_name": finding.names[0],
+        "relation": task.relation,
+        "object_label": task.object.label if task.object else None,
+        "object_id": task.object.id if task.object else None,
+        "object_name": finding.names[1] if task.object else None,
+        "attribute": task.attribute,
+        "rule": task.rule,
+        "value": task.value,
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason.value,
+        "confidence": verdict.confidence,
+        "note": verdict.note,
+        "missing": [str(gap) for gap in verdict.missing],
+        "change_kind": change.kind.value if change else None,
+        "change_to": change.to if change else None,
+        "change_because": change.because if change else None,
+        "change_candidates": list(change.candidates) if change else [],
+        "evidence": [{name: _plain(value) for name, value in e} for e in verdict.evidence],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A field of an observation as Arrow takes it: members of an enum are strings already."""
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,214 @@
+"""What a workspace opens: settings, a profile, services, papers, names, verifiers and brains."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.resources import resource_dir
+from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from kgcheck.agents.team import Brain
+    from kgcheck.bench.kgcheck import BrainMaker
+    from kgcheck.literature.embed import Embedder
+    from kgcheck.literature.verify import Verifier
+    from kgcheck.llm.budget import Limits, Meter
+    from kgcheck.reference.live import LiveReference
+
+
+class Spending(NamedTuple):
+    """The most that a model may take for one item: tokens, and money in the currency of the prices."""
+
+    tokens: int | None = None
+    money: float | None = None
+
+    def limits(self, seconds: float | None = None) -> "Limits":
+        """The same as limits of a conversation, with seconds."""
+        from kgcheck.llm.budget import Limits
+
+        return Limits(tokens=self.tokens, money=self.money, seconds=seconds)
+
+
+def read_settings(**given: Any) -> Settings:
+    """Settings from the environment.
+
+    Args:
+        given: Fields that the caller sets itself.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigurationError: A variable has a value that its setting cannot take.
+    """
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        wrong = [f"KGCHECK_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
+        raise ConfigurationError(f"the environment is wrong: {'; '.join(wrong)}", "correct it, or unset it") from None
+
+
+def read_schema(profile: str) -> Schema:
+    """The schema of a profile that kgcheck knows.
+
+    Args:
+        profile: Folder name under ``loaders/``.
+
+    Returns:
+        The schema.
+
+    Raises:
+        UnknownName: There is no such profile.
+
+    >>> read_schema("ckg").profile.name
+    'ckg'
+    """
+    known = [path.parent.name for path in resource_dir("loaders").glob("*/graph.toml")]
+    if profile not in known:
+        raise UnknownName("profile", profile, known)
+    return load_schema(profile)
+
+
+@contextmanager
+def live_sources(schema: Schema, settings: Settings, *, wanted: bool) -> Iterator["LiveReference | None"]:
+    """UniProt and STRING, if they are to be asked.
+
+    Args:
+        schema: Profile.
+        settings: Addresses and limits.
+        wanted: Whether they are.
+
+    Yields:
+        What asks them, or None.
+    """
+    if not wanted:
+        yield None
+        return
+    from kgcheck.providers.http import Http
+    from kgcheck.providers.stringdb import StringDb
+    from kgcheck.providers.uniprot import UniProt
+    from kgcheck.reference.live import LiveReference
+
+    with (
+        Http(settings) as http,
+        LiveReference(http, UniProt(http, settings), StringDb(http, settings), schema) as live,
+    ):
+        yield live
+
+
+@contextmanager
+def open_verifier(
+    name: str,
+    embedder: "Embedder | None",
+    settings: Settings,
+    spending: Spending | None = None,
+    total: "Meter | None" = None,
+) -> "Iterator[Verifier]":
+    """A verifier by name.
+
+    Args:
+        name: One of kgcheck.choices.VERIFIERS.
+        embedder: The model of the index, if it is searched by meaning.
+        settings: Endpoint and key.
+        spending: The most that a model may take for each claim.
+        total: Counts what all claims take.
+
+    Yields:
+        The verifier.
+    """
+    if name == "trained":
+        from kgcheck.literature.trained_verifier import TrainedVerifier
+
+        yield TrainedVerifier(embedder)
+    else:
+        from kgcheck.literature.llm_verifier import LlmVerifier
+        from kgcheck.llm.client import ChatClient
+
+        with ChatClient(settings) as client:
+            yield LlmVerifier(client, (spending or Spending()).limits(), total)
+
+
+def total_meter(settings: Settings, spending: Spending | None = None) -> "Meter":
+    """What counts the tokens and the money of all items together.
+
+    Args:
+        settings: Prices.
+        spending: The most that all items may take.
+
+    Returns:
+        The meter.
+    """
+    from kgcheck.llm.budget import RunMeter, prices_of
+
+    return RunMeter((spending or Spending()).limits(), prices_of(settings))
+
+
+def spent_note(meter: "Meter") -> tuple[str, ...]:
+    """What a model took, as a note; none if it took nothing."""
+    spent = meter.spent
+    if not spent.turns:
+        return ()
+    tokens = spent.input_tokens + spent.output_tokens
+    about = "about " if spent.estimated else ""
+    cost = "" if spent.money is None else f", {spent.money:.4f} in money"
+    return (f"{about}{tokens:,} tokens in {spent.turns:,} calls{cost}",)
+
+
+@contextmanager
+def open_brain(
+    name: str,
+    schema: Schema,
+    settings: Settings,
+    limits: "Limits",
+    on_text: Callable[[str], None] | None = None,
+) -> Iterator["Brain"]:
+    """A brain for one check.
+
+    Args:
+        name: One of kgcheck.choices.BRAINS.
+        schema: Profile.
+        settings: Endpoint and key.
+        limits: The most that a model may take.
+        on_text: Gets what a model says as it says it.
+
+    Yields:
+        The brain.
+    """
+    if name == "rules":
+        from kgcheck.agents.brains.rules import RulesBrain
+
+        yield RulesBrain(schema)
+        return
+    from kgcheck.agents.brains.llm import LlmBrain
+    from kgcheck.llm.client import ChatClient
+
+    with ChatClient(settings) as client:
+        yield LlmBrain(client, limits, on_text)
+
+
+@contextmanager
+def brain_maker(name: str, settings: Settings, limits: "Limits") -> Iterator["BrainMaker"]:
+    """Makes a brain for each item of a batch.
+
+    Args:
+        name: One of kgcheck.choices.BRAINS.
+        settings: Endpoint and key.
+        limits: The most that a model may take for each item.
+
+    Yields:
+        A function from a store to a brain.
+    """
+    if name == "rules":
+        from kgcheck.agents.brains.rules import RulesBrain
+
+        yield lambda store: RulesBrain(store.schema)
+        return
+    from kgcheck.agents.brains.llm import LlmBrain
+    from kgcheck.llm.client import ChatClient
+
+    with ChatClient(settings) as client:
+        yield lambda store: LlmBrain(client, limits)

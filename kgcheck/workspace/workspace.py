@@ -1,0 +1,735 @@
+"""`Workspace`: a graph with what it is checked against, and everything that can be asked of them."""
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
+from kgcheck.closing import Closing
+from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
+from kgcheck.profile.schema import Schema
+from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
+from kgcheck.settings import Settings
+from kgcheck.workspace.opened import Opened, noting
+from kgcheck.workspace.opening import (
+    Spending,
+    live_sources,
+    open_verifier,
+    read_schema,
+    read_settings,
+    spent_note,
+    total_meter,
+)
+from kgcheck.workspace.results import (
+    AdminImport,
+    AskResult,
+    AuditResult,
+    CheckResult,
+    Findings,
+    PaperHit,
+    PassageHit,
+    SearchResult,
+    VerifyResult,
+)
+
+if TYPE_CHECKING:
+    from kgcheck.agents.transcript import Event
+    from kgcheck.audit.plan import AuditOptions
+    from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.ledger import Ledger, Run
+    from kgcheck.literature.edge_reader import TripleReader
+    from kgcheck.literature.names import Names
+    from kgcheck.literature.search import LiteratureIndex
+    from kgcheck.loading.load import LoadSummary
+    from kgcheck.questions.answer import Answer, Questions
+    from kgcheck.reference.snapshot import SourceRelease
+
+M = TypeVar("M", bound=BaseModel)
+E = TypeVar("E", bound=StrEnum)
+
+
+class Workspace(Closing):
+    """A graph with its references, papers and ledger: what the command line, services and notebooks work on.
+
+    Everything is opened when it is first needed and closed by `close`, at the end of a ``with`` block, or with the
+    workspace itself. Nothing is printed: results carry their notes, and what ends with an error carries them, too
+    (``error.__notes__``). Errors are KgcheckError. Several threads may use one workspace, but for `load` and `close`,
+    which wait for nobody; several workspaces may be open at once.
+
+    Args:
+        store: A path (embedded), or the address of a Neo4j server without credentials. The default need not exist for
+            what asks it only for names.
+        reference: Snapshot of the references; without one, only structure can be checked.
+        ledger: SQLite file with the runs; by default ``ledger.sqlite`` in the home of the settings.
+        literature: Folder of a literature index, whose papers are asked about edges.
+        profile: Kind of graph.
+        live: Ask UniProt and STRING, too.
+        offline: Open no connection to a service: only answers that were kept.
+        brain: What decides an agent's next step: ``rules``, or ``llm``, the endpoint of the settings.
+        settings: Instead of those of the environment.
+        progress: Where steps are shown, or a function that gets description, units done, and their total or None.
+
+    Raises:
+        UnknownName: There is no such brain.
+
+    >>> Workspace(brain="lm")
+    Traceback (most recent call last):
+    kgcheck.errors.UnknownName: there is no brain 'lm'
+    """
+
+    def __init__(
+        self,
+        *,
+        store: str | Path | None = None,
+        reference: str | Path | None = None,
+        ledger: str | Path | None = None,
+        literature: str | Path | None = None,
+        profile: str = "ckg",
+        live: bool = False,
+        offline: bool = False,
+        brain: str = "rules",
+        settings: Settings | None = None,
+        progress: Progress | ProgressCallback | None = None,
+    ) -> None:
+        self.store = DEFAULT_STORE if store is None else str(store)
+        self.reference = Path(reference) if reference else None
+        self.literature = Path(literature) if literature else None
+        self.profile = profile
+        self.live = live
+        self.offline = offline
+        self.brain = chosen("brain", brain, BRAINS)
+        self.progress: Progress = _as_progress(progress)
+        self._given_settings = settings
+        self._given_ledger = Path(ledger) if ledger else None
+        self._store_is_named = store is not None
+        self._opened = Opened()
+        self._finalizer = weakref.finalize(self, self._opened.close)
+
+    def close(self) -> None:
+        """Close what is open. What comes after it is refused; findings that were given out can still be read."""
+        self._finalizer()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings that it works with."""
+        if self._given_settings is None:
+            return read_settings(offline=True) if self.offline else read_settings()
+        return self._given_settings.model_copy(update={"offline": True} if self.offline else {})
+
+    @property
+    def ledger(self) -> Path:
+        """The file of the ledger."""
+        return self._given_ledger or self.settings.ledger
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the profile."""
+        return read_schema(self.profile)
+
+    @property
+    def graph(self) -> "GraphStore":
+        """The graph, open for reading."""
+        from kgcheck.graph.open import open_store
+
+        return self._opened.get("graph", lambda: open_store(self.store, self.schema, self.settings))
+
+    # The graph and its references
+
+    def load(
+        self,
+        directory: str | Path,
+        *,
+        quarantine: str | Path | None = None,
+        prune: bool = False,
+        full: bool = False,
+        dry_run: bool = False,
+    ) -> "LoadSummary":
+        """Load an import directory into the store, which is made when it is missing.
+
+        Args:
+            directory: With the files that the profile describes.
+            quarantine: JSON lines file for rows that cannot be loaded.
+            prune: Take away what no file states any more.
+            full: Compare every row with the store, also of files that have not changed.
+            dry_run: Count what would change, and write nothing.
+
+        Returns:
+            What became of every row, with warnings.
+
+        Raises:
+            InputMissing: There is no such folder.
+        """
+        from kgcheck.loading.load import LoadOptions
+        from kgcheck.loading.process import load_into
+
+        folder = _folder(directory)
+        settings, schema = self.settings, self.schema
+        # A store that is written to is open for nobody else.
+        self._opened.reset()
+        return load_into(
+            self.store,
+            folder,
+            schema,
+            settings,
+            quarantine=self._quarantine(quarantine, folder),
+            options=LoadOptions(prune=prune, full=full, dry_run=dry_run),
+            progress=self.progress,
+        )
+
+    def prepare_import(
+        self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None
+    ) -> AdminImport:
+        """Write the files for ``neo4j-admin database import``, for a new and large Neo4j database.
+
+        Args:
+            directory: With the files that the profile describes.
+            folder: Where to write.
+            quarantine: JSON lines file for rows that cannot be loaded.
+
+        Returns:
+            What went into the files, and what runs the import.
+        """
+        from kgcheck.loading.admin_import import OfflineImport
+        from kgcheck.loading.load import load_directory
+
+        source = _folder(directory)
+        files = OfflineImport(Path(folder), self.schema, database=self.settings.neo4j_database or "neo4j")
+        kept = self._quarantine(quarantine, source)
+        return AdminImport(load_directory(source, files, self.settings, quarantine=kept, progress=self.progress), files)
+
+    def build_reference(
+        self, directory: str | Path, *, releases: Mapping[str, str] | None = None
+    ) -> "tuple[SourceRelease, ...]":
+        """Build the snapshot that `reference` names from every file under a folder that a recipe of the profile knows.
+
+        Args:
+            directory: With the files of the providers, at any depth.
+            releases: Release by source, for files that do not state it.
+
+        Returns:
+            The releases in the snapshot.
+
+        Raises:
+            UsageError: The workspace names no reference.
+        """
+        from kgcheck.reference.build import build_snapshot
+        from kgcheck.reference.snapshot import Snapshot
+
+        if self.reference is None:
+            raise UsageError("the workspace has no reference to build", "name a file with reference=")
+        self._opened.reset()
+        build_snapshot(
+            Path(directory), self.reference, self.schema, self.settings, releases=releases, progress=self.progress
+        )
+        with Snapshot(self.reference, self.schema) as snapshot:
+            return tuple(snapshot.releases())
+
+    # Checking
+
+    def audit(
+        self,
+        types: Iterable[str | CheckType] = (),
+        *,
+        labels: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        ids: Iterable[str] = (),
+        sample: int | None = None,
+        seed: int = 0,
+        threshold: float | None = None,
+        graph_date: str | None = None,
+        team_budget: int = 0,
+        keep_all: bool = False,
+        unfold: bool = False,
+    ) -> AuditResult:
+        """Check the graph, and keep every finding with its evidence in the ledger.
+
+        Args:
+            types: existence, attribute, triple, potential, structure; all where none is named.
+            labels: Only nodes of these labels, and edges that end at them.
+            relations: Only edges of these relations.
+            ids: Only tasks about nodes with these ids.
+            sample: Only so many tasks, drawn at random; structure is always whole.
+            seed: Draws another sample.
+            threshold: Least score of a potential edge, from 0 to 1, where the source gives scores.
+            graph_date: Of when the graph is (``2024``, ``2024-06``, ``2024-06-30``): a source that is older cannot
+                refute what it does not know.
+            team_budget: Hand so many undecided findings, the worst first, to the agent team, which asks UniProt and
+                STRING.
+            keep_all: A finding also for what is supported or unavailable.
+            unfold: Each hit of structure rules that many nodes or edges break, not one for all.
+
+        Returns:
+            The run with its counts and findings.
+
+        Raises:
+            UnknownName: A type, label, relation or id does not exist.
+            UsageError: There is nothing to check.
+        """
+        from kgcheck.audit.plan import AuditOptions
+
+        wanted = tuple(dict.fromkeys(_member(CheckType, "check type", t) for t in types))
+        options = _valid(
+            AuditOptions,
+            types=wanted or tuple(CheckType),
+            labels=tuple(labels),
+            relations=tuple(relations),
+            ids=tuple(ids),
+            sample=sample,
+            seed=seed,
+            threshold=threshold,
+            graph_date=day(graph_date) if graph_date else None,
+            team_budget=team_budget,
+            keep_all=keep_all,
+            unfold=unfold,
+            live=self.live,
+            literature=str(self.literature.resolve()) if self.literature else None,
+        )
+        return self._audit(options)
+
+    def resume(self, run: "str | Run | None" = None) -> AuditResult:
+        """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
+
+        Args:
+            run: Its id or the beginning of it; the latest one that was cut off, unless named.
+
+        Returns:
+            The run, whole now unless a service is still away.
+
+        Raises:
+            UnknownName: There is no such run.
+            UsageError: It is finished, or of another store.
+            LedgerError: The graph or the snapshot has changed since.
+        """
+        from kgcheck.audit.plan import AuditOptions
+
+        found = self.cut_off(run) if run is None or isinstance(run, str) else run
+        return self._audit(AuditOptions.model_validate(found.options), found)
+
+    def check(
+        self,
+        what: str | Sequence[str] | Triple | CheckTask,
+        *,
+        graph_date: str | None = None,
+        turns: int = 30,
+        seconds: float = 60.0,
+        tokens: int | None = None,
+        money: float | None = None,
+        on_event: "Callable[[Event], None] | None" = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> CheckResult:
+        """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
+
+        Args:
+            what: A Triple or CheckTask, or words: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute
+                Gene TP53 name``.
+            graph_date: Of when the graph is; see `audit`.
+            turns: Most turns of all agents together.
+            seconds: Most seconds.
+            tokens: Most tokens of a model.
+            money: Most money that a model may cost.
+            on_event: Gets what each agent did, as it happens.
+            on_text: Gets what a model says, as it says it.
+
+        Returns:
+            The finding with its verdict; one that was stopped says so in its notes.
+
+        Raises:
+            UsageError: The words are no check.
+            UnknownName: A label, relation, attribute or node does not exist.
+        """
+        from kgcheck.agents.team import Budget
+        from kgcheck.workspace.checking import check
+
+        return check(
+            self,
+            what,
+            graph_date=day(graph_date) if graph_date else None,
+            budget=_valid(Budget, turns=turns, seconds=seconds),
+            spending=Spending(tokens, money),
+            on_event=on_event,
+            on_text=on_text,
+        )
+
+    # Questions and papers
+
+    def ask(self, question: str, *, tokens: int | None = None, money: float | None = None) -> AskResult:
+        """Answer a question from the graph, with the path of every answer.
+
+        Args:
+            question: In words.
+            tokens: Most tokens of a model.
+            money: Most money that a model may cost.
+
+        Returns:
+            The answers; or that the question was not understood, and why.
+
+        Raises:
+            UsageError: Papers are named, and the brain does not read them.
+        """
+        with noting() as notes, self.asker(Spending(tokens, money), notes) as ask:
+            return AskResult(ask(question), tuple(notes))
+
+    def verify(
+        self,
+        claim: str = "",
+        *,
+        triple: str | Triple | None = None,
+        documents: Sequence[str] = (),
+        top: int = 3,
+        verifier: str = "trained",
+        tokens: int | None = None,
+        money: float | None = None,
+    ) -> VerifyResult:
+        """What papers say of a claim or of an edge, with exact quotes.
+
+        Args:
+            claim: A statement or a question.
+            triple: An edge instead, or its words, by ids or names: ``P04637 ACTS_ON Q00987``.
+            documents: Read only these papers, by id.
+            top: Papers to read where none is named.
+            verifier: ``trained``, or ``llm``, the endpoint of the settings.
+            tokens: Most tokens of a model for each paper's opinion.
+            money: Most money that a model may cost for each.
+
+        Returns:
+            The verdict with every opinion.
+
+        Raises:
+            UsageError: Not one of claim and edge, or the workspace names no literature.
+        """
+        from kgcheck.literature.verify import verify
+
+        chosen("verifier", verifier, VERIFIERS)
+        if bool(claim) == bool(triple):
+            raise UsageError(
+                "name a claim or an edge", 'kgcheck verify "..." or kgcheck verify --triple "HEAD RELATION TAIL"'
+            )
+        spent = total_meter(self.settings)
+        with noting() as notes:
+            index = self.index(notes)
+            with open_verifier(verifier, index.embedder, self.settings, Spending(tokens, money), spent) as reader:
+                try:
+                    if triple:
+                        verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]
+                    elif documents:
+                        verdict = verify(claim, index.documents(documents), reader)
+                    else:
+                        verdict = verify(claim, [hit.document for hit in index.search(claim, limit=top)], reader)
+                finally:
+                    notes += spent_note(spent)
+        return VerifyResult(verdict, tuple(notes))
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        documents: Sequence[str] = (),
+        passages: Sequence[str] | None = None,
+        expand: bool = False,
+    ) -> SearchResult:
+        """Search the papers: all of them, some of them, or given passages.
+
+        Args:
+            query: Words or a sentence.
+            limit: Most hits.
+            documents: Only these papers, by id.
+            passages: Search in these texts and not in the papers.
+            expand: Also look for the synonyms that the graph and the snapshot know.
+
+        Returns:
+            The hits, best first.
+
+        Raises:
+            UsageError: The workspace names no literature.
+            UnknownName: A paper is not in the index.
+        """
+        from kgcheck.literature.search import rank_passages
+
+        with noting() as notes:
+            index = self.index(notes)
+            if passages is not None:
+                ranked = rank_passages(query, passages, index.embedder)[:limit]
+                lines = tuple(PassageHit(at + 1, score, passages[at]) for at, score in ranked)
+                return SearchResult(lines, notes=tuple(notes))
+            also = self._names().mentioned(query) if expand else ()
+            if also:
+                notes.append(f"also: {', '.join(also)}")
+            hits = []
+            for hit in index.search(query, limit=limit, within=documents or None, also=also):
+                best = rank_passages(query, hit.document.passages)[0][0]
+                hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
+        return SearchResult(tuple(hits), also, tuple(notes))
+
+    # What was found
+
+    def runs(self) -> "list[tuple[Run, list[Tally]]]":
+        """The runs in the ledger, newest first, each with its counts."""
+        with self._reading() as ledger:
+            return [(run, ledger.tallies(run)) for run in ledger.runs()]
+
+    def run(self, name: str = "latest") -> "Run":
+        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
+        with self._reading() as ledger:
+            return ledger.run(name)
+
+    def cut_off(self, name: str | None = None) -> "Run":
+        """The run of that name, or the newest one that did not finish."""
+        with self._reading() as ledger:
+            return ledger.run(name) if name else ledger.cut_off()
+
+    def tallies(self, run: "str | Run" = "latest") -> list[Tally]:
+        """Counts of a run by type, part of the schema, outcome, reason and sources."""
+        with self._reading() as ledger:
+            return ledger.tallies(ledger.run(run) if isinstance(run, str) else run)
+
+    def findings(
+        self, run: "str | Run" = "latest", *, outcomes: Iterable[str | Outcome] = (), limit: int | None = None
+    ) -> Findings:
+        """The findings of a run, the refuted first.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            outcomes: Only these; all if none is named.
+            limit: At most so many.
+
+        Returns:
+            The findings, to go through, or as a table.
+
+        Raises:
+            UnknownName: There is no such run or outcome.
+        """
+        wanted = [_member(Outcome, "outcome", o) for o in outcomes]
+        with self._reading() as ledger:
+            return Findings(self.ledger, ledger.run(run) if isinstance(run, str) else run, wanted, limit)
+
+    def finding(self, fingerprint: str) -> Finding:
+        """The finding of that fingerprint, or its beginning, in the newest run that has it."""
+        with self._reading() as ledger:
+            return ledger.finding(fingerprint)
+
+    def report(
+        self,
+        run: "str | Run" = "latest",
+        format_: str = "markdown",
+        *,
+        output: str | Path | None = None,
+        limit: int | None = None,
+    ) -> str:
+        """A run as text.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            format_: table, json, jsonl, csv, markdown or html.
+            output: Also write it to this file.
+            limit: At most so many findings.
+
+        Returns:
+            The text.
+
+        Raises:
+            UnknownName: There is no such run or form.
+        """
+        from kgcheck.outputs import write_text
+        from kgcheck.report.render import render
+
+        chosen("form", format_, FORMATS)
+        with self._reading() as ledger:
+            text = render(ledger, ledger.run(run) if isinstance(run, str) else run, format_, limit)
+        if output:
+            write_text(Path(output), text)
+        return text
+
+    # What the methods above and kgcheck.workspace.batches are made of
+
+    def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
+        """The literature index, open.
+
+        Args:
+            notes: Gets what is to be noted of how it is searched.
+            folder: Another one than that of the workspace.
+
+        Returns:
+            The index.
+
+        Raises:
+            UsageError: None is named.
+        """
+        place = folder or self.literature
+        if place is None:
+            raise UsageError("no papers are named", "name the folder of a literature index: literature=")
+        index, note = self._opened.get(f"index {place}", lambda: _opened_index(place))
+        if note:
+            notes.append(note)
+        return index
+
+    def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
+        """What reads papers about edges with the trained verifier; None where no papers are named."""
+        from kgcheck.literature.trained_verifier import TrainedVerifier
+
+        if not (folder or self.literature):
+            return None
+        index = self.index(notes, folder)
+        return self._edge_reader(index, TrainedVerifier(index.embedder))
+
+    @contextmanager
+    def asker(self, spending: Spending, notes: list[str]) -> "Iterator[Callable[[str], Answer]]":
+        """What answers questions: the compiler, or a model.
+
+        Args:
+            spending: The most that a model may take for each question.
+            notes: Gets what is to be noted of how papers are searched.
+
+        Yields:
+            A function from a question to its answer, for any number of threads.
+
+        Raises:
+            UsageError: Papers are named, and the brain does not read them.
+        """
+        if self.brain == "rules":
+            if self.literature:
+                raise UsageError(
+                    "questions are answered from the graph; only a model searches papers", "add --brain llm"
+                )
+            yield self._questions().ask
+        else:
+            from kgcheck.agents.asker import ReactAgent
+            from kgcheck.agents.outside import Outside
+            from kgcheck.llm.client import ChatClient
+
+            graph = self.graph
+            with ChatClient(self.settings) as client:
+                reader = self.paper_reader(notes)
+                yield ReactAgent(graph, client, spending.limits(), Outside(None, reader) if reader else None).ask
+
+    def _questions(self) -> "Questions":
+        from kgcheck.questions.answer import Questions
+
+        graph = self.graph
+        return self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress)))
+
+    def _names(self) -> "Names":
+        """Names from the graph, where there is one, and from the snapshot, where one is named."""
+        from kgcheck.literature.names import AllNames, Names, StoreNames
+        from kgcheck.reference.names import SnapshotNames
+
+        places: list[Names] = []
+        try:
+            places.append(StoreNames(self.graph))
+        except StoreMissing:
+            # The default store need not be there to search for synonyms of the snapshot.
+            if self._store_is_named:
+                raise
+        if reference := self.reference:
+            known = self._opened.get("names", lambda: closing(SnapshotNames(reference, self.schema)))
+            places.append(known)
+        return AllNames(places)
+
+    def _edge_reader(self, index: "LiteratureIndex", verifier: Any) -> "TripleReader":
+        from kgcheck.literature.edge_reader import TripleReader
+
+        return TripleReader(index, verifier, self._names(), self.schema)
+
+    def _edge_of(self, what: str | Triple) -> Triple:
+        """The edge that is meant; of several kinds, one that papers have words and names for."""
+        from kgcheck.agents.request import parse_request
+        from kgcheck.literature.edge_reader import form_of
+        from kgcheck.model import Ref
+
+        if isinstance(what, Triple):
+            return what
+        request = parse_request([what], self.schema)
+        if not request.relation or request.attribute:
+            raise UsageError(f"{what!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+        names = self._names()
+        meant = [
+            Triple(
+                head=Ref(label=p.head, id=request.subject),
+                relation=p.type,
+                tail=Ref(label=p.tail, id=request.object or ""),
+            )
+            for p in request.patterns
+        ]
+        worded = [t for t in meant if form_of(t, self.schema)] or meant
+        return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
+
+    def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
+        from kgcheck.audit.papers import Papers
+        from kgcheck.audit.run import Audit
+        from kgcheck.ledger.ledger import Ledger
+
+        schema, settings, graph = self.schema, self.settings, self.graph
+        folder = Path(options.literature) if options.literature else None
+        with (
+            noting() as notes,
+            Ledger(self.ledger) as ledger,
+            live_sources(schema, settings, wanted=options.live or options.team_budget > 0) as live,
+        ):
+            reader = self.paper_reader(notes, folder) if folder else None
+            papers = Papers(reader) if reader else None
+            audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
+            run = audit.resume(old) if old else audit.start(options)
+            for source, failure in (live.failures if live else {}).items():
+                notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
+            for source, refusal in (live.refusals if live else {}).items():
+                notes.append(f"{source}: {refusal}: asking again is of no use")
+            if papers:
+                notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
+            tallies = tuple(ledger.tallies(run))
+        findings = Findings(self.ledger, run)
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
+
+    @contextmanager
+    def _reading(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    def _quarantine(self, given: str | Path | None, directory: Path) -> Path:
+        return Path(given) if given else self.settings.home / f"quarantine-{directory.resolve().name}.jsonl"
+
+
+def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
+    if given is None:
+        return NoProgress()
+    return CallbackProgress(given) if callable(given) else given
+
+
+def _folder(directory: str | Path) -> Path:
+    """An import directory; refused before a store is made for it where it is not there."""
+    path = Path(directory)
+    if not path.is_dir():
+        raise InputMissing(f"there is no folder {path}", "name an import directory: databases/ and ontologies/")
+    return path
+
+
+def _member(kind: type[E], called: str, name: str) -> E:
+    return kind(chosen(called, str(name), [member.value for member in kind]))
+
+
+def _valid(kind: type[M], **given: Any) -> M:
+    """A model of values that somebody gave, with one clear error where they are none."""
+    try:
+        return kind(**given)
+    except ValidationError as error:
+        wrong = [f"{error_['loc'][0]}={error_['input']!r}: {error_['msg']}" for error_ in error.errors()]
+        raise UsageError("; ".join(wrong)) from None
+
+
+@contextmanager
+def _opened_index(folder: Path) -> "Iterator[tuple[LiteratureIndex, str]]":
+    from kgcheck.literature.search import open_index
+
+    index, note = open_index(folder)
+    with index:
+        yield index, note
