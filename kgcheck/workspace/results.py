@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kgcheck.agents.team import TeamConclusion
-    from kgcheck.audit.papers import Told
+    from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.ledger import Run
     from kgcheck.literature.documents import Document
     from kgcheck.literature.verify import ClaimVerdict
@@ -105,7 +105,7 @@ class AuditResult:
     tallies: tuple[Tally, ...]
     findings: Findings
     notes: tuple[str, ...] = ()
-    papers: "tuple[Told, ...]" = ()
+    papers: "tuple[PapersOnEdge, ...]" = ()
     """What papers say of edges, where they were asked and speak."""
 
     @property

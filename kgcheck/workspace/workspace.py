@@ -695,10 +695,10 @@ class Workspace(Closing):
             for source, refusal in (live.refusals if live else {}).items():
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
-                notes.append(f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}")
+                notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
             tallies = tuple(ledger.tallies(run))
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.told) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":
