@@ -46,13 +46,13 @@ def form_of_steps(tools: Mapping[str, type[BaseModel]], choices: Choices | None 
         return step
     bounds = choices
 
-    class Bound(step):  # type: ignore[valid-type, misc]
+    class OpenStep(step):  # type: ignore[valid-type, misc]
         @classmethod
         def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
             schema: dict[str, Any] = narrowed(super().model_json_schema(*args, **more), bounds)
             return schema
 
-    return Bound
+    return OpenStep
 
 
 def narrowed(schema: Any, choices: Choices) -> Any:

@@ -151,7 +151,7 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
     """
     sentences = max(min(len(d.passages), MAX_PASSAGES) for d in documents)
 
-    class Bound(PapersSaid):
+    class PapersSent(PapersSaid):
         @classmethod
         def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
             schema = super().model_json_schema(*args, **more)
@@ -168,8 +168,8 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
                 parts[SentenceSaid.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
             return schema
 
-    Bound.__name__, Bound.__doc__ = PapersSaid.__name__, PapersSaid.__doc__
-    return Bound
+    PapersSent.__name__, PapersSent.__doc__ = PapersSaid.__name__, PapersSaid.__doc__
+    return PapersSent
 
 
 def _messages(claim: str, documents: Sequence[Document], small: bool = False) -> list[Message]:
