@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("claim", required=False)
-@click.option("--triple", help='An edge instead of a claim, by ids or names: "P04637 ACTS_ON Q00987".')
+@click.option("--triple", help='An edge instead of a claim, by ids or names: "HEAD RELATION TAIL".')
 @index_option(required=True)
 @verifier_option()
 @spending_options()
@@ -87,7 +87,7 @@ def _of_triple(text: str, index: "LiteratureIndex", verifier: "Verifier", asked:
     schema = read_schema(asked["profile"])
     request = parse_request([text], schema)
     if not request.relation or request.attribute:
-        raise UsageError(f"{text!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+        raise UsageError(f"{text!r} is no edge", f"HEAD RELATION TAIL, for example {schema.edge_example}")
     reference: Path | None = asked["reference"]
     with open_names(asked["store"], reference, schema, read_settings()) as names:
         meant = [
