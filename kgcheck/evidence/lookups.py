@@ -125,7 +125,7 @@ class SourceLookups:
     def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
         self._source = source
         self._live = live
-        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.authority.site]
+        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.site]
         self._protein = issued[0] if issued else None
         self._patterns: dict[str, Pattern] = {
             check.source: p for p in reversed(schema.relations) for check in p.checks if check.source in NETWORKS

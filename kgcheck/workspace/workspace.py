@@ -661,7 +661,7 @@ class Workspace(Closing):
             return what
         request = parse_request([what], self.schema)
         if not request.relation or request.attribute:
-            raise UsageError(f"{what!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+            raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
         names = self._names()
         meant = [
             Triple(
