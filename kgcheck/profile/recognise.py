@@ -18,7 +18,7 @@ from kgcheck.resources import resource_dir
 ENOUGH = 0.9
 """Share of the ids that must have the form."""
 
-_PROBES = ("abc", "ABC1", "12345", "x:1", "a b", "A1B2C3")
+_PROBES = ("abc", "ABC1", "1234", "12345", "x:1", "a b", "A1B2C3")
 """Texts that no accession pattern with a prefix takes: a pattern that takes some tells little by itself."""
 
 
@@ -52,8 +52,8 @@ def recognise(name: str, ids: Sequence[str]) -> Recognised | None:
         ids: Some of its ids.
 
     Returns:
-        The label with the most telling form that fits; where several tell the same, that of the nearest name. None
-        where none fits.
+        A label whose form tells by itself, such as one with a prefix; else one of the same name, or of the form that
+        tells most. None where none fits.
     """
     found = []
     for schema in own_schemas():
@@ -64,7 +64,7 @@ def recognise(name: str, ids: Sequence[str]) -> Recognised | None:
                 found.append((loose, folded(label.name) != folded(name), Recognised(schema, label, share, not loose)))
     if not found:
         return None
-    loose, other_name, best = min(found, key=lambda f: f[:2])
+    loose, other_name, best = min(found, key=lambda f: (f[0] > 0, f[1], f[0]))
     sure = best.sure or not other_name
     if (
         other_name
