@@ -88,14 +88,23 @@ def alike(relation: str, head: Label, tail: Label) -> Pattern | None:
 
 
 def recipes_of(sources: Iterable[str]) -> list[str]:
-    """The recipes of kgcheck's own for some sources and for those whose rows they read: paths under its loaders."""
+    """The recipes of kgcheck's own for some sources, for those whose rows they read, and for tables of facts.
+
+    Args:
+        sources: Names of sources.
+
+    Returns:
+        Paths under the folder loaders, in order.
+    """
     known: dict[str, dict[str, ReferenceRecipe]] = {}
     root = resource_dir("loaders")
     for schema in own_schemas():
         for path, recipe in recipes_by_path(schema).items():
             known.setdefault(recipe.source, {})[path.relative_to(root).as_posix()] = recipe
     found: dict[str, None] = {}
-    todo = list(sources)
+    wanted = list(sources)
+    tables = [s for s, by_path in known.items() for r in by_path.values() if any(f.format == "facts" for f in r.files)]
+    todo = [*wanted, *tables] if wanted else []
     while todo:
         for name, recipe in known.get(todo.pop(), {}).items():
             if name not in found:
