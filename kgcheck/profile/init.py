@@ -10,7 +10,7 @@ from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import replacing
 from kgcheck.profile.folder import GRAPH
 from kgcheck.profile.recognise import Recognised, alike, recipes_of, recognise
-from kgcheck.profile.schema import PropertyType
+from kgcheck.profile.schema import KEY, PropertyType
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 
 _PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):(.+)")
@@ -83,8 +83,8 @@ class _Drafting:
         for label in self._seen.labels:
             if label.key and label.key != KEY:
                 self._notes.append(
-                    f"label {label.name}, {label.nodes:,} nodes: its key would be {label.key}, and only keys called {KEY}"
-                    " can be read yet; left out, with its edges"
+                    f"label {label.name}, {label.nodes:,} nodes: its key would be {label.key}, and only keys called"
+                    f" {KEY} can be read yet; left out, with its edges"
                 )
             elif not label.key:
                 self._notes.append(
