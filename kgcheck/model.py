@@ -325,12 +325,64 @@ def _named(ref: Ref, name: str | None) -> dict[str, str]:
     return ref.model_dump() | ({"name": name} if name else {})
 
 
+class Target(Value):
+    """The part of a schema that tasks are of: a label, a pattern, or an attribute of one; empty, the whole graph.
+
+    >>> str(Target(label="Gene", relation="TRANSLATED_INTO", object_label="Protein"))
+    'Gene TRANSLATED_INTO Protein'
+    >>> str(Target(label="Protein", attribute="name"))
+    'Protein.name'
+    >>> str(Target())
+    'whole graph'
+    """
+
+    label: str | None = Field(default=None, description="of the nodes, or of the heads of the edges")
+    relation: str | None = None
+    object_label: str | None = Field(default=None, description="of the tails of the edges")
+    attribute: str | None = None
+
+    @classmethod
+    def of(cls, task: CheckTask) -> "Target":
+        """The target of one task."""
+        if not task.object:
+            return cls(label=task.subject.label, attribute=task.attribute)
+        tail = task.object.label
+        return cls(label=task.subject.label, relation=task.relation, object_label=tail, attribute=task.attribute)
+
+    def __str__(self) -> str:
+        part = " ".join(filter(None, (self.label, self.relation, self.object_label))) or "whole graph"
+        return f"{part}.{self.attribute}" if self.attribute else part
+
+
 class Tally(Value):
     """How many tasks of one kind ended alike: every task is counted, also those that make no finding."""
 
     type: CheckType
-    target: str
+    target: Target
     outcome: Outcome
     reason: Reason
-    sources: str
+    sources: tuple[str, ...] = Field(default=(), description="those that made an observation")
+    gaps: tuple[Gap, ...] = Field(default=(), description="deciding sources that could not be looked at")
+    by_team: bool = Field(default=False, description="decided by the team of agents")
     count: int
+
+    @property
+    def sources_line(self) -> str:
+        """The sources that made an observation, then those that could not be looked at, in one line."""
+        line = ", ".join([*self.sources, *(f"no {gap}" for gap in self.gaps)])
+        return f"team: {line}" if self.by_team else line
+
+    def as_row(self) -> dict[str, Any]:
+        """The tally in the flat form that `--format json` prints.
+
+        Returns:
+            Keys type, target, outcome, reason, sources, count.
+        """
+        return {
+            "type": self.type.value,
+            "target": str(self.target),
+            "outcome": self.outcome.value,
+            "reason": self.reason.value,
+            "sources": self.sources_line,
+            "count": self.count,
+        }

@@ -57,7 +57,7 @@ class Funnel:
         self._ledger = ledger
         self._transcripts = transcripts
 
-    def pour(self, run: Run, budget: int, progress: Progress) -> Mapping[str, int]:
+    def decide(self, run: Run, budget: int, progress: Progress) -> Mapping[str, int]:
         """Let the team decide the worst undecided findings.
 
         A finding that the team could not decide stays as it was. One that was handed over before, in a run that was cut
@@ -79,7 +79,7 @@ class Funnel:
             for finding in chosen:
                 decided = self._decide(run, finding)
                 way = decided.verdict.outcome.value if decided else NOT_DECIDED
-                self._ledger.hand_over(run, finding, decided, way, _target(finding.task))
+                self._ledger.hand_over(run, finding, decided, way)
                 ways[way] += 1
                 step.advance()
         return dict(sorted(ways.items()))
@@ -125,11 +125,3 @@ def request_of(task: CheckTask, schema: Schema) -> Request:
     return Request(
         text=str(task), type=task.type, subject=task.subject.id, label=task.subject.label, attribute=task.attribute
     )
-
-
-def _target(task: CheckTask) -> str:
-    """The part of the schema that a task is of, as Unit.target names it."""
-    if task.object:
-        pattern = f"{task.subject.label} {task.relation} {task.object.label}"
-        return f"{pattern}.{task.attribute}" if task.attribute else pattern
-    return f"{task.subject.label}.{task.attribute}" if task.attribute else task.subject.label

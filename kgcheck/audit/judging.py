@@ -32,7 +32,7 @@ _BATCH = 10_000
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
-    """Table ``judged``: task, outcome, reason, confidence, note, sources.
+    """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``.
 
     Args:
         db: A working database whose tables task, evidence and gap are filled.
@@ -62,18 +62,23 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE signature_verdict (
-            signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR, sources VARCHAR)
+            number INTEGER, signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR,
+            sources VARCHAR[], gaps VARCHAR[][])
         """
     ).fetchall()
-    for (text,) in db.execute("SELECT DISTINCT signature FROM task_signature").fetchall():
+    signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
+    for number, (text,) in enumerate(signatures):
         signature = _parsed(kind, text)
         judged = judge(signature)
-        row = [text, judged.outcome.value, judged.reason.value, judged.confidence, judged.note, signature.sources]
-        db.execute("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?)", row).fetchall()
+        gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
+        ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
+        row = [number, text, *ended, list(signature.sources), gaps]
+        db.execute("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row).fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE judged AS
-        SELECT s.task, v.* EXCLUDE (signature) FROM task_signature s JOIN signature_verdict v USING (signature)
+        SELECT s.task, v.number AS verdict, v.outcome, v.reason, v.confidence, v.note
+        FROM task_signature s JOIN signature_verdict v USING (signature)
         """
     ).fetchall()
 
@@ -87,18 +92,28 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
         alike: How many tasks the one with number 0 stands for, where it is among them.
 
     Returns:
-        A tally for each outcome, reason and list of sources.
+        A tally for each outcome, reason, sources and gaps.
     """
     rows = db.execute(
         """
-        SELECT outcome, reason, sources, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END)::BIGINT
-        FROM judged GROUP BY ALL ORDER BY ALL
+        SELECT v.outcome, v.reason, v.sources, v.gaps, sum(n)::BIGINT
+        FROM (SELECT verdict, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END) AS n FROM judged GROUP BY verdict) j
+        JOIN signature_verdict v ON v.number = j.verdict
+        GROUP BY ALL ORDER BY ALL
         """,
         {"alike": alike},
     ).fetchall()
     return [
-        Tally(type=unit.type, target=unit.target, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
-        for o, r, s, n in rows
+        Tally(
+            type=unit.type,
+            target=unit.target,
+            outcome=Outcome(outcome),
+            reason=Reason(reason),
+            sources=tuple(sources),
+            gaps=tuple(Gap(source, Reason(cause)) for source, cause in gaps),
+            count=count,
+        )
+        for outcome, reason, sources, gaps, count in rows
     ]
 
 

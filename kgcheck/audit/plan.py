@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts
-from kgcheck.model import CheckType, Value
+from kgcheck.model import CheckType, Target, Value
 from kgcheck.profile.schema import Pattern, Schema
 
 PIECE_TASKS = 100_000
@@ -58,13 +58,12 @@ class Unit(Value):
     pattern: Pattern | None = None
 
     @property
-    def target(self) -> str:
-        """The part of the schema, as reports show it."""
+    def target(self) -> Target:
+        """The part of the schema that it is of."""
         if self.pattern:
-            return f"{self.pattern}.{self.attribute}" if self.attribute else str(self.pattern)
-        if not self.label:
-            return "whole graph"
-        return f"{self.label}.{self.attribute}" if self.attribute else self.label
+            ends = {"label": self.pattern.head, "relation": self.pattern.type, "object_label": self.pattern.tail}
+            return Target(**ends, attribute=self.attribute)
+        return Target(label=self.label, attribute=self.attribute)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -74,17 +73,17 @@ class Unit(Value):
         return (self.label,) if self.label else ()
 
     def piece(self, number: int, *, last: bool) -> str:
-        """Names a piece of the unit in the ledger; the last one tells that the unit is whole."""
+        """Names a piece of the unit in the ledger; once the last one is there, the unit is whole."""
         return f"{self.type.value} {self.target} #{'last' if last else number}"
 
 
 def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:
     """The reference sources that may decide the tasks of some units, or the ends of their edges."""
-    asked = [unit for unit in units if unit.type is not CheckType.STRUCTURE]
-    labels = [schema.label(name) for unit in asked for name in unit.labels]
+    looked_up = [unit for unit in units if unit.type is not CheckType.STRUCTURE]
+    labels = [schema.label(name) for unit in looked_up for name in unit.labels]
     found = {name for label in labels for name in (label.authority.source, label.authority.other) if name}
-    found |= {schema.attribute(u.label, u.attribute).source for u in asked if u.label and u.attribute}
-    return found | {check.source for unit in asked if unit.pattern for check in unit.pattern.checks}
+    found |= {schema.attribute(u.label, u.attribute).source for u in looked_up if u.label and u.attribute}
+    return found | {check.source for unit in looked_up if unit.pattern for check in unit.pattern.checks}
 
 
 def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Unit]:
@@ -110,9 +109,9 @@ def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Uni
     if not units and not counts.total_nodes:
         raise UsageError("nothing to check: the store is empty", "load a graph first: kgcheck load DIR --store STORE")
     if not units:
-        asked = ", ".join(t.value for t in options.types)
+        types = ", ".join(t.value for t in options.types)
         raise UsageError(
-            f"nothing to check: {asked} with these filters",
+            f"nothing to check: {types} with these filters",
             "--relation applies to edges, --label to nodes and to edges that end at it",
         )
     return units

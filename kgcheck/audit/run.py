@@ -13,7 +13,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
-from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
@@ -83,7 +83,7 @@ class Audit:
             store=place,
             profile=self._store.schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
-            releases=listed_releases(self._snapshot, self._store.schema),
+            releases=pinned_releases(self._snapshot, self._store.schema),
             warnings=_warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live),
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
@@ -112,8 +112,10 @@ class Audit:
         place, counts = store_place(self._store), self._store.counts()
         if place != run.store:
             raise UsageError(f"run {run.id} is of the store {run.store}, not of {place}", f"add --store {run.store}")
-        releases = listed_releases(self._snapshot, self._store.schema)
-        if (counts.nodes, counts.edges, releases) != (run.nodes, run.edges, run.releases):
+        releases = pinned_releases(self._snapshot, self._store.schema)
+        # As text: a run of format 1 has but the first digits of a digest.
+        now_, then = (list(map(str, pinned)) for pinned in (releases, run.releases))
+        if (counts.nodes, counts.edges, now_) != (run.nodes, run.edges, then):
             raise LedgerError(
                 f"the graph or the snapshot has changed since run {run.id} began", "start a new run without --resume"
             )
@@ -138,27 +140,27 @@ class Audit:
                     run = self._noted(run)
                     step.advance()
         if options.team_budget:
-            run = self._noted(run.model_copy(update={"team": self._pour(run, options)}))
+            run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""
-        told = run.with_live(self._live.releases) if self._live else run
-        if told != run:
-            self._ledger.note(told)
-        return told
+        newer = run.with_live(self._live.releases) if self._live else run
+        if newer != run:
+            self._ledger.note(newer)
+        return newer
 
     def _dates(self, options: AuditOptions) -> dict[str, str]:
         return graph_dates(self._store.meta(), self._store.schema, options.graph_date)
 
-    def _pour(self, run: Run, options: AuditOptions) -> Mapping[str, int]:
+    def _let_team_decide(self, run: Run, options: AuditOptions) -> Mapping[str, int]:
         schema, dates = self._store.schema, self._dates(options)
         with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
             reader = self._papers.reader if self._papers else None
             asking, outside = with_papers(source, self._store.schema, self._live, reader)
             funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
-            return funnel.pour(run, options.team_budget, self._progress)
+            return funnel.decide(run, options.team_budget, self._progress)
 
 
 def store_place(store: GraphStore) -> str:
@@ -166,9 +168,12 @@ def store_place(store: GraphStore) -> str:
     return str(Path(store.name).resolve()) if store.backend == "embedded" else store.name
 
 
-def listed_releases(snapshot: Path | None, schema: Schema) -> tuple[str, ...]:
-    """The releases of a snapshot, each with its file and hash, as runs keep them."""
-    return tuple(f"{r.source} {r.release} ({r.file} {r.sha256[:12]})" for r in _releases(snapshot, schema))
+def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
+    """The releases of a snapshot, as runs keep them."""
+    return tuple(
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256)
+        for r in _releases(snapshot, schema)
+    )
 
 
 def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:

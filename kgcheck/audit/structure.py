@@ -364,7 +364,7 @@ def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
             target=unit.target,
             outcome=_verdict(rule).outcome,
             reason=_verdict(rule).reason,
-            sources=GRAPH_SOURCE,
+            sources=(GRAPH_SOURCE,),
             count=count,
         )
         for rule, count in sorted(counts.items())

@@ -40,10 +40,9 @@ class Signature(NamedTuple):
     gaps: tuple[Gap, ...]
 
     @property
-    def sources(self) -> str:
-        """The sources that spoke, then those that could not be asked, in one line."""
-        spoke = sorted({o.source for o in self.observations})
-        return ", ".join(spoke + [f"no {gap}" for gap in self.gaps])
+    def sources(self) -> tuple[str, ...]:
+        """The sources that made an observation."""
+        return tuple(sorted({o.source for o in self.observations}))
 
 
 def rounded(score: float | None) -> float | None:
@@ -67,18 +66,18 @@ def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[G
     by_record: dict[tuple[str, str, Stance, World, Tier, str], list[Evidence]] = {}
     for e in evidence:
         by_record.setdefault((e.source, e.about, e.stance, e.world, e.tier, e.record), []).append(e)
-    said = Counter((*key[:5], _reason(told), rounded(_score(told))) for key, told in by_record.items())
+    alike = Counter((*key[:5], _reason(items), rounded(_score(items))) for key, items in by_record.items())
     observations = [
         Observation(source, about, stance, world, tier, reason, score, min(n, MAX_RECORDS))
-        for (source, about, stance, world, tier, reason, score), n in said.items()
+        for (source, about, stance, world, tier, reason, score), n in alike.items()
     ]
     return Signature(kind, tuple(sorted(observations, key=repr)), tuple(sorted(set(gaps))))
 
 
-def _reason(told: list[Evidence]) -> Reason | None:
-    reasons = [e.reason for e in told if e.reason]
-    return first(reasons) if len(reasons) == len(told) else None
+def _reason(of_record: list[Evidence]) -> Reason | None:
+    reasons = [e.reason for e in of_record if e.reason]
+    return first(reasons) if len(reasons) == len(of_record) else None
 
 
-def _score(told: list[Evidence]) -> float | None:
-    return max((e.score for e in told if e.score is not None), default=None)
+def _score(of_record: list[Evidence]) -> float | None:
+    return max((e.score for e in of_record if e.score is not None), default=None)

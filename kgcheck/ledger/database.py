@@ -1,4 +1,7 @@
-"""The database under the ledger: its tables, its transactions, and its errors in words that help."""
+"""The database under the ledger: its file, its transactions, and its errors in words that help.
+
+What only SQLite knows stands here and in kgcheck.ledger.migration, and nowhere else.
+"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,26 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    create_engine,
-    event,
-)
+from sqlalchemy import URL, Connection, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import InputError, LedgerError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
-
-FORMAT = 1
+from kgcheck.ledger.migration import migrate
+from kgcheck.ledger.tables import FORMAT, METADATA
 
 APPLICATION = 0x6B676331
 """What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
@@ -36,65 +26,30 @@ _WAIT_S = 30
 
 _ANOTHER = "name another ledger with --ledger"
 
-_metadata = MetaData()
-RUN = Table(
-    "run",
-    _metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", String, unique=True, nullable=False),
-    Column("body", Text, nullable=False),
-)
-PIECE = Table(
-    "piece",
-    _metadata,
-    Column("run", ForeignKey("run.id"), primary_key=True),
-    Column("piece", String, primary_key=True),
-    Column("tasks", String, nullable=False),
-)
-FINDING = Table(
-    "finding",
-    _metadata,
-    Column("run", ForeignKey("run.id"), primary_key=True),
-    Column("fingerprint", String, primary_key=True),
-    Column("type", String, nullable=False),
-    Column("outcome", String, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("label", String, nullable=False),
-    Column("relation", String),
-    Column("body", Text, nullable=False),
-    Index("finding_by_fingerprint", "fingerprint"),
-)
-TALLY = Table(
-    "tally",
-    _metadata,
-    Column("run", ForeignKey("run.id"), primary_key=True),
-    Column("piece", String, primary_key=True),
-    Column("type", String, primary_key=True),
-    Column("target", String, primary_key=True),
-    Column("outcome", String, primary_key=True),
-    Column("reason", String, primary_key=True),
-    Column("sources", String, primary_key=True),
-    Column("count", Integer, nullable=False),
-)
-
 
 class Database:
-    """One SQLite file (WAL) with the tables of the ledger.
+    """A database with the tables of the ledger: one SQLite file (WAL), or a PostgreSQL database.
+
+    A file of format 1 is brought to the present format, whole or not at all.
 
     Args:
-        where: The file.
-        create: Make it when it is missing.
+        where: The file, or the address of a database that is there.
+        create: Make the file when it is missing, and the tables when there are none.
 
     Raises:
         LedgerError: It is missing and must not be made, is no ledger, is one of another format, or cannot be opened.
     """
 
-    def __init__(self, where: Path, *, create: bool) -> None:
+    def __init__(self, where: Path | URL, *, create: bool) -> None:
         self.where = where
-        _check_place(where, create)
-        self._engine = create_engine(_address(where, create))
-        event.listen(self._engine, "connect", _configure)
-        event.listen(self._engine, "begin", _begin)
+        self._is_file = isinstance(where, Path)
+        if isinstance(where, Path):
+            _check_place(where, create)
+            self._engine = create_engine(_address(where, create))
+            event.listen(self._engine, "connect", _configure)
+            event.listen(self._engine, "begin", _begin)
+        else:
+            self._engine = create_engine(where)
         try:
             if self._is_new():
                 self._make(create)
@@ -134,6 +89,9 @@ class Database:
         self._engine.dispose()
 
     def _is_new(self) -> bool:
+        if not self._is_file:
+            with self.reading() as connection:
+                return not inspect(connection).has_table("finding")
         with self.reading() as connection:
             tables = _pragma(connection, "SELECT count(*) FROM sqlite_master")
             application = _pragma(connection, "PRAGMA application_id")
@@ -142,22 +100,39 @@ class Database:
             return True
         if application != APPLICATION:
             raise LedgerError(f"{self.where} is a database of another program, not a ledger", _ANOTHER)
-        if version != FORMAT:
+        if version == 1:
+            self._bring_forward()
+        elif version != FORMAT:
             raise LedgerError(
                 f"{self.where} is a ledger of format {version}, and this kgcheck reads {FORMAT}", _ANOTHER
             )
         return False
 
+    def _bring_forward(self) -> None:
+        """From format 1 to the present one, in one transaction; another process may have done it meanwhile."""
+        try:
+            with self.writing() as connection:
+                if _pragma(connection, "PRAGMA user_version") == 1:
+                    migrate(connection)
+                    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+        except ValueError as error:
+            raise LedgerError(
+                f"the ledger {self.where} is of format 1 and holds what cannot be brought to format {FORMAT}: {error}",
+                _ANOTHER,
+            ) from error
+
     def _make(self, create: bool) -> None:
         if not create:
             raise LedgerError(f"{self.where} is not a ledger: it is empty", _ANOTHER)
-        # Not in a transaction: SQLite would refuse. The mode is kept in the file.
-        with self._connected("") as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        if self._is_file:
+            # Not in a transaction: SQLite would refuse. The mode is kept in the file.
+            with self._connected("") as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         with self.writing() as connection:
-            _metadata.create_all(connection)
-            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
-            connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+            METADATA.create_all(connection)
+            if self._is_file:
+                connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
 
     @contextmanager
     def _connected(self, begin: str) -> Iterator[Connection]:
@@ -200,25 +175,25 @@ def _address(where: Path, create: bool) -> URL:
     return URL.create("sqlite", database=name, query={**dict(parse_qsl(query)), "uri": "true"})
 
 
-def _in_words(where: Path, said: str) -> LedgerError:
-    match said:
+def _in_words(where: Path | URL, message: str) -> LedgerError:
+    match message:
         case "database or disk is full" | "disk I/O error":
             return LedgerError(
-                f"cannot write to the ledger {where}: the disk is full or failing ({said})",
+                f"cannot write to the ledger {where}: the disk is full or failing ({message})",
                 "nothing was half-written: free space, then go on with kgcheck audit --resume",
             )
         case "file is not a database" | "database disk image is malformed":
-            return LedgerError(f"{where} is not a ledger: {said}", _ANOTHER)
+            return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)
         case "string or blob too big":
             return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", _ANOTHER)
         case "attempt to write a readonly database" | "unable to open database file":
-            return LedgerError(f"the ledger {where} cannot be written or opened: {said}", _ANOTHER)
+            return LedgerError(f"the ledger {where} cannot be written or opened: {message}", _ANOTHER)
         case "database is locked":
             return LedgerError(
                 f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
             )
         case _:
-            return LedgerError(f"the ledger {where} cannot be used: {said}", _ANOTHER)
+            return LedgerError(f"the ledger {where} cannot be used: {message}", _ANOTHER)
 
 
 def _configure(connection: Any, _record: Any) -> None:

@@ -1,96 +1,52 @@
-"""The ledger: runs, what they have done so far, their findings and tallies (SQLAlchemy, SQLite).
+"""The ledger: runs, what they have done so far, their findings and tallies (SQLAlchemy; SQLite or PostgreSQL).
 
 A piece of work and what it found are written in one transaction, so that a killed run resumes with no finding lost and
 none doubled.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
-from pydantic import Field, ValidationError
-from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
+from pydantic import ValidationError
+from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
 
 from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
-from kgcheck.ledger.database import FINDING, PIECE, RUN, TALLY, Database
-from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Value
+from kgcheck.ledger.database import Database
+from kgcheck.ledger.rows import (
+    batches,
+    finding_of,
+    finding_row,
+    release_rows,
+    run_of,
+    run_row,
+    tally_of,
+    tally_row,
+)
+from kgcheck.ledger.run import PinnedRelease, Run
+from kgcheck.ledger.tables import FINDING, HANDED, PIECE, RELEASE, RUN, TALLY
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
-V = TypeVar("V", bound=Value)
-
-_UNLOOKED = str(Gap("", Reason.SOURCE_UNAVAILABLE)).strip()
-"""How a verdict names a service that could not be looked at, after its name."""
-
-_TEAM = "team "
-"""Pieces that are a finding handed to the team are named so, with its fingerprint."""
-
-_WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
-
-
-class Run(Value):
-    """One audit: what was asked for, of which graph, against which releases, and how far it got."""
-
-    id: str
-    started: datetime
-    finished: datetime | None = None
-    store: str
-    profile: str
-    reference: str | None = None
-    releases: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    options: dict[str, Any] = Field(default_factory=dict)
-    nodes: dict[str, int] = Field(default_factory=dict)
-    edges: dict[str, int] = Field(default_factory=dict)
-    unknown: dict[str, int] = Field(
-        default_factory=dict, description="labels, relations and properties that the profile does not describe"
-    )
-    team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
-    compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
-    live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
-
-    def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
-        """The run with the releases that services named, and a warning where one named none, or several.
-
-        Args:
-            releases: By service, as they came; an empty one where an answer named none.
-
-        Returns:
-            The run; what it had stays.
-        """
-        seen = {
-            name: tuple(dict.fromkeys((*self.live.get(name, ()), *releases.get(name, ()))))
-            for name in dict.fromkeys((*self.live, *releases))
-        }
-        warnings = dict.fromkeys(self.warnings)
-        for name, named in seen.items():
-            told = [release for release in named if release]
-            if "" in named:
-                warnings[f"{name} gave answers that name no release: what they say cannot be looked up again"] = None
-            if len(told) > 1:
-                moved = f"{name} moved while the run was under way, {' to '.join(told)}: evidence names its own"
-                warnings[moved] = None
-        return self.model_copy(update={"live": seen, "warnings": tuple(warnings)})
-
-    @property
-    def is_check(self) -> bool:
-        """Whether it is of one task only, by kgcheck check."""
-        return "check" in self.options
+__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
 
 
 class Ledger(Closing):
     """Runs and findings in one database.
 
     Args:
-        where: A SQLite file.
-        create: Make it when it is missing.
+        where: A SQLite file, or the address of a PostgreSQL database.
+        create: Make the file or the tables when they are missing.
 
     Raises:
         LedgerError: It cannot be opened, is no ledger, or is one of another format.
     """
 
-    def __init__(self, where: Path, *, create: bool = True) -> None:
+    def __init__(self, where: Path | URL, *, create: bool = True) -> None:
         self.where = where
         self._database = Database(where, create=create)
 
@@ -112,20 +68,20 @@ class Ledger(Closing):
     def note(self, run: Run) -> None:
         """Write down what a run learnt of itself, finished or not."""
         with self._database.writing() as connection:
-            connection.execute(update(RUN).where(RUN.c.id == run.id).values(body=run.model_dump_json()))
+            connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(run)))
 
     def keep(self, run: Run, finding: Finding, tally: Tally) -> None:
         """Write a finished run of one task, all or nothing."""
         with self._database.writing() as connection:
             _insert_run(connection, run.model_copy(update={"finished": now()}))
-            connection.execute(insert(FINDING), [_finding_row(run, finding)])
-            connection.execute(insert(TALLY), [_tally_row(run, "check", tally)])
+            connection.execute(insert(FINDING), [finding_row(run.id, finding)])
+            connection.execute(insert(TALLY), [tally_row(run.id, "check", tally)])
 
     def done(self, run: Run) -> dict[str, str]:
         """Pieces of work that are finished, each with the digest of its tasks."""
         with self._database.reading() as connection:
-            rows = connection.execute(select(PIECE.c.piece, PIECE.c.tasks).where(PIECE.c.run == run.id))
-            return {row.piece: row.tasks for row in rows}
+            rows = connection.execute(select(PIECE.c.piece, PIECE.c.digest).where(PIECE.c.run == run.id))
+            return {row.piece: row.digest for row in rows}
 
     def record(
         self, run: Run, piece: str, findings: Iterable[Finding], tallies: Sequence[Tally], tasks: str = ""
@@ -143,22 +99,21 @@ class Ledger(Closing):
             LedgerError: It cannot be written, or the run has the piece already.
         """
         # Made before the transaction begins, so that other writers wait only for the disk.
-        found = [_finding_row(run, f) for f in findings]
-        counted = [_tally_row(run, piece, t) for t in tallies]
+        found = [finding_row(run.id, f) for f in findings]
+        counted = [tally_row(run.id, piece, t) for t in tallies]
         with self._database.writing() as connection:
-            connection.execute(insert(PIECE).values(run=run.id, piece=piece, tasks=tasks))
-            if found:
-                connection.execute(insert(FINDING), found)
-            if counted:
-                connection.execute(insert(TALLY), counted)
+            connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
+            for table, rows in ((FINDING, found), (TALLY, counted)):
+                for some in batches(rows):
+                    connection.execute(insert(table), some)
 
     def handed(self, run: Run) -> dict[str, str]:
         """What came of each finding that was handed to the team, by fingerprint."""
         with self._database.reading() as connection:
-            query = select(PIECE.c.piece, PIECE.c.tasks).where(PIECE.c.run == run.id, PIECE.c.piece.startswith(_TEAM))
-            return {row.piece.removeprefix(_TEAM): row.tasks for row in connection.execute(query)}
+            rows = connection.execute(select(HANDED.c.fingerprint, HANDED.c.result).where(HANDED.c.run == run.id))
+            return {row.fingerprint: row.result for row in rows}
 
-    def hand_over(self, run: Run, old: Finding, new: Finding | None, way: str, target: str) -> None:
+    def hand_over(self, run: Run, old: Finding, new: Finding | None, way: str) -> None:
         """Write what came of a finding that was handed to the team, all or nothing.
 
         Args:
@@ -166,52 +121,55 @@ class Ledger(Closing):
             old: The finding as it was.
             new: As the team decided, or None where it stays as it was.
             way: What came of it.
-            target: The part of the schema that it is of.
         """
-        piece = f"{_TEAM}{old.fingerprint}"
         with self._database.writing() as connection:
-            connection.execute(insert(PIECE).values(run=run.id, piece=piece, tasks=way))
+            connection.execute(insert(HANDED).values(run=run.id, fingerprint=old.fingerprint, result=way))
             if new is None:
                 return
-            _take_from_tally(connection, run, old, target)
-            sources = ", ".join(sorted({e.source for e in new.verdict.evidence}))
+            _take_from_tally(connection, run, old)
             tally = Tally(
                 type=new.task.type,
-                target=target,
+                target=Target.of(old.task),
                 outcome=new.verdict.outcome,
                 reason=new.verdict.reason,
-                sources=f"team: {sources}",
+                sources=tuple(sorted({e.source for e in new.verdict.evidence})),
+                by_team=True,
                 count=1,
             )
-            connection.execute(insert(TALLY), [_tally_row(run, piece, tally)])
+            connection.execute(insert(TALLY), [tally_row(run.id, "", tally)])
             found = (FINDING.c.run == run.id) & (FINDING.c.fingerprint == old.fingerprint)
-            connection.execute(update(FINDING).where(found).values(**_finding_row(run, new)))
+            connection.execute(update(FINDING).where(found).values(**finding_row(run.id, new)))
 
-    def unlooked(self, run: Run) -> list[tuple[str, str]]:
+    def unlooked(self, run: Run) -> list[tuple[CheckType, Target]]:
         """Types and targets of a run for which a service could not be looked at."""
-        told = TALLY.c.reason == Reason.SOURCE_UNAVAILABLE.value
-        told |= TALLY.c.sources.contains(_UNLOOKED, autoescape=True)
-        query = select(TALLY.c.type, TALLY.c.target).where(TALLY.c.run == run.id, told).distinct()
-        with self._database.reading() as connection:
-            return [(row.type, row.target) for row in connection.execute(query)]
+        found = {
+            (tally.type, tally.target): None
+            for tally in self.tallies(run)
+            if tally.reason is Reason.SOURCE_UNAVAILABLE
+            or any(gap.cause is Reason.SOURCE_UNAVAILABLE for gap in tally.gaps)
+        }
+        return list(found)
 
     def reopen(self, run: Run) -> None:
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
             for kind, target in targets:
-                for table, which in (
-                    (PIECE, PIECE.c.piece.startswith(f"{kind} {target} #", autoescape=True)),
-                    (TALLY, (TALLY.c.type == kind) & (TALLY.c.target == target)),
-                    (FINDING, (FINDING.c.type == kind) & _of_target(target)),
-                ):
-                    connection.execute(delete(table).where(table.c.run == run.id, which))
+                counted = _of(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
+                pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)
+                connection.execute(delete(PIECE).where(PIECE.c.run == run.id, PIECE.c.piece.in_(pieces)))
+                connection.execute(delete(TALLY).where(counted))
+                found = _of(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
+                connection.execute(delete(FINDING).where(found))
 
     def runs(self) -> list[Run]:
         """All runs, newest first."""
-        with self._database.reading() as connection:
-            bodies = list(connection.scalars(select(RUN.c.body).order_by(RUN.c.number.desc())))
-        return [self._parsed(Run, body) for body in bodies]
+        releases: dict[str, list[Row[Any]]] = defaultdict(list)
+        with self._read("run"), self._database.reading() as connection:
+            rows = connection.execute(select(RUN).order_by(RUN.c.number.desc())).all()
+            for release in connection.execute(select(RELEASE).order_by(RELEASE.c.run, RELEASE.c.place)):
+                releases[release.run].append(release)
+            return [run_of(row, releases[row.id]) for row in rows]
 
     def run(self, name: str) -> Run:
         """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one.
@@ -263,24 +221,10 @@ class Ledger(Closing):
         Yields:
             A finding.
         """
-        query = select(FINDING.c.body).where(FINDING.c.run == run.id)
-        wanted = [o.value for o in outcomes]
-        if wanted:
-            query = query.where(FINDING.c.outcome.in_(wanted))
-        ranked = query.order_by(
-            case({o.value: rank for rank, o in enumerate(_WORST_FIRST)}, value=FINDING.c.outcome),
-            FINDING.c.type,
-            # Edges that the graph lacks are ranked: the best supported ones first.
-            case((FINDING.c.type == CheckType.POTENTIAL.value, -_said("confidence")), else_=0),
-            case((FINDING.c.type == CheckType.POTENTIAL.value, -func.coalesce(_said("evidence[0].score"), 0)), else_=0),
-            FINDING.c.reason,
-            FINDING.c.label,
-            func.json_extract(FINDING.c.body, "$.task.subject.id"),
-            FINDING.c.fingerprint,
-        ).limit(limit)
-        with self._database.reading() as connection:
-            for body in connection.scalars(ranked):
-                yield self._parsed(Finding, body)
+        query = in_order(run.id, outcomes).limit(limit)
+        with self._read("finding"), self._database.reading() as connection:
+            for row in connection.execute(query):
+                yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
         """The finding of that fingerprint (or its beginning) in the newest run that has it.
@@ -292,40 +236,39 @@ class Ledger(Closing):
             UnknownName: No run has it.
             AmbiguousName: Several fingerprints begin so.
         """
-        begins = FINDING.c.fingerprint.startswith(fingerprint, autoescape=True)
-        with self._database.reading() as connection:
+        # A fingerprint is hexadecimal digits: no other begins so and comes after "g". An index serves this.
+        begins = FINDING.c.fingerprint.between(fingerprint, f"{fingerprint}g")
+        with self._read("finding"), self._database.reading() as connection:
             names = list(connection.scalars(select(FINDING.c.fingerprint).where(begins).distinct().limit(9)))
             if not names:
                 raise UnknownName("finding", fingerprint, [], "kgcheck report RUN lists the findings of a run")
             if len(names) > 1:
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
-            rows = connection.execute(select(FINDING.c.run, FINDING.c.body).where(FINDING.c.fingerprint == names[0]))
-            bodies = {row.run: row.body for row in rows}
-        newest = next(run for run in self.runs() if run.id in bodies)
-        return self._parsed(Finding, bodies[newest.id])
+            newest = select(FINDING).join(RUN, RUN.c.id == FINDING.c.run).where(FINDING.c.fingerprint == names[0])
+            return finding_of(connection.execute(newest.order_by(RUN.c.number.desc()).limit(1)).one())
 
     def tallies(self, run: Run) -> list[Tally]:
         """Counts of a run over all its pieces."""
-        keys = (TALLY.c.type, TALLY.c.target, TALLY.c.outcome, TALLY.c.reason, TALLY.c.sources)
+        names = "type label relation object_label attribute outcome reason sources gaps by_team".split()
+        keys = [TALLY.c[name] for name in names]
         counted = func.sum(TALLY.c.count)
-        grouped = select(*keys, counted).where(TALLY.c.run == run.id).group_by(*keys)
-        query = grouped.having(counted > 0).order_by(*keys)
-        with self._database.reading() as connection:
-            rows = list(connection.execute(query))
-        return [
-            Tally(type=CheckType(t), target=where, outcome=Outcome(o), reason=Reason(r), sources=s, count=n)
-            for t, where, o, r, s, n in rows
-        ]
+        grouped = select(*keys, counted.label("count_")).where(TALLY.c.run == run.id).group_by(*keys)
+        with self._read("tally"), self._database.reading() as connection:
+            found = [tally_of(row) for row in connection.execute(grouped.having(counted > 0))]
+        # By the program, as databases do not agree in which order letters come.
+        return sorted(found, key=lambda t: (t.type, str(t.target), t.outcome, t.reason, t.sources_line))
 
     def close(self) -> None:
         """Close the database."""
         self._database.close()
 
-    def _parsed(self, kind: type[V], body: str) -> V:
+    @contextmanager
+    def _read(self, kind: str) -> Iterator[None]:
+        """Name what cannot be read: a ledger may come from anybody."""
         try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            raise LedgerError(f"the ledger {self.where} holds a {kind.__name__.lower()} that cannot be read") from error
+            yield
+        except (ValidationError, ValueError, TypeError) as error:
+            raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read") from error
 
 
 def now() -> datetime:
@@ -338,51 +281,43 @@ def new_run_id() -> str:
     return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
 
 
-def _said(part: str) -> Any:
-    """A part of a finding's verdict."""
-    return func.json_extract(FINDING.c.body, f"$.verdict.{part}")
+def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
+    """The findings of a run in the order in which they are shown, which an index has ready.
+
+    Args:
+        run: The run's id.
+        outcomes: Only these; all if empty.
+
+    Returns:
+        A select of all columns.
+    """
+    index = next(i for i in FINDING.indexes if i.name == "finding_in_order")
+    query = select(FINDING).where(FINDING.c.run == run).order_by(*(FINDING.c[c.name] for c in list(index.columns)[1:]))
+    wanted = [o.value for o in outcomes]
+    return query.where(FINDING.c.outcome.in_(wanted)) if wanted else query
 
 
-def _take_from_tally(connection: Connection, run: Run, finding: Finding, target: str) -> None:
+def _of(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:
+    """A condition for rows of a type and a target."""
+    columns = table.c.relation, table.c.object_label, table.c.attribute
+    values = target.relation, target.object_label, target.attribute
+    same = (table.c.type == kind.value) & label.is_not_distinct_from(target.label)
+    for column, value in zip(columns, values, strict=True):
+        same &= column.is_not_distinct_from(value)
+    return same
+
+
+def _take_from_tally(connection: Connection, run: Run, finding: Finding) -> None:
     """One task less in a tally that counts the finding."""
-    same = (TALLY.c.run == run.id) & (TALLY.c.type == finding.task.type.value) & (TALLY.c.target == target)
+    same = _of(TALLY, finding.task.type, Target.of(finding.task), label=TALLY.c.label) & (TALLY.c.run == run.id)
     same &= (TALLY.c.outcome == finding.verdict.outcome.value) & (TALLY.c.reason == finding.verdict.reason.value)
-    keys = [TALLY.c.piece, TALLY.c.sources]
-    row = connection.execute(select(*keys).where(same, TALLY.c.count > 0).order_by(*keys).limit(1)).first()
-    if row:
-        one = same & (TALLY.c.piece == row.piece) & (TALLY.c.sources == row.sources)
-        connection.execute(update(TALLY).where(one).values(count=TALLY.c.count - 1))
-
-
-def _of_target(target: str) -> ColumnElement[bool]:
-    """Findings about a label, a pattern, or an attribute of one, as Unit.target names them."""
-    part, _, attribute = target.partition(".")
-    label, *pattern = part.split(" ")
-    stated = func.coalesce(func.json_extract(FINDING.c.body, "$.task.attribute"), "")
-    found = (FINDING.c.label == label) & (stated == attribute)
-    if pattern:
-        relation, other = pattern
-        tail = func.json_extract(FINDING.c.body, "$.task.object.label")
-        return found & (FINDING.c.relation == relation) & (tail == other)
-    return found & FINDING.c.relation.is_(None)
+    one = select(TALLY.c.number).where(same, TALLY.c.count > 0).order_by(TALLY.c.number).limit(1)
+    number = connection.execute(one).scalar()
+    if number is not None:
+        connection.execute(update(TALLY).where(TALLY.c.number == number).values(count=TALLY.c.count - 1))
 
 
 def _insert_run(connection: Connection, run: Run) -> None:
-    connection.execute(insert(RUN).values(id=run.id, body=run.model_dump_json()))
-
-
-def _finding_row(run: Run, finding: Finding) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "fingerprint": finding.fingerprint,
-        "type": finding.task.type.value,
-        "outcome": finding.verdict.outcome.value,
-        "reason": finding.verdict.reason.value,
-        "label": finding.task.subject.label,
-        "relation": finding.task.relation,
-        "body": finding.model_dump_json(),
-    }
-
-
-def _tally_row(run: Run, piece: str, tally: Tally) -> dict[str, Any]:
-    return tally.model_dump(mode="json") | {"run": run.id, "piece": piece}
+    connection.execute(insert(RUN).values(**run_row(run)))
+    if releases := release_rows(run):
+        connection.execute(insert(RELEASE), releases)

@@ -1,6 +1,7 @@
 """Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -11,6 +12,7 @@ from kgcheck.profile.catalogue import State
 from kgcheck.profile.folder import part
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
+from kgcheck.resources import resource_dir
 
 NetworkType = Literal["functional", "physical"]
 
@@ -103,12 +105,33 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
     Raises:
         WrongFile: A recipe is wrong.
     """
-    folder = part(schema.folder, "reference")
-    recipes: list[ReferenceRecipe] = []
-    for name in sorted(path.name for path in folder.glob("*.toml")):
-        path = part(schema.folder, f"reference/{name}")
-        try:
-            recipes.append(read_value(path, ReferenceRecipe))
-        except OSError as error:
-            raise WrongFile(path, [Mistake(what=error.strerror or str(error))]) from error
+    recipes = recipes_by_path(schema).values()
     return sorted(recipes, key=lambda r: (len(r.after), r.source))
+
+
+def recipes_by_path(schema: Schema) -> dict[Path, ReferenceRecipe]:
+    """The recipes of a profile, by file.
+
+    Args:
+        schema: The profile's schema.
+
+    Returns:
+        In the order of the files: the profile's own first.
+
+    Raises:
+        WrongFile: A recipe is wrong, or one that the profile names is not there.
+    """
+    recipes: dict[Path, ReferenceRecipe] = {}
+    for path in reference_paths(schema):
+        try:
+            recipes[path] = read_value(path, ReferenceRecipe)
+        except OSError as error:
+            raise WrongFile(path, [Mistake(what=error.strerror or "there is no such file")]) from error
+    return recipes
+
+
+def reference_paths(schema: Schema) -> list[Path]:
+    """The files of the recipes of a profile: its own, then those of kgcheck's own that it names."""
+    names = sorted(path.name for path in part(schema.folder, "reference").glob("*.toml"))
+    shared = [part(resource_dir("loaders"), name) for name in schema.profile.references]
+    return [*(part(schema.folder, f"reference/{name}") for name in names), *shared]

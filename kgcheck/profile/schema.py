@@ -13,6 +13,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
+from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
 from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
@@ -108,6 +109,14 @@ class _Profile(Value):
     name: str
     version: int
     title: str
+    references: tuple[str, ...] = Field(
+        default=(), description="recipes of kgcheck's own that serve this graph, too: paths under its folder loaders"
+    )
+
+    @field_validator("references")
+    @classmethod
+    def _inside(cls, references: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(plain_pattern, references))
 
 
 class Schema(Value):

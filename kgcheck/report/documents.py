@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Tally
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
 from kgcheck.report.choice import Choice
 from kgcheck.report.tables import called_in, deciding, outcomes, proposal
 from kgcheck.visible import visible
@@ -114,7 +114,6 @@ OUTCOMES: dict[Outcome, str] = {
 _WEB = re.compile(
     r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
 )
-_RELEASE = re.compile(r"(\S+) (.+) \((.+) ([0-9a-f]{12})\)")
 # An underscore inside a word is no mark, and nearly every relation has one.
 _MARK = re.compile(r"[\\`|<>&\[\]*~$]|(?<![^\W_])_|_(?![^\W_])")
 _LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IGNORECASE)
@@ -215,26 +214,26 @@ class Unasked(NamedTuple):
 
 def unasked(tallies: Iterable[Tally]) -> list[Unasked]:
     """The sources that could not be asked, those that left most undecided first."""
-    counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
-    targets: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    counts: dict[Gap, Counter[bool]] = defaultdict(Counter)
+    targets: dict[Gap, Counter[str]] = defaultdict(Counter)
     for t in tallies:
-        gaps = [part.removeprefix("no ") for part in t.sources.split(", ") if part.startswith("no ")]
+        gaps = t.gaps
         if t.outcome is Outcome.UNAVAILABLE and not gaps:
-            gaps = [f"any source that decides it ({t.reason.value.replace('_', ' ')})"]
+            gaps = (Gap("any source that decides it", t.reason),)
         for gap in gaps:
-            source, _, cause = gap.removesuffix(")").partition(" (")
-            counts[source, cause][t.outcome is Outcome.UNAVAILABLE] += t.count
-            targets[source, cause][t.target] += t.count
+            counts[gap][t.outcome is Outcome.UNAVAILABLE] += t.count
+            targets[gap][str(t.target)] += t.count
     found = [
-        Unasked(source, _cause(cause), n[True], n[False], [name for name, _ in targets[source, cause].most_common()])
-        for (source, cause), n in counts.items()
+        Unasked(
+            gap.source,
+            REASONS.get(gap.cause, gap.cause.value),
+            n[True],
+            n[False],
+            [name for name, _ in targets[gap].most_common()],
+        )
+        for gap, n in counts.items()
     ]
     return sorted(found, key=lambda u: (-u.undecided, -u.decided, u.source))
-
-
-def _cause(words: str) -> str:
-    known = {reason.value.replace("_", " "): told for reason, told in REASONS.items()}
-    return known.get(words, words)
 
 
 class Row(NamedTuple):
@@ -247,7 +246,7 @@ class Row(NamedTuple):
 def _by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
     counts: dict[CheckType, dict[str, Counter[Outcome]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
-        counts[t.type][t.target][t.outcome] += t.count
+        counts[t.type][str(t.target)][t.outcome] += t.count
     return {kind: [Row(*row) for row in sorted(rows.items())] for kind, rows in counts.items() if rows}
 
 
@@ -264,7 +263,7 @@ def _bar(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
 
 def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
     counts = outcomes(tallies)
-    releases = [m.groups() if (m := _RELEASE.fullmatch(r)) else (r, "", "", "") for r in run.releases]
+    releases = [(r.source, r.release, r.file, r.sha256[:12]) for r in run.releases]
     releases += [(name, release, "asked live", "") for name, named in run.live.items() for release in named]
     return {
         "version": __version__,

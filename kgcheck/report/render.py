@@ -22,8 +22,8 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
     findings = ledger.findings(run, limit=limit)
     match format_:
         case "json":
-            tallies = [t.model_dump(mode="json") for t in ledger.tallies(run)]
-            whole = {"run": run.model_dump(mode="json"), "tallies": tallies, "findings": [f.as_row() for f in findings]}
+            tallies = [t.as_row() for t in ledger.tallies(run)]
+            whole = {"run": run.as_row(), "tallies": tallies, "findings": [f.as_row() for f in findings]}
             return as_json(whole, indent=2) + "\n"
         case "jsonl":
             return "".join(f"{as_json(f.as_row())}\n" for f in findings)

@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.agents.transcript import Event
+from kgcheck.audit.papers import Told
 from kgcheck.ledger.ledger import Run
+from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
 from kgcheck.questions.answer import Answer, Edge
@@ -19,6 +21,7 @@ from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.report.cells import cell
 
 _SHOWN_NAME = 80
+_SHOWN_RESULT = 300
 
 
 def answer_table(answer: Answer, limit: int) -> Table:
@@ -80,7 +83,6 @@ def difference_table(changes: Sequence[TableChange]) -> Table:
     return table
 
 
-_SHOWN_RESULT = 300
 _SHOWN_UNKNOWN = 12
 _COLOURS = {
     Outcome.REFUTED: "red",
@@ -88,6 +90,46 @@ _COLOURS = {
     Outcome.UNAVAILABLE: "magenta",
     Outcome.SUPPORTED: "green",
 }
+
+
+def claim_table(judged: ClaimVerdict) -> RenderableType:
+    """What papers say of a claim: together, and one row a paper."""
+    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    head.add_row("claim", judged.claim)
+    # Papers of which some speak are not silent: where they disagree, that is what they come to.
+    undecided = judged.conflict and judged.stance is Stance.SILENT
+    papers = "disagree" if undecided else f"{judged.stance.value}, probability {judged.probability:.2f}"
+    head.add_row("papers", papers)
+    if judged.note and not undecided:
+        head.add_row("note", judged.note)
+    if judged.dropped:
+        head.add_row(
+            "not counted", f"{judged.dropped} opinion{'s' * (judged.dropped != 1)}, for the reason beside each"
+        )
+    if judged.retracted:
+        head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
+    table = Table("paper", "year", "stance", "probability", "quote")
+    for opinion in judged.opinions:
+        quotes = [f"“{q.text}” ({q.start}-{q.end})" for q in opinion.quotes]
+        table.add_row(
+            opinion.document,
+            str(opinion.year or ""),
+            opinion.stance.value,
+            f"{opinion.probability:.2f}",
+            "\n".join(quotes) or opinion.note or opinion.title,
+        )
+    return Group(head, table)
+
+
+def papers_table(told: Sequence[Told]) -> Table:
+    """What papers say of edges, a line a paper."""
+    table = Table(
+        "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
+    )
+    for edge in told:
+        for e in edge.evidence:
+            table.add_row(str(edge.triple), edge.before, e.stance.value, e.record, e.quote or "")
+    return table
 
 
 def load_table(summary: LoadSummary) -> Table:
@@ -202,7 +244,7 @@ def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
     missing = Counter[str]()
     for t in tallies:
         if t.outcome is Outcome.UNAVAILABLE:
-            missing[f"{t.target}: {t.sources}"] += t.count
+            missing[f"{t.target}: {t.sources_line}"] += t.count
     lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(12)]
     if len(missing) > 12:
         lines.append(f"  and {len(missing) - 12} more kinds: kgcheck report {run.id} --format markdown")

@@ -9,13 +9,13 @@ from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.run import listed_releases, store_place
+from kgcheck.audit.run import pinned_releases, store_place
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Tally, Triple
+from kgcheck.model import CheckTask, CheckType, Finding, Tally, Target, Triple
 from kgcheck.outputs import write_text
 from kgcheck.profile.schema import Schema
 from kgcheck.workspace.opened import noting
@@ -101,9 +101,9 @@ def check(
             id=name,
             started=started,
             store=store_place(graph),
-            profile=schema.profile.name,
+            profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
-            releases=listed_releases(reference, schema),
+            releases=pinned_releases(reference, schema),
             options={"check": request.text, "transcript": str(file.resolve())},
         ).with_live(live.releases if live else {})
         notes += [f"{source}: {why}" for source, why in (live.failures | live.refusals if live else {}).items()]
@@ -137,9 +137,9 @@ def _finding(checked: TeamConclusion, run: str) -> Finding:
 def _tally(checked: TeamConclusion) -> Tally:
     return Tally(
         type=checked.task.type,
-        target=str(checked.task),
+        target=Target.of(checked.task),
         outcome=checked.verdict.outcome,
         reason=checked.verdict.reason,
-        sources=", ".join(sorted({e.source for e in checked.verdict.evidence})),
+        sources=tuple(sorted({e.source for e in checked.verdict.evidence})),
         count=1,
     )

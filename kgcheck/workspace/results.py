@@ -167,6 +167,11 @@ class PaperHit:
     start: int
     end: int
 
+    @property
+    def passage(self) -> str:
+        """The passage."""
+        return self.document.abstract[self.start : self.end]
+
     def as_row(self) -> dict[str, Any]:
         """The hit in the flat form that `kgcheck search --format json` prints."""
         document = self.document
@@ -177,7 +182,7 @@ class PaperHit:
             "year": document.year,
             "retracted": document.retracted,
             "title": document.title,
-            "passage": {"start": self.start, "end": self.end, "text": document.abstract[self.start : self.end]},
+            "passage": {"start": self.start, "end": self.end, "text": self.passage},
         }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -18,11 +18,13 @@ from kgcheck.model import (
     CheckType,
     Evidence,
     Finding,
+    Gap,
     Outcome,
     Reason,
     Ref,
     Stance,
     Tally,
+    Target,
     Tier,
     Verdict,
     World,
@@ -102,13 +104,27 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         store=f"bolt://localhost:7687 {LONG}",
         profile="ckg",
         reference="ref.duckdb",
-        releases=tuple(f"uniprot 2026_0{n} (uniprot.dat.gz 849471c81dc5)" for n in range(1, 4)),
+        releases=tuple(
+            PinnedRelease(source="uniprot", release=f"2026_0{n}", file="uniprot.dat.gz", sha256="849471c81dc5")
+            for n in range(1, 4)
+        ),
         warnings=(f"warning {HOSTILE}",),
     )
     tallies = [
-        Tally(type=t, target=f"Protein.{t.value}", outcome=o, reason=Reason.NOT_COVERED, sources=s, count=40)
+        Tally(
+            type=t,
+            target=Target(label="Protein", attribute=t.value),
+            outcome=outcome,
+            reason=Reason.NOT_COVERED,
+            sources=sources,
+            gaps=gaps,
+            count=40,
+        )
         for t in CheckType
-        for o, s in ((Outcome.REFUTED, "uniprot"), (Outcome.UNAVAILABLE, "no uniprot (not covered)"))
+        for outcome, sources, gaps in (
+            (Outcome.REFUTED, ("uniprot",), ()),
+            (Outcome.UNAVAILABLE, (), (Gap("uniprot", Reason.NOT_COVERED),)),
+        )
     ]
     with Ledger(folder / "ledger.sqlite") as ledger:
         ledger.start(run)

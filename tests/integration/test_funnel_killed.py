@@ -27,7 +27,7 @@ from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
-from kgcheck.cli.environment import live_sources
+from kgcheck.workspace.opening import live_sources
 from kgcheck.model import CheckType
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore
@@ -46,7 +46,7 @@ seen = {"all": 0, "funnel": 0}
 
 def count(connection, cursor, statement, parameters, *_):
     seen["all"] += 1
-    seen["funnel"] += bool(seen["funnel"]) or "team " in str(parameters)
+    seen["funnel"] += bool(seen["funnel"]) or "handed_to_team" in statement
     if seen[counted] == statements:
         os.kill(os.getpid(), signal.SIGKILL)
 

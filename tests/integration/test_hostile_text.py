@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from kgcheck.cli.check import _Live
 from kgcheck.cli.main import _failed
-from kgcheck.cli.output import say
+from kgcheck.cli.output import note
 from kgcheck.errors import InputError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import edge_schema, node_schema
-from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.literature.documents import Document
-from kgcheck.model import CheckType, Outcome
+from kgcheck.model import CheckType, Outcome, Target
 from kgcheck.profile.schema import load_schema
 from kgcheck.visible import HIDDEN
 from tests.integration.import_directory import GENES, ImportDirectory
@@ -169,9 +169,10 @@ def test_whatever_a_ledger_holds(tmp_path_factory: pytest.TempPathFactory, text:
     text = text.replace("\ud800", "")
     name = "x" + "".join(c for c in text if ord(c) >= 32)
     kept = finding(name, kind=CheckType.ATTRIBUTE, said=text, value=text, url=f"https://example.org/{text}", label=name)
-    run = RUN.model_copy(update={"store": text, "warnings": (text,), "releases": (text,), "reference": text})
+    releases = (PinnedRelease(source=text, release=text, file=text, sha256=text),)
+    run = RUN.model_copy(update={"store": text, "warnings": (text,), "releases": releases, "reference": text})
     with Ledger(folder / "l.sqlite") as ledger:
-        ledger.keep(run, kept, tally(1, Outcome.REFUTED, sources=text, target=text))
+        ledger.keep(run, kept, tally(1, Outcome.REFUTED, sources=(text,), target=Target(label=text)))
 
     for form in ("table", "json", "jsonl", "markdown", "html"):
         assert clean(kgcheck("report", "--ledger", folder / "l.sqlite", "--format", form))
@@ -184,7 +185,7 @@ def test_messages_hints_notes_and_what_a_model_says(text: str) -> None:
     err = io.StringIO()
     with redirect_stderr(err):
         _failed(InputError(text, text))
-        say(text)
+        note(text)
         _Live().hear(text)
 
     assert not re.search(f"(?![\n\t])[{HIDDEN}]", err.getvalue())

@@ -40,7 +40,12 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
         plain = db.execute(f"SELECT head || ' ' || tail FROM task WHERE coalesce({condition}, false)").fetchall()
         join.edges(pattern, head, tail)
         judge_tasks(db, CheckType.TRIPLE)
-        told = db.execute("SELECT head || ' ' || tail, outcome, reason, sources FROM judged JOIN task USING (task)")
+        told = db.execute(
+            """
+            SELECT head || ' ' || tail, j.outcome, j.reason, v.sources::VARCHAR, v.gaps::VARCHAR
+            FROM judged j JOIN task USING (task) JOIN signature_verdict v ON v.number = j.verdict
+            """
+        )
         return {pair for (pair,) in plain}, {pair: tuple(verdict) for pair, *verdict in told.fetchall()}
 
 

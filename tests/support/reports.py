@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -16,11 +16,13 @@ from kgcheck.model import (
     CheckType,
     Evidence,
     Finding,
+    Gap,
     Outcome,
     Reason,
     Ref,
     Stance,
     Tally,
+    Target,
     Tier,
     Verdict,
     World,
@@ -35,7 +37,10 @@ RUN = Run(
     store="bolt://localhost:7687",
     profile="ckg",
     reference="ref.duckdb",
-    releases=("uniprot 2026_03 (uniprot.dat.gz 849471c81dc5)", "a release in a form of its own"),
+    releases=(
+        PinnedRelease(source="uniprot", release="2026_03", file="uniprot.dat.gz", sha256="849471c81dc5"),
+        PinnedRelease(source="a release in a form of its own", release=""),
+    ),
 )
 
 
@@ -122,9 +127,23 @@ class Kept:
         return self.counted
 
 
-def tally(count: int, outcome: Outcome, sources: str = "uniprot", target: str = "Protein") -> Tally:
+def tally(
+    count: int,
+    outcome: Outcome,
+    sources: tuple[str, ...] = ("uniprot",),
+    gaps: tuple[Gap, ...] = (),
+    target: Target = Target(label="Protein"),  # noqa: B008
+) -> Tally:
     reason = Reason.NOT_COVERED if outcome is Outcome.UNAVAILABLE else Reason.ID_MERGED
-    return Tally(type=CheckType.EXISTENCE, target=target, outcome=outcome, reason=reason, sources=sources, count=count)
+    return Tally(
+        type=CheckType.EXISTENCE,
+        target=target,
+        outcome=outcome,
+        reason=reason,
+        sources=sources,
+        gaps=gaps,
+        count=count,
+    )
 
 
 def written(

@@ -25,6 +25,7 @@ from kgcheck.model import (
     Ref,
     Stance,
     Tally,
+    Target,
     Tier,
     Verdict,
     World,
@@ -55,10 +56,10 @@ def finding(of: Run, identifier: str, outcome: Outcome = Outcome.REFUTED, value:
 def tally(count: int = 1) -> Tally:
     return Tally(
         type=CheckType.EXISTENCE,
-        target="Protein",
+        target=Target(label="Protein"),
         outcome=Outcome.REFUTED,
         reason=Reason.ID_DELETED,
-        sources="uniprot",
+        sources=("uniprot",),
         count=count,
     )
 
@@ -403,7 +404,7 @@ def test_another_format_is_refused(where: Path, ledger: Ledger) -> None:
         db.execute("PRAGMA user_version = 99")
     db.close()
 
-    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 1"):
+    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 2"):
         Ledger(where)
 
 
@@ -426,16 +427,29 @@ def test_a_truncated_ledger_is_told(where: Path) -> None:
         Ledger(where).runs()
 
 
-@pytest.mark.parametrize("table", ["run", "finding"])
-def test_a_body_that_cannot_be_read_is_told(ledger: Ledger, where: Path, table: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("run", "options", "[1]"),
+        ("run", "started", "yesterday"),
+        ("finding", "evidence", "{}"),
+        ("finding", "evidence", "no JSON"),
+        ("finding", "outcome", "so so"),
+        ("finding", "confidence", "7"),
+        ("finding", "subject_id", ""),
+        ("tally", "gaps", "[[1]]"),
+        ("tally", "reason", "because"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_told(ledger: Ledger, where: Path, table: str, column: str, value: str) -> None:
     ledger.start(run())
-    ledger.record(run(), "one", [finding(run(), "P1")], [])
+    ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
     with sqlite3.connect(where) as db:
-        db.execute(f"UPDATE {table} SET body = '{{}}'")
+        db.execute(f"UPDATE {table} SET {column} = ?", [value])
     db.close()
 
     with pytest.raises(LedgerError, match=f"holds a {table} that cannot be read"):
-        ledger.finding(finding(run(), "P1").fingerprint)
+        _ = ledger.runs(), list(ledger.findings(run())), ledger.tallies(run())
 
 
 def test_a_folder_is_no_ledger(tmp_path: Path) -> None:

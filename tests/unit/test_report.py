@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, Target
 from kgcheck.report import documents
 from kgcheck.report.choice import WORST_FIRST
 from kgcheck.report.documents import MAX_CHARACTERS, REASONS, cut, document, is_web, unasked
@@ -194,11 +194,15 @@ def test_a_run_that_was_cut_off_says_so() -> None:
         assert "This run is not finished." not in written(form, [finding()])
 
 
+UNCOVERED = Gap("uniprot", Reason.NOT_COVERED)
+TRANSLATED = Target(label="Gene", relation="TRANSLATED_INTO", object_label="Protein")
+
+
 def test_what_could_not_be_asked_is_counted_apart() -> None:
     tallies = [
-        tally(5, Outcome.UNAVAILABLE, "no uniprot (not covered)"),
-        tally(7, Outcome.SUPPORTED, "hgnc, no uniprot (not covered)", "Gene TRANSLATED_INTO Protein"),
-        tally(2, Outcome.UNAVAILABLE, ""),
+        tally(5, Outcome.UNAVAILABLE, (), (UNCOVERED,)),
+        tally(7, Outcome.SUPPORTED, ("hgnc",), (UNCOVERED,), TRANSLATED),
+        tally(2, Outcome.UNAVAILABLE, ()),
     ]
 
     first, second = unasked(tallies)

@@ -1,6 +1,7 @@
 """The working tables have one owner, columns that are described, and rows that come back as they went in."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import duckdb
@@ -40,10 +41,10 @@ def written_in(text: str) -> list[str]:
 
 
 @pytest.fixture
-def tables() -> WorkingTables:
-    db = duckdb.connect()
-    attach_snapshot(db, None)
-    return WorkingTables(db)
+def tables() -> Iterator[WorkingTables]:
+    with duckdb.connect() as db:
+        attach_snapshot(db, None)
+        yield WorkingTables(db)
 
 
 def test_only_their_owner_writes_working_tables() -> None:

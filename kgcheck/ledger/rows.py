@@ -1,0 +1,160 @@
+"""Values of the ledger as rows of its tables, and back."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kgcheck.ledger.run import PinnedRelease, Run
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Tally,
+    Target,
+    Verdict,
+)
+
+_Row = Any
+"""A row of SQLAlchemy: its columns are attributes."""
+
+WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
+"""The outcomes by severity."""
+
+_RUN_COLUMNS = (
+    *("id", "started", "finished", "store", "profile", "reference", "compared_with"),
+    *("warnings", "options", "nodes", "edges", "unknown", "team", "live"),
+)
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """A run as a row of the table run."""
+    return {name: getattr(run, name) for name in _RUN_COLUMNS}
+
+
+def release_rows(run: Run) -> list[dict[str, Any]]:
+    """The releases of a run as rows of the table run_release."""
+    return [{"run": run.id, "place": place, **dict(release)} for place, release in enumerate(run.releases)]
+
+
+def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
+    """The run of a row of run and of those of run_release."""
+    pinned = tuple(PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256) for r in releases)
+    return Run(**{name: getattr(row, name) for name in _RUN_COLUMNS}, releases=pinned)
+
+
+def finding_row(run: str, finding: Finding) -> dict[str, Any]:
+    """A finding as a row of the table finding."""
+    task, verdict, change = finding.task, finding.verdict, finding.change
+    is_ranked = task.type is CheckType.POTENTIAL
+    score = next((e.score for e in verdict.evidence[:1]), None) or 0.0
+    return {
+        "run": run,
+        "fingerprint": finding.fingerprint,
+        "type": task.type.value,
+        "subject_label": task.subject.label,
+        "subject_id": task.subject.id,
+        "subject_name": finding.names[0],
+        "relation": task.relation,
+        "object_label": task.object.label if task.object else None,
+        "object_id": task.object.id if task.object else None,
+        "object_name": finding.names[1],
+        "attribute": task.attribute,
+        "rule": task.rule,
+        "value": task.value,
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason.value,
+        "confidence": verdict.confidence,
+        "note": verdict.note,
+        "evidence": verdict.evidence,
+        "gaps": verdict.missing,
+        "change_kind": change.kind.value if change else None,
+        "change_to": change.to if change else None,
+        "change_because": change.because if change else None,
+        "change_candidates": change.candidates if change else (),
+        "severity": WORST_FIRST.index(verdict.outcome),
+        "by_confidence": -verdict.confidence if is_ranked else 0.0,
+        "by_score": -score if is_ranked else 0.0,
+    }
+
+
+def finding_of(row: _Row) -> Finding:
+    """The finding of a row.
+
+    Args:
+        row: All columns of the table finding.
+
+    Returns:
+        The finding.
+
+    Raises:
+        ValueError: A column holds what it cannot hold.
+    """
+    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
+    task = CheckTask(
+        type=CheckType(row.type),
+        subject=Ref(label=row.subject_label, id=row.subject_id),
+        relation=row.relation,
+        object=tail,
+        attribute=row.attribute,
+        rule=row.rule,
+        value=row.value,
+    )
+    verdict = Verdict(
+        outcome=Outcome(row.outcome),
+        reason=Reason(row.reason),
+        confidence=row.confidence,
+        evidence=row.evidence,
+        missing=row.gaps,
+        note=row.note,
+    )
+    change = None
+    if row.change_kind is not None:
+        kind, candidates = ChangeKind(row.change_kind), row.change_candidates
+        change = Change(kind=kind, to=row.change_to, candidates=candidates, because=row.change_because or "")
+    names = (row.subject_name, row.object_name)
+    return Finding(run=row.run, fingerprint=row.fingerprint, task=task, verdict=verdict, change=change, names=names)
+
+
+def tally_row(run: str, piece: str, tally: Tally) -> dict[str, Any]:
+    """A tally of a piece of a run as a row of the table tally."""
+    return {
+        "run": run,
+        "piece": piece,
+        "type": tally.type.value,
+        **dict(tally.target),
+        "outcome": tally.outcome.value,
+        "reason": tally.reason.value,
+        "sources": tally.sources,
+        "gaps": tally.gaps,
+        "by_team": tally.by_team,
+        "count": tally.count,
+    }
+
+
+def tally_of(row: _Row) -> Tally:
+    """The tally of a row of the table tally."""
+    return Tally(
+        type=CheckType(row.type),
+        target=target_of(row),
+        outcome=Outcome(row.outcome),
+        reason=Reason(row.reason),
+        sources=row.sources,
+        gaps=row.gaps,
+        by_team=row.by_team,
+        count=row.count_,
+    )
+
+
+def target_of(row: _Row) -> Target:
+    """The target of a row with the columns of one."""
+    return Target(label=row.label, relation=row.relation, object_label=row.object_label, attribute=row.attribute)
+
+
+def batches(items: list[dict[str, Any]], size: int = 5_000) -> Iterator[list[dict[str, Any]]]:
+    """Rows, some thousands at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,79 @@
+"""A run: one audit of one graph, or one check."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from kgcheck.model import Value
+
+
+class PinnedRelease(Value):
+    """A release of a reference source in the snapshot of a run.
+
+    >>> str(PinnedRelease(source="go", release="2026-01-01", file="go.tsv", sha256="0123456789abcdef"))
+    'go 2026-01-01 (go.tsv 0123456789ab)'
+    """
+
+    source: str
+    release: str
+    file: str = ""
+    sha256: str = Field(default="", description="of the file; of runs before format 2 its first 12 digits")
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.release} ({self.file} {self.sha256[:12]})" if self.file else self.source
+
+
+class Run(Value):
+    """One audit: what was asked for, of which graph, against which releases, and how far it got."""
+
+    id: str
+    started: datetime
+    finished: datetime | None = None
+    store: str
+    profile: str
+    reference: str | None = None
+    releases: tuple[PinnedRelease, ...] = ()
+    warnings: tuple[str, ...] = ()
+    options: dict[str, Any] = Field(default_factory=dict)
+    nodes: dict[str, int] = Field(default_factory=dict)
+    edges: dict[str, int] = Field(default_factory=dict)
+    unknown: dict[str, int] = Field(
+        default_factory=dict, description="labels, relations and properties that the profile does not describe"
+    )
+    team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
+    compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
+    live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
+
+    def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
+        """The run with the releases that services named, and a warning where one named none, or several.
+
+        Args:
+            releases: By service, as they came; an empty one where an answer named none.
+
+        Returns:
+            The run; what it had stays.
+        """
+        seen = {
+            name: tuple(dict.fromkeys((*self.live.get(name, ()), *releases.get(name, ()))))
+            for name in dict.fromkeys((*self.live, *releases))
+        }
+        warnings = dict.fromkeys(self.warnings)
+        for name, named in seen.items():
+            stated = [release for release in named if release]
+            if "" in named:
+                warnings[f"{name} gave answers that name no release: what they say cannot be looked up again"] = None
+            if len(stated) > 1:
+                moved = f"{name} moved while the run was under way, {' to '.join(stated)}: evidence names its own"
+                warnings[moved] = None
+        return self.model_copy(update={"live": seen, "warnings": tuple(warnings)})
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is of one task only, by kgcheck check."""
+        return "check" in self.options
+
+    def as_row(self) -> dict[str, Any]:
+        """The run in the flat form that `--format json` prints: releases are text, ``SOURCE RELEASE (FILE DIGEST)``."""
+        return self.model_dump(mode="json") | {"releases": [str(release) for release in self.releases]}

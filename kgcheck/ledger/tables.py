@@ -1,0 +1,179 @@
+"""The tables of the ledger, format 2: what is asked for has a column; what is only shown is JSON in a text.
+
+All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
+a JSON text is never NULL.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import (
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+from kgcheck.model import Evidence, Gap
+
+FORMAT = 2
+
+METADATA = MetaData()
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time with its zone in Python, without it in the database."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To the database."""
+        return value.astimezone(UTC).replace(tzinfo=None) if value else None
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        """From the database."""
+        return value.replace(tzinfo=UTC) if value else None
+
+
+class JsonText(TypeDecorator[Any]):
+    """A value as JSON, checked against its type when it is read: a file may come from anybody.
+
+    Args:
+        of: The Python type; the same for the life of the column.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, of: Any) -> None:
+        super().__init__()
+        self.of = str(of)
+        self._adapter: TypeAdapter[Any] = TypeAdapter(of)
+
+    def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:
+        """To the database."""
+        return None if value is None else self._adapter.dump_json(value).decode()
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any | None:
+        """From the database; ValidationError where it is no JSON of the type."""
+        return None if value is None else self._adapter.validate_json(value)
+
+
+def _json(name: str, of: Any) -> Column[Any]:
+    return Column(name, JsonText(of), nullable=False)
+
+
+RUN = Table(
+    "run",
+    METADATA,
+    Column("number", Integer, primary_key=True, comment="in the order in which runs were begun"),
+    Column("id", String, unique=True, nullable=False),
+    Column("started", UtcTime, nullable=False),
+    Column("finished", UtcTime),
+    Column("store", String, nullable=False),
+    Column("profile", String, nullable=False),
+    Column("reference", String),
+    Column("compared_with", String, comment="id of the audit before"),
+    _json("warnings", tuple[str, ...]),
+    _json("options", dict[str, Any]),
+    _json("nodes", dict[str, int]),
+    _json("edges", dict[str, int]),
+    _json("unknown", dict[str, int]),
+    _json("team", dict[str, int]),
+    _json("live", dict[str, tuple[str, ...]]),
+)
+RELEASE = Table(
+    "run_release",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("place", Integer, primary_key=True, comment="in the order of the snapshot"),
+    Column("source", String, nullable=False),
+    Column("release", String, nullable=False),
+    Column("file", String, nullable=False),
+    Column("sha256", String, nullable=False, comment="as much of the digest as is known"),
+)
+PIECE = Table(
+    "piece",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("piece", String, primary_key=True, comment="names the piece in the run, and means nothing else"),
+    Column("digest", String, nullable=False, comment="of the tasks that the piece is of"),
+)
+HANDED = Table(
+    "handed_to_team",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide"),
+)
+FINDING = Table(
+    "finding",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("type", String, nullable=False),
+    Column("subject_label", String, nullable=False),
+    Column("subject_id", String, nullable=False),
+    Column("subject_name", String),
+    Column("relation", String),
+    Column("object_label", String),
+    Column("object_id", String),
+    Column("object_name", String),
+    Column("attribute", String),
+    Column("rule", String),
+    Column("value", Text),
+    Column("outcome", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("note", Text, nullable=False),
+    _json("evidence", tuple[Evidence, ...]),
+    _json("gaps", tuple[Gap, ...]),
+    Column("change_kind", String, comment="NULL where no change is proposed"),
+    Column("change_to", Text),
+    Column("change_because", Text),
+    _json("change_candidates", tuple[str, ...]),
+    Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
+    Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
+    Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),
+    # The order in which findings are shown, so that a page begins after any finding without counting those before it.
+    Index(
+        "finding_in_order",
+        *("run", "severity", "type", "by_confidence", "by_score", "reason"),
+        *("subject_label", "subject_id", "fingerprint"),
+    ),
+    Index("finding_by_fingerprint", "fingerprint"),
+    Index("finding_by_reason", "run", "reason"),
+    Index("finding_by_subject", "run", "subject_label", "subject_id"),
+    Index("finding_by_object", "run", "object_label", "object_id"),
+    Index("finding_by_relation", "run", "relation"),
+)
+TALLY = Table(
+    "tally",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("run", ForeignKey("run.id"), nullable=False),
+    Column("piece", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("label", String, comment="of the nodes, or of the heads of the edges; NULL of the whole graph"),
+    Column("relation", String),
+    Column("object_label", String),
+    Column("attribute", String),
+    Column("outcome", String, nullable=False),
+    Column("reason", String, nullable=False),
+    _json("sources", tuple[str, ...]),
+    _json("gaps", tuple[Gap, ...]),
+    Column("by_team", Boolean, nullable=False),
+    Column("count", Integer, nullable=False),
+    Index("tally_by_run", "run", "piece"),
+)
