@@ -154,6 +154,29 @@ def test_commands_of_a_page(page: str, prepared: Path, tmp_path: Path, monkeypat
         assert ran >= 11
 
 
+def programs(page: str) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_python_of_the_pages_runs(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(prepared, tmp_path / "work", symlinks=True)
+    monkeypatch.chdir(tmp_path / "work")
+    printed = {}
+    for page in PAGES:
+        for number, text in enumerate(programs(page)):
+            exec(compile(text, f"{page}, program {number}", "exec"), {})  # noqa: S102
+            printed[page, number] = capsys.readouterr().out
+
+    assert {page for page, _ in printed} >= {"README.md", "docs/howto_python.md"}
+    told = printed["docs/howto_python.md", 0]
+    assert "id_previous" in told
+    assert "refuted" in told
+    assert "unavailable" in printed["docs/howto_python.md", 1]
+
+
 def test_check_of_one_fact(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     line = re.search(r"^\$ (kgcheck check .*)$", text, re.MULTILINE)

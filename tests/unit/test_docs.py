@@ -1,5 +1,6 @@
 """The pages: their links and anchors, the width of their lines, and that their tables say what the code says."""
 
+import pkgutil
 import re
 import subprocess
 from functools import cache
@@ -86,6 +87,22 @@ def test_every_page_is_in_the_contents() -> None:
 
     assert sorted(f"docs/{page}.md" for page in [*listed, "index"]) == PAGES
     assert len(trees) == 4
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if name != "CHANGELOG.md"])
+def test_files_and_modules_that_a_page_names_are_there(name: str) -> None:
+    text = read(name)
+    files = re.findall(
+        r"`((?:kgcheck|tests|benchmarks|loaders|corpus|cypher|requirements|docs|examples)/[\w/.-]*)`", text
+    )
+    missing = [file for file in files if not (ROOT / file).exists()]
+    for dotted in re.findall(r"`(kgcheck(?:\.\w+)+)`", text):
+        try:
+            pkgutil.resolve_name(dotted)
+        except (ImportError, AttributeError):
+            missing.append(dotted)
+
+    assert missing == []
 
 
 def rows(name: str) -> list[list[str]]:
