@@ -9,14 +9,14 @@ _ends: ContextVar[float | None] = ContextVar("ends", default=None)
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Give the work of the block so many seconds, or what is left of those of a block around it.
+def until(ends: float | None) -> Iterator[None]:
+    """Let the work of the block end at a time, or at that of a block around it where it is earlier.
 
     Args:
-        seconds: From now.
+        ends: By the monotonic clock; None for no end of its own.
     """
-    around, own = _ends.get(), time.monotonic() + seconds
-    token = _ends.set(own if around is None else min(own, around))
+    around = _ends.get()
+    token = _ends.set(min((t for t in (ends, around) if t is not None), default=None))
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.agents.transcript import Event
-from kgcheck.audit.papers import Told
+from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
@@ -121,7 +121,7 @@ def claim_table(judged: ClaimVerdict) -> RenderableType:
     return Group(head, table)
 
 
-def papers_table(edges: Sequence[Told]) -> Table:
+def papers_table(edges: Sequence[PapersOnEdge]) -> Table:
     """What papers say of edges, a line a paper."""
     table = Table(
         "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"

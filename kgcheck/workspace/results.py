@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
 
-    from kgcheck.agents.team import Checked
-    from kgcheck.audit.papers import Told
+    from kgcheck.agents.team import TeamConclusion
+    from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.ledger import Run
     from kgcheck.literature.documents import Document
     from kgcheck.literature.verify import ClaimVerdict
@@ -105,7 +105,7 @@ class AuditResult:
     tallies: tuple[Tally, ...]
     findings: Findings
     notes: tuple[str, ...] = ()
-    papers: "tuple[Told, ...]" = ()
+    papers: "tuple[PapersOnEdge, ...]" = ()
     """What papers say of edges, where they were asked and speak."""
 
     @property
@@ -136,7 +136,7 @@ class CheckResult:
     finding: Finding
     run: "Run"
     tally: Tally
-    checked: "Checked"
+    checked: "TeamConclusion"
     transcript: Path
     notes: tuple[str, ...] = ()
 
