@@ -39,6 +39,11 @@ def cell(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
+def lines(texts: Iterable[str]) -> Text:
+    """What a graph or a source says, as one cell with a line for each text."""
+    return Text("\n".join(visible(text) for text in texts))
+
+
 def as_text(renderable: RenderableType) -> str:
     """A table as plain text, for a file."""
     console = SafeConsole(width=_WIDTH, color_system=None, file=io.StringIO(), record=True)

@@ -18,7 +18,7 @@ from kgcheck.questions.answer import Answer, Edge
 from kgcheck.reference.difference import TableChange
 from kgcheck.reference.download import Fetched
 from kgcheck.reference.snapshot import SourceRelease
-from kgcheck.report.cells import cell
+from kgcheck.report.cells import cell, lines
 
 _SHOWN_NAME = 80
 _SHOWN_RESULT = 300
@@ -79,7 +79,7 @@ def difference_table(changes: Sequence[TableChange]) -> Table:
         table.add_column(name, overflow="fold")
     for c in changes:
         counts = (f"{n:,}" for n in (c.before, c.after, c.added, c.removed, c.changed))
-        table.add_row(c.source, c.table, *counts, "\n".join(c.examples))
+        table.add_row(c.source, c.table, *counts, lines(c.examples))
     return table
 
 
@@ -116,7 +116,7 @@ def claim_table(judged: ClaimVerdict) -> RenderableType:
             str(opinion.year or ""),
             opinion.stance.value,
             f"{opinion.probability:.2f}",
-            "\n".join(quotes) or opinion.note or opinion.title,
+            lines(quotes or [opinion.note or opinion.title]),
         )
     return Group(head, table)
 

@@ -27,6 +27,7 @@ from kgcheck.literature.verify import (
 )
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
+from kgcheck.report.cells import as_text
 from kgcheck.report.tables import claim_table
 from kgcheck.settings import Settings
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited
@@ -88,6 +89,19 @@ def test_conflicts_are_shown() -> None:
 
     assert (even.stance, even.conflict) == (Stance.SILENT, True)
     assert (heavier.stance, heavier.conflict) == (Stance.CONTRADICTS, True)
+
+
+def test_each_quote_of_a_paper_stands_on_a_line_of_its_own() -> None:
+    quotes = (Quote(start=0, end=5, text="One\nA"), Quote(start=9, end=12, text="Two"))
+    paper = opinion("a", "supports").model_copy(update={"quotes": quotes})
+
+    shown = [
+        line.split("│")[-2].strip()
+        for line in as_text(claim_table(together("c", "v", [paper]))).splitlines()
+        if "“" in line
+    ]
+
+    assert shown == ["“One\\x0aA” (0-5)", "“Two” (9-12)"]
 
 
 def test_papers_that_disagree_are_not_called_silent() -> None:
