@@ -1,4 +1,4 @@
-"""Settings from the environment and from `.env`; secrets come from nowhere else. Nothing is read at import."""
+"""Settings from the environment; secrets come from nowhere else. Nothing is read at import."""
 
 from pathlib import Path
 
@@ -14,19 +14,19 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="KGCHECK_", extra="ignore")
 
-    neo4j_user: str = "neo4j"
-    neo4j_password: SecretStr | None = None
-    neo4j_database: str | None = None
+    neo4j_user: str = Field(default="neo4j", description="user of the Neo4j server")
+    neo4j_password: SecretStr | None = Field(default=None, description="password of that user; never logged")
+    neo4j_database: str | None = Field(default=None, description="database of the server, unless its default one")
     home: Path = Field(default=Path(".kgcheck"), description="ledger, quarantine files and reports")
-    query_timeout_s: float = Field(default=600.0, gt=0)
-    connect_timeout_s: float = Field(default=10.0, gt=0)
+    query_timeout_s: float = Field(default=600.0, gt=0, description="longest time for one statement to a store")
+    connect_timeout_s: float = Field(default=10.0, gt=0, description="longest wait for a connection")
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")
     neo4j_in_flight: int = Field(default=3, gt=0, description="statements to Neo4j that are under way at a time")
-    duckdb_memory_limit: str = "4GB"
-    duckdb_threads: int | None = None
+    duckdb_memory_limit: str = Field(default="4GB", description="memory of DuckDB, which spills to disk beyond it")
+    duckdb_threads: int | None = Field(default=None, description="threads of DuckDB; one a core unless set")
     llm_base_url: str | None = Field(default=None, description="any OpenAI-compatible endpoint, up to and with /v1")
-    llm_api_key: SecretStr | None = None
-    llm_model: str | None = None
+    llm_api_key: SecretStr | None = Field(default=None, description="key of that endpoint; never logged")
+    llm_model: str | None = Field(default=None, description="name of the model")
     llm_small: bool = Field(
         default=False, description="the model is weak: short prompts with an example, all steps bound to a form"
     )
@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
 
     uniprot_url: str = Field(default="https://rest.uniprot.org", description="or a mirror")
-    uniprot_calls_per_s: float = Field(default=5.0, gt=0)
+    uniprot_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to UniProt")
     string_url: str = Field(
         default="https://version-12-5.string-db.org", description="a pinned version, so that an answer can be repeated"
     )
@@ -59,7 +59,7 @@ class Settings(BaseSettings):
         default=1.0, ge=0, description="slowest download, over http_timeout_s: a slower one is as good as silence"
     )
     http_max_mb: float = Field(default=256.0, gt=0, description="largest answer")
-    http_attempts: int = Field(default=5, gt=0)
+    http_attempts: int = Field(default=5, gt=0, description="of one call, the first one included")
     http_wait_s: float = Field(default=1.0, ge=0, description="first wait between attempts; the next ones are longer")
     http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
     http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")

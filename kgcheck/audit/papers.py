@@ -6,8 +6,9 @@ from typing import NamedTuple
 from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Unit
 from kgcheck.evidence.tables import WorkingTables
-from kgcheck.literature.edge_reader import TripleReader, form_of
+from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
+from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among
 
 MOST_EDGES = 2_000

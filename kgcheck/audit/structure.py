@@ -250,7 +250,7 @@ class StructureRules:
                     row.detail or "",
                     properties=row.properties,
                 )
-        if pattern.type == "HAS_PARENT":
+        if pattern.hierarchy:
             yield from self._cycles(pattern, table)
 
     def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Fault]:

@@ -78,6 +78,9 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
 
     Returns:
         The verdict, with all evidence attached.
+
+    >>> verdict(CheckType.TRIPLE, []).outcome.value
+    'unavailable'
     """
     observed = tuple(evidence)
     judged = judge(signature_of(kind, observed, gaps))

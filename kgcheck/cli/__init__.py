@@ -1,1 +1,1 @@
-"""The command line: the only place where stores, snapshots and the ledger are put together."""
+"""The command line: each command builds a workspace, calls one method of it, and shows what comes of it."""

@@ -1,12 +1,18 @@
 """``kgcheck ask``: one question about the graph."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.literature import literature_option
-from kgcheck.cli.options import brain_options, profile_option, store_option
-from kgcheck.cli.output import json_result, result, say
+from kgcheck.cli.options import (
+    brain_options,
+    literature_option,
+    profile_option,
+    store_option,
+    table_or_json_option,
+)
+from kgcheck.cli.output import json_result, note, result
 
 if TYPE_CHECKING:
     from kgcheck.questions.answer import Answer
@@ -20,8 +26,17 @@ _SHOWN = 50
 @profile_option()
 @brain_options()
 @literature_option()
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
-def command(question: tuple[str, ...], store: str, profile: str, format_: str, **asked: Any) -> None:
+@table_or_json_option()
+def command(
+    question: tuple[str, ...],
+    store: str | None,
+    profile: str,
+    brain: str,
+    tokens: int | None,
+    money: float | None,
+    index: Path | None,
+    format_: str,
+) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
 
     For example, over the demo: "What diseases are associated with the protein encoded by the gene APOE?" How the
@@ -30,28 +45,25 @@ def command(question: tuple[str, ...], store: str, profile: str, format_: str, *
     that is understood and has no answer ends with 0. Ends with 3 when a model was stopped, or what it answered rests on
     nothing that its tools have shown.
     """
-    from kgcheck.cli.brains import open_asker
-    from kgcheck.cli.environment import read_schema, read_settings
+    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE
-    from kgcheck.graph.open import open_store
     from kgcheck.questions.answer import Status
+    from kgcheck.workspace import Workspace
 
-    settings = read_settings()
-    with (
-        open_store(store, read_schema(profile), settings) as opened,
-        open_asker(asked["brain"], opened, settings, asked) as ask,
-    ):
-        answer = ask(" ".join(question))
+    with Workspace(store=store, profile=profile, brain=brain, literature=index, progress=RichProgress()) as workspace:
+        outcome = workspace.ask(" ".join(question), tokens=tokens, money=money)
+    for text in outcome.notes:
+        note(text)
     if format_ == "json":
-        json_result(answer.model_dump_json(indent=2, exclude_none=True))
+        json_result(outcome.answer.model_dump_json(indent=2, exclude_none=True))
     else:
-        _show(answer)
+        _show(outcome.answer)
     codes = {
         Status.NOT_UNDERSTOOD: EXIT_USAGE,
         Status.STOPPED: EXIT_INCOMPLETE,
         Status.UNSUPPORTED: EXIT_INCOMPLETE,
     }
-    click.get_current_context().exit(codes.get(answer.status, 0))
+    click.get_current_context().exit(codes.get(outcome.answer.status, 0))
 
 
 def _show(answer: "Answer") -> None:
@@ -62,20 +74,20 @@ def _show(answer: "Answer") -> None:
     if answer.read_as:
         result(f"Read as: {answer.read_as}")
     if answer.understood:
-        say(f"understood as: {answer.understood}")
+        note(f"understood as: {answer.understood}")
     if answer.tokens:
         cost = "" if answer.cost is None else f", {answer.cost:.4f} in money"
-        say(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}")
-    for note in answer.notes:
-        say(f"note: {note}")
+        note(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}")
+    for text in answer.notes:
+        note(f"note: {text}")
     match answer.status:
         case Status.NOT_UNDERSTOOD | Status.STOPPED | Status.UNSUPPORTED:
-            say(f"kgcheck: {answer.because}")
+            note(f"kgcheck: {answer.because}")
         case Status.NOTHING if answer.holds is False:
             result("not in this graph")
-            say(answer.because)
+            note(answer.because)
         case Status.NOTHING:
-            say("the graph has no such node")
+            note("the graph has no such node")
         case _ if answer.count is not None:
             result(answer.count)
         case _:
@@ -83,4 +95,4 @@ def _show(answer: "Answer") -> None:
                 result("yes")
             results().print(answer_table(answer, _SHOWN))
             if len(answer.found) > _SHOWN:
-                say(f"{len(answer.found) - _SHOWN} more; --format json has all")
+                note(f"{len(answer.found) - _SHOWN} more; --format json has all")

@@ -1,29 +1,30 @@
 """``kgcheck audit``: check a graph, keep what was found, say how it ended."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.literature import literature_option
+from kgcheck.choices import DEFAULT_STORE
 from kgcheck.cli.options import (
+    fail_on_option,
     format_options,
+    given,
     graph_date_option,
     ledger_option,
     limit_option,
+    literature_option,
     offline_option,
     profile_option,
     reference_option,
     store_option,
 )
-from kgcheck.cli.output import say
+from kgcheck.cli.output import note
 
 if TYPE_CHECKING:
-    from kgcheck.audit.plan import AuditOptions
     from kgcheck.ledger.ledger import Run
 
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
-THRESHOLDS = ("refuted", "insufficient", "never")
 
 _LATEST = "(latest)"
 _OF_THE_RUN = (
@@ -63,13 +64,7 @@ _OF_THE_RUN = (
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
-@click.option(
-    "--fail-on",
-    type=click.Choice(THRESHOLDS),
-    default="refuted",
-    show_default=True,
-    help="Least outcome that makes the exit code 1.",
-)
+@fail_on_option()
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
 @graph_date_option()
 @click.option(
@@ -87,99 +82,98 @@ _OF_THE_RUN = (
 @format_options()
 @ledger_option()
 @profile_option()
-def command(**asked: Any) -> None:
+def command(
+    types: tuple[str, ...],
+    store: str | None,
+    reference: Path | None,
+    live: bool,
+    offline: bool,
+    team_budget: int,
+    threshold: float | None,
+    labels: tuple[str, ...],
+    relations: tuple[str, ...],
+    ids: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    limit: int | None,
+    fail_on: str,
+    keep_all: bool,
+    graph_date: str | None,
+    unfold: bool,
+    resume: str | None,
+    index: Path | None,
+    format_: str,
+    output: Path | None,
+    ledger: Path | None,
+    profile: str,
+) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.
     """
-    from kgcheck.audit.papers import Papers
-    from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import live_sources, read_schema, reading_settings
-    from kgcheck.cli.literature import open_papers
-    from kgcheck.cli.show import exit_code, show_run
-    from kgcheck.graph.open import open_store
-    from kgcheck.ledger.ledger import Ledger
+    from kgcheck.cli.show import show_run
+    from kgcheck.workspace import Workspace
 
-    context = click.get_current_context()
-    settings = reading_settings(offline=asked["offline"])
-    ledger = asked["ledger"] or settings.ledger
-    old = _to_resume(context, ledger, asked) if asked["resume"] else None
-    schema = read_schema(asked["profile"])
-    with (
-        open_store(asked["store"], schema, settings) as opened,
-        Ledger(ledger) as kept,
-        live_sources(schema, settings, wanted=asked["live"] or asked["team_budget"] > 0) as live,
-        open_papers(asked["index"], opened, asked["reference"], settings) as reader,
-    ):
-        papers = Papers(reader) if reader else None
-        audit = Audit(opened, asked["reference"], kept, settings, RichProgress(), live, papers)
-        run = audit.resume(old) if old else audit.start(_options(asked))
-        for source, failure in (live.failures if live else {}).items():
-            say(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
-        for source, refusal in (live.refusals if live else {}).items():
-            say(f"{source}: {refusal}: asking again is of no use")
-        if papers:
-            say(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
-        show_run(kept, run, asked["format_"], asked["output"], asked["limit"])
-        context.exit(exit_code(kept.tallies(run), asked["fail_on"]))
-
-
-def _options(asked: dict[str, Any]) -> "AuditOptions":
-    from kgcheck.audit.plan import AuditOptions
-    from kgcheck.model import CheckType
-
-    types = TYPES if "all" in asked["types"] else dict.fromkeys(asked["types"])
-    return AuditOptions(
-        types=tuple(CheckType(t) for t in types),
-        labels=asked["labels"],
-        relations=asked["relations"],
-        ids=asked["ids"],
-        sample=asked["sample"],
-        seed=asked["seed"],
-        keep_all=asked["keep_all"],
-        graph_date=asked["graph_date"],
-        unfold=asked["unfold"],
-        live=asked["live"],
-        team_budget=asked["team_budget"],
-        threshold=asked["threshold"],
-        literature=str(asked["index"].resolve()) if asked["index"] else None,
-    )
+    begun: Run | None = None
+    if resume:
+        _refuse_changes()
+        with Workspace(ledger=ledger) as workspace:
+            begun = workspace.cut_off(None if resume == _LATEST else resume)
+        store = store if store and given("store") else _store_of(begun, store)
+        reference = reference if given("reference") else Path(begun.reference) if begun.reference else None
+        profile = profile if given("profile") else begun.profile
+    with Workspace(
+        store=store,
+        reference=reference,
+        ledger=ledger,
+        literature=index,
+        profile=profile,
+        live=live,
+        offline=offline,
+        progress=RichProgress(),
+    ) as workspace:
+        if begun:
+            audit = workspace.resume(begun)
+        else:
+            audit = workspace.audit(
+                () if "all" in types else types,
+                labels=labels,
+                relations=relations,
+                ids=ids,
+                sample=sample,
+                seed=seed,
+                threshold=threshold,
+                graph_date=graph_date,
+                team_budget=team_budget,
+                keep_all=keep_all,
+                unfold=unfold,
+            )
+        for text in audit.notes:
+            note(text)
+        show_run(workspace, audit.run, audit.tallies, format_=format_, output=output, limit=limit)
+    click.get_current_context().exit(audit.exit_code(fail_on))
 
 
-def _to_resume(context: click.Context, ledger: Path, asked: dict[str, Any]) -> "Run":
-    """The run to go on with; what the command line leaves open is taken from it."""
+def _refuse_changes() -> None:
     from kgcheck.errors import UsageError
-    from kgcheck.ledger.ledger import Ledger
 
-    def given(name: str) -> bool:
-        return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-
-    changed = [name for name in _OF_THE_RUN if given(name)]
+    changed = [o for o in click.get_current_context().command.params if o.name in _OF_THE_RUN and given(o.name)]
     if changed:
-        listed = ", ".join(o.opts[0] for o in context.command.params if o.name in changed)
+        listed = ", ".join(o.opts[0] for o in changed)
         raise UsageError(f"a run goes on as it began: {listed} cannot be given with --resume", "leave it out")
-    with Ledger(ledger, create=False) as kept:
-        run = kept.cut_off() if asked["resume"] == _LATEST else kept.run(asked["resume"])
-    if not given("store"):
-        asked["store"] = _place_of(run, asked["store"], context)
-    if not given("reference"):
-        asked["reference"] = Path(run.reference) if run.reference else None
-    literature = run.options.get("literature")
-    asked["index"] = Path(literature) if literature else None
-    if not given("profile"):
-        asked["profile"] = run.profile
-    asked["live"] = bool(run.options.get("live"))
-    asked["team_budget"] = int(run.options.get("team_budget", 0))
-    return run
 
 
-def _place_of(run: "Run", named: str, context: click.Context) -> str:
+def _store_of(run: "Run", named: str | None) -> str:
     """The store of a run that goes on, where the command line names none.
 
     A file is opened as the ledger names it. A server gets the password of the environment, so that the person must have
     named it: a ledger may come from anybody.
+
+    Args:
+        run: The run.
+        named: The store that the environment names.
 
     Returns:
         The store.
@@ -190,12 +184,11 @@ def _place_of(run: "Run", named: str, context: click.Context) -> str:
     from kgcheck.errors import UsageError
     from kgcheck.graph.open import is_address
 
-    by_environment = context.get_parameter_source("store") is click.core.ParameterSource.ENVIRONMENT
-    if is_address(run.store) and not (by_environment and named == run.store):
+    if is_address(run.store) and run.store != named:
         raise UsageError(
             f"run {run.id} is of the server {run.store}, and only the ledger says so: it would get your password",
             f"if that is your server, name it: --store {run.store}",
         )
-    if run.store != named:
-        say(f"going on with the store {run.store}, where the run began")
+    if run.store != (named or DEFAULT_STORE):
+        note(f"going on with the store {run.store}, where the run began")
     return run.store

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, index_option
-from kgcheck.cli.output import json_result, say
+from kgcheck.cli.options import FilePath, index_option, table_or_json_option
+from kgcheck.cli.output import json_result, note
 
 if TYPE_CHECKING:
     from kgcheck.literature.corpus import Corpus
@@ -47,11 +47,11 @@ def add(
         added = corpus.add(files, chosen, replace=replace)
         if retractions:
             concerned = corpus.store.retract(gone)
-            say(f"{concerned} documents are retracted")
-        told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(added.counts.items()))
-        say(f"records: {told or 'none'}")
+            note(f"{concerned} documents are retracted")
+        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(added.counts.items()))
+        note(f"records: {counts or 'none'}")
         if added.quarantined:
-            say(f"{added.quarantined:,} quarantined: {added.quarantine}")
+            note(f"{added.quarantined:,} quarantined: {added.quarantine}")
         _build(corpus, model, anew=False)
 
 
@@ -82,14 +82,14 @@ def remove(ids: tuple[str, ...], index: Path) -> None:
         if lacking:
             raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {index} tells all")
         gone = corpus.store.remove(ids)
-        say(f"{len(gone):,} removed")
+        note(f"{len(gone):,} removed")
         _build(corpus, None, anew=False)
 
 
 @command.command("list")
 @index_option(required=True)
 @click.option("--ids", is_flag=True, help="Every document: id, year, whether retracted, title.")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def list_(index: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
     from rich.table import Table
@@ -108,27 +108,26 @@ def list_(index: Path, ids: bool, format_: str) -> None:
     manifest = read_manifest(index)
     if format_ == "json":
         listed = [dict(zip(header, row, strict=True)) for row in rows]
-        told = listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed}
-        json_result(told)
+        json_result(listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed})
         return
     table = Table(*(h.replace("_", " ") for h in header))
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row))
     results().print(table)
     if not ids:
-        results().print(_told(index, manifest.documents, manifest.dense.model if manifest.dense else None))
+        results().print(_summary(index, manifest.documents, manifest.dense.model if manifest.dense else None))
 
 
 def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
     from kgcheck.literature.search import choose_model
 
-    held = corpus.model
-    embedder, note = choose_model(model, held[0] if held else None)
-    if note:
-        say(note)
+    built_with = corpus.model
+    embedder, remark = choose_model(model, built_with[0] if built_with else None)
+    if remark:
+        note(remark)
     manifest = corpus.build(embedder, anew=anew)
-    say(_told(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None))
+    note(_summary(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None))
 
 
-def _told(index: Path, documents: int, model: str | None) -> str:
+def _summary(index: Path, documents: int, model: str | None) -> str:
     return f"{index}: {documents:,} documents, searched by words{f' and by meaning ({model})' if model else ''}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.cli.options import FilePath
-from kgcheck.cli.output import result, say
+from kgcheck.cli.output import note, result
 
 _EVERYTHING = 1_000
 """More findings than the demo has."""
@@ -29,62 +29,44 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
 
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
     """
-    from kgcheck.audit.papers import Papers
-    from kgcheck.audit.plan import AuditOptions
-    from kgcheck.audit.run import Audit
     from kgcheck.cli.console import RichProgress, errors, results
-    from kgcheck.cli.environment import read_settings
-    from kgcheck.cli.literature import open_papers, told_table
     from kgcheck.cli.show import show_run
-    from kgcheck.graph.open import open_store
-    from kgcheck.ledger.ledger import Ledger
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.loading.process import load_into
-    from kgcheck.outputs import write_text
-    from kgcheck.profile.schema import load_schema
-    from kgcheck.reference.build import build_snapshot
-    from kgcheck.report.render import render
+    from kgcheck.report.tables import papers_table
     from kgcheck.resources import resource_dir
+    from kgcheck.workspace import Workspace
+    from kgcheck.workspace.opening import read_settings
 
-    settings, schema, progress = read_settings(home=out), load_schema(), RichProgress()
-    demo = schema.folder / "demo"
-    target, snapshot = store or str(out / "graph.lbdb"), out / "reference.duckdb"
-    console = errors()
+    target, snapshot, index = store or str(out / "graph.lbdb"), out / "reference.duckdb", out / "literature"
+    settings, progress, console = read_settings(home=out), RichProgress(), errors()
     _clear(out)
 
-    def told(step: str) -> None:
+    def show_step(step: str) -> None:
         console.print(f"$ {step}", style="bold", soft_wrap=True)
 
-    told(f"kgcheck load {demo / 'import'} --store {target}")
-    summary = load_into(
-        target, demo / "import", schema, settings, quarantine=out / "quarantine.jsonl", progress=progress
-    )
-    say(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
-    told(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
-    build_snapshot(demo / "reference", snapshot, schema, settings, progress=progress)
-    notes, index = resource_dir("corpus") / "demo" / "notes.jsonl", out / "literature"
-    told(f"kgcheck corpus add {notes} --index {index} --model none")
-    with Corpus(index, create=True, progress=progress) as corpus:
-        corpus.add([notes])
-        corpus.build(None)
-    told(f"kgcheck audit --store {target} --reference {snapshot} --literature {index} --ledger {settings.ledger}")
-    with (
-        Ledger(settings.ledger) as ledger,
-        open_store(target, schema, settings) as opened,
-        open_papers(index, opened, snapshot, settings) as reader,
-    ):
-        papers = Papers(reader) if reader else None
-        run = Audit(opened, snapshot, ledger, settings, progress, papers=papers).start(
-            AuditOptions(literature=str(index.resolve()))
-        )
-        show_run(ledger, run, "table", None, limit if limit is not None else _EVERYTHING)
+    with Workspace(
+        store=target, reference=snapshot, literature=index, settings=settings, progress=progress
+    ) as workspace:
+        demo = workspace.schema.folder / "demo"
+        show_step(f"kgcheck load {demo / 'import'} --store {target}")
+        summary = workspace.load(demo / "import", quarantine=out / "quarantine.jsonl")
+        note(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
+        show_step(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
+        workspace.build_reference(demo / "reference")
+        notes = resource_dir("corpus") / "demo" / "notes.jsonl"
+        show_step(f"kgcheck corpus add {notes} --index {index} --model none")
+        with Corpus(index, create=True, progress=progress) as corpus:
+            corpus.add([notes])
+            corpus.build(None)
+        options = f"--store {target} --reference {snapshot} --literature {index} --ledger {workspace.ledger}"
+        show_step(f"kgcheck audit {options}")
+        audit = workspace.audit()
+        show_run(workspace, audit.run, audit.tallies, limit=limit if limit is not None else _EVERYTHING)
         for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
-            write_text(out / name, render(ledger, run, format_))
+            workspace.report(audit.run, format_, output=out / name)
             result(f"report: {(out / name).resolve()}")
-        if papers:
-            results().print(told_table(papers.found))
-    finding = f"kgcheck explain FINDING --ledger {settings.ledger}"
-    say(f"next: open the HTML report, or {finding}")
+        results().print(papers_table(audit.papers))
+    note(f"next: open the HTML report, or kgcheck explain FINDING --ledger {settings.ledger}")
 
 
 def _clear(out: Path) -> None:

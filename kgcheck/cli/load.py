@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, profile_option, store_option
-from kgcheck.cli.output import json_result, live_text, say, text_result
+from kgcheck.cli.options import FilePath, given, profile_option, store_option, table_or_json_option
+from kgcheck.cli.output import json_result, live_text, note, text_result
 
 if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     type=FilePath(file_okay=False),
     help="With --offline: the stopped Neo4j installation to import into; without it, the command is printed.",
 )
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def command(
     directory: Path,
-    store: str,
+    store: str | None,
     profile: str,
     quarantine: Path | None,
     prune: bool,
@@ -56,25 +56,17 @@ def command(
     a newer one changes what differs. A load that was cut short is finished by the same command.
     """
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_schema, read_settings
-    from kgcheck.loading.load import LoadOptions, load_directory
-    from kgcheck.loading.process import load_into
+    from kgcheck.workspace import Workspace
 
-    _check_folder(directory)
     _check_offline(offline, neo4j_home, prune or full or dry_run)
-    settings = read_settings()
-    target = quarantine or settings.home / f"quarantine-{directory.resolve().name}.jsonl"
-    options = LoadOptions(prune=prune, full=full, dry_run=dry_run)
-    if offline:
-        from kgcheck.loading.admin_import import OfflineImport
-
-        files = OfflineImport(offline, read_schema(profile), database=settings.neo4j_database or "neo4j")
-        _show(load_directory(directory, files, settings, quarantine=target, progress=RichProgress()), format_)
-        _import(files, neo4j_home, directory, format_)
-        return
-    schema, progress = read_schema(profile), RichProgress()
-    summary = load_into(store, directory, schema, settings, quarantine=target, options=options, progress=progress)
-    _show(summary, format_)
+    with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
+        if offline:
+            made = workspace.prepare_import(directory, offline, quarantine=quarantine)
+            _show(made.summary, format_)
+            _import(made.files, neo4j_home, directory, format_)
+        else:
+            loaded = workspace.load(directory, quarantine=quarantine, prune=prune, full=full, dry_run=dry_run)
+            _show(loaded, format_)
 
 
 def _show(summary: "LoadSummary", format_: str) -> None:
@@ -85,24 +77,24 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         json_result(summary.model_dump_json(indent=2))
         return
     results().print(load_table(summary))
-    say(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges")
+    note(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges")
     if summary.dry_run:
-        say("a dry run: nothing was written")
+        note("a dry run: nothing was written")
     for name, n in summary.removed.items():
-        say(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
+        note(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
     for name, n in summary.left.items():
-        say(f"{name}: {n:,} that no file states stay; --prune takes them away")
+        note(f"{name}: {n:,} that no file states stay; --prune takes them away")
     ignored = {(f.file, column) for f in summary.files for column in f.ignored_columns.split(", ") if column}
     left_out = Counter(column for _, column in sorted(ignored))
     for column, files in left_out.items():
-        say(f"column {column!r} of {files} files is not in the profile and was left out")
+        note(f"column {column!r} of {files} files is not in the profile and was left out")
     for kind, n in summary.of_none.items():
-        say(f"{n:,} rows of {kind}: no entry of files.toml takes them")
+        note(f"{n:,} rows of {kind}: no entry of files.toml takes them")
     for text in summary.warnings:
-        say(f"warning: {text}")
+        note(f"warning: {text}")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
-        say(f"{summary.quarantined:,} rows cannot be loaded{where}")
+        note(f"{summary.quarantined:,} rows cannot be loaded{where}")
 
 
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
@@ -114,9 +106,9 @@ def _import(files: "OfflineImport", home: Path | None, directory: Path, format_:
         with RichProgress().step("neo4j-admin database import"):
             files.run(home)
     else:
-        say("with the server stopped, run:")
+        note("with the server stopped, run:")
         (live_text if format_ == "json" else text_result)(shell(files.command()) + "\n")
-    say(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
+    note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 
 def _check_offline(offline: Path | None, home: Path | None, other: bool) -> None:
@@ -124,17 +116,8 @@ def _check_offline(offline: Path | None, home: Path | None, other: bool) -> None
 
     if home and not offline:
         raise UsageError("--neo4j-home is for --offline", "name a folder for the files with --offline")
-    given = click.get_current_context().get_parameter_source("store")
-    if offline and (other or given == click.core.ParameterSource.COMMANDLINE):
+    if offline and (other or given("store")):
         raise UsageError(
             "--offline makes a new database, so --store, --prune, --full and --dry-run mean nothing to it",
             "leave them out, or leave --offline out",
         )
-
-
-def _check_folder(directory: Path) -> None:
-    """Refuse a folder that is not there, before a store is made for it."""
-    from kgcheck.errors import InputMissing
-
-    if not directory.is_dir():
-        raise InputMissing(f"there is no folder {directory}", "name an import directory: databases/ and ontologies/")

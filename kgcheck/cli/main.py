@@ -16,7 +16,7 @@ from types import FrameType
 import click
 
 from kgcheck import __version__
-from kgcheck.cli.output import say, show_logs
+from kgcheck.cli.output import note, show_logs
 from kgcheck.errors import EXIT_USAGE, KgcheckError, UsageError
 
 EXIT_SIGNAL = 128
@@ -37,6 +37,7 @@ _COMMANDS = {
     "corpus": ("kgcheck.cli.corpus", "Make, change and list a literature index."),
     "search": ("kgcheck.cli.search", "Search a literature index."),
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
+    "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
@@ -103,7 +104,8 @@ def run(arguments: list[str]) -> int:
         except Exception as error:
             # Libraries written in C turn Ctrl-C into errors of their own.
             return _interrupted(came[0]) if came else _failed(error)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            _show_notes(error)
             return _interrupted(came[0] if came else signal.SIGINT)
 
 
@@ -120,24 +122,25 @@ def _failed(error: Exception) -> int:
     """Say what went wrong, and give the exit code."""
     match error:
         case KgcheckError():
-            _say(error.message, error.hint)
+            _show_notes(error)
+            _error(error.message, error.hint)
             return error.exit_code
         case click.exceptions.NoArgsIsHelpError():
             error.show(sys.stderr)
         case click.ClickException():
             context = error.ctx if isinstance(error, click.UsageError) else None
-            _say(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
+            _error(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
         case click.Abort():
             return _interrupted(signal.SIGINT)
         case UnicodeEncodeError(reason="surrogates not allowed"):
-            _say("a name is not UTF-8", _RENAME)
+            _error("a name is not UTF-8", _RENAME)
         case OSError(filename=None, strerror=str()) if error.errno in _NO_ROOM:
             _drop_output()
-            _say(f"cannot write the output: {error.strerror}", "free disk space, or write it elsewhere")
+            _error(f"cannot write the output: {error.strerror}", "free disk space, or write it elsewhere")
         case OSError(filename=str() | bytes(), strerror=str()):
-            _say(f"cannot use {error.filename!s}: {error.strerror}", "name another, or ask for the right to use it")
+            _error(f"cannot use {error.filename!s}: {error.strerror}", "name another, or ask for the right to use it")
         case _:
-            _say(
+            _error(
                 f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}"
             )
     return EXIT_USAGE
@@ -174,7 +177,7 @@ def _listening() -> Iterator[list[int]]:
     """Collect Ctrl-C and a request to end, which both end the work as an exception does, so that it tidies up."""
     came: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         came.append(number)
         if number == signal.SIGTERM:
             # Who asks to end asks once more when it takes long: what tidies up is not to be cut off by that.
@@ -184,7 +187,7 @@ def _listening() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield came
     finally:
@@ -193,16 +196,23 @@ def _listening() -> Iterator[list[int]]:
 
 
 def _interrupted(number: int) -> int:
-    _say("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
+    _error("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
     return EXIT_SIGNAL + number
 
 
-def _say(message: str, hint: str) -> None:
+def _show_notes(error: BaseException) -> None:
+    """Show what was to be noted of the work that the error ended."""
+    with suppress(OSError):
+        for text in getattr(error, "__notes__", ()):
+            note(text)
+
+
+def _error(message: str, hint: str) -> None:
     # Where stderr cannot be written, the exit code is all that is left to say.
     with suppress(OSError):
-        say(f"kgcheck: {message}")
+        note(f"kgcheck: {message}")
         if hint:
-            say(f"  {hint}")
+            note(f"  {hint}")
 
 
 def _crash_file() -> str:

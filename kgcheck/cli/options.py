@@ -1,19 +1,17 @@
 """Options that several commands share."""
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, day
+from kgcheck.errors import UsageError
 from kgcheck.redact import is_secret_path
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-DEFAULT_STORE = ".kgcheck/graph.lbdb"
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
 
 
 class FilePath(click.Path):
@@ -23,20 +21,30 @@ class FilePath(click.Path):
         super().__init__(path_type=Path, **how)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See click.ParamType."""
         text = str(value)
         if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
             self.fail("this is an address, and a path is wanted", param, ctx)
         return super().convert(value, param, ctx)
 
 
+def given(name: str) -> bool:
+    """Whether an option of the command under way stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def store_option() -> Decorator:
-    """``--store``."""
+    """``--store``; None where neither the command line nor the environment names one."""
+
+    def named(context: click.Context, option: click.Parameter, value: str) -> str | None:
+        by_default = context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT
+        return None if by_default else value
+
     return click.option(
         "--store",
         envvar="KGCHECK_STORE",
         default=DEFAULT_STORE,
         show_default=True,
+        callback=named,
         help="A path (embedded), or bolt:// or neo4j:// "
         "(Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
     )
@@ -66,9 +74,10 @@ def graph_date_option() -> Decorator:
     """``--graph-date``."""
 
     def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-        if value and not re.fullmatch(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", value):
-            raise click.BadParameter(f"{value!r} is no date: write 2024, 2024-06 or 2024-06-30")
-        return value
+        try:
+            return day(value) if value else value
+        except UsageError as error:
+            raise click.BadParameter(error.message) from None
 
     return click.option(
         "--graph-date",
@@ -88,7 +97,7 @@ def brain_options() -> Decorator:
     """``--brain``, ``--tokens`` and ``--money``."""
     brain = click.option(
         "--brain",
-        type=click.Choice(("rules", "llm")),
+        type=click.Choice(BRAINS),
         default="rules",
         show_default=True,
         help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
@@ -151,6 +160,43 @@ def format_options(default: str = "table") -> Decorator:
         )(function)
 
     return add
+
+
+def table_or_json_option() -> Decorator:
+    """``--format`` of what is no run."""
+    return click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+
+
+def fail_on_option() -> Decorator:
+    """``--fail-on``."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice(THRESHOLDS),
+        default="refuted",
+        show_default=True,
+        help="Least outcome that makes the exit code 1.",
+    )
+
+
+def verifier_option() -> Decorator:
+    """``--verifier``."""
+    return click.option(
+        "--verifier",
+        type=click.Choice(VERIFIERS),
+        default="trained",
+        show_default=True,
+        help="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL.",
+    )
+
+
+def literature_option() -> Decorator:
+    """``--literature``."""
+    return click.option(
+        "--literature",
+        "index",
+        type=FilePath(file_okay=False),
+        help="Also ask the papers of this index, made by kgcheck corpus add, about edges.",
+    )
 
 
 def offline_option() -> Decorator:

@@ -15,7 +15,7 @@ from kgcheck.redact import redact
 from kgcheck.visible import as_json, safe_json, visible
 
 
-def say(message: str) -> None:
+def note(message: str) -> None:
     """A note: one line on stderr, as long as it is."""
     line = visible(redact(re.sub(r"\s*\n\s*", " ", message.strip("\n"))))
     click.echo(line, file=sys.stderr)
@@ -49,8 +49,7 @@ def live_text(text: str) -> str:
 
 class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        """See logging.Handler."""
-        say(f"{record.name}: {record.getMessage()}")
+        note(f"{record.name}: {record.getMessage()}")
 
 
 def show_logs() -> None:

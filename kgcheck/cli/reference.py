@@ -1,11 +1,16 @@
 """``kgcheck reference``: fetch, build, show and compare reference snapshots."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, profile_option
-from kgcheck.cli.output import json_result
+from kgcheck.cli.options import FilePath, profile_option, table_or_json_option
+from kgcheck.cli.output import json_result, note
+
+if TYPE_CHECKING:
+    from kgcheck.reference.snapshot import SourceRelease
 
 
 @click.group("reference")
@@ -27,9 +32,8 @@ def command() -> None:
 def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -> None:
     """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows."""
     from kgcheck.cli.console import RichProgress
-    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import UsageError
-    from kgcheck.reference.build import build_snapshot
+    from kgcheck.workspace import Workspace
 
     stated: dict[str, str] = {}
     for text in releases:
@@ -37,24 +41,26 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
         if not (source and separator and release):
             raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
         stated[source] = release
-    schema = read_schema(profile)
-    build_snapshot(directory, out, schema, read_settings(), releases=stated, progress=RichProgress())
-    _show(out, profile, "table")
+    with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
+        _show(workspace.build_reference(directory, releases=stated), "table")
 
 
 @command.command("show")
 @click.argument("snapshot", type=FilePath())
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 @profile_option()
 def show(snapshot: Path, format_: str, profile: str) -> None:
     """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
-    _show(snapshot, profile, format_)
+    from kgcheck.workspace import Workspace
+
+    with Workspace(reference=snapshot, profile=profile) as workspace:
+        _show(workspace.releases(), format_)
 
 
 @command.command("fetch")
 @click.argument("directory", type=FilePath(file_okay=False))
 @click.option("--source", "sources", multiple=True, help="Only the files of this source; all if none is named.")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 @profile_option()
 def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str) -> None:
     """Download the providers' files into DIRECTORY: goes on where it was cut off, leaves what is unchanged.
@@ -62,11 +68,11 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     Exit code 3 if a file could not be had.
     """
     from kgcheck.cli.console import RichProgress, results
-    from kgcheck.cli.environment import read_schema, read_settings
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.providers.http import Http
     from kgcheck.reference.download import fetch_references
     from kgcheck.report.tables import fetched_table
+    from kgcheck.workspace.opening import read_schema, read_settings
 
     schema, settings = read_schema(profile), read_settings()
     with Http(settings) as http:
@@ -82,14 +88,14 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 @command.command("diff")
 @click.argument("older", type=FilePath())
 @click.argument("newer", type=FilePath())
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 @profile_option()
 def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
     from kgcheck.cli.console import results
-    from kgcheck.cli.environment import read_schema
     from kgcheck.reference.difference import compare_snapshots
     from kgcheck.report.tables import difference_table
+    from kgcheck.workspace.opening import read_schema
 
     changes = compare_snapshots(older, newer, read_schema(profile))
     if format_ == "json":
@@ -98,16 +104,17 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
         results().print(difference_table(changes))
 
 
-def _show(path: Path, profile: str, format_: str) -> None:
-
+def _show(releases: "Sequence[SourceRelease]", format_: str) -> None:
     from kgcheck.cli.console import results
-    from kgcheck.cli.environment import read_schema
-    from kgcheck.reference.snapshot import Snapshot
+    from kgcheck.profile.recognise import own_schemas
     from kgcheck.report.tables import release_table
 
-    with Snapshot(path, read_schema(profile)) as snapshot:
-        releases = snapshot.releases()
     if format_ == "json":
         json_result([r.model_dump(mode="json") for r in releases])
-    else:
-        results().print(release_table(releases))
+        return
+    results().print(release_table(releases))
+    for schema in own_schemas():
+        if served := schema.sources & {release.source for release in releases}:
+            lacking = ", ".join(sorted(schema.sources - served))
+            shown = f"it serves profile {schema.profile.name}: {len(served)} of {len(schema.sources)} sources"
+            note(f"{shown}; it lacks {lacking}" if lacking else shown)

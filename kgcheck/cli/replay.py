@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.cli.options import FilePath, profile_option
-from kgcheck.cli.output import result, say
+from kgcheck.cli.output import note, result
 
 
 @click.command("replay")
@@ -14,18 +14,18 @@ from kgcheck.cli.output import result, say
 def command(file: Path, profile: str) -> None:
     """Run the check of FILE, a transcript, again: no model, no graph, no source. Ends with 1 if the verdict changes."""
     from kgcheck.agents.replay import read_transcript, replay
-    from kgcheck.cli.environment import read_schema
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
     from kgcheck.report.tables import transcript_line
+    from kgcheck.workspace.opening import read_schema
 
     events = read_transcript(file)
     again = replay(events, read_schema(profile))
     for event in events:
-        say(transcript_line(event))
+        note(transcript_line(event))
     now, then = again.checked.verdict, again.recorded
     result(f"{again.checked.task}: {now.outcome.value}, {now.reason.value}, confidence {now.confidence}")
     if again.checked.differs and again.checked.concluded:
-        say(f"the model concluded {again.checked.concluded.value}")
+        note(f"the model concluded {again.checked.concluded.value}")
     if not again.same:
-        say(f"the verdict was {then.outcome.value}, and is now {now.outcome.value}")
+        note(f"the verdict was {then.outcome.value}, and is now {now.outcome.value}")
     click.get_current_context().exit(EXIT_CLEAN if again.same else EXIT_FINDINGS)

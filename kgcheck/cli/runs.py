@@ -4,23 +4,22 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import ledger_option
+from kgcheck.cli.options import ledger_option, table_or_json_option
 from kgcheck.cli.output import json_result
 
 
 @click.command("runs")
 @ledger_option()
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def command(ledger: Path | None, format_: str) -> None:
     """List the runs in the ledger, newest first."""
     from kgcheck.cli.console import results
-    from kgcheck.cli.environment import read_settings
-    from kgcheck.ledger.ledger import Ledger
     from kgcheck.report.tables import run_table
+    from kgcheck.workspace import Workspace
 
-    with Ledger(ledger or read_settings().ledger, create=False) as kept:
-        runs = [(run, kept.tallies(run)) for run in kept.runs()]
+    with Workspace(ledger=ledger) as workspace:
+        runs = workspace.runs()
     if format_ == "json":
-        json_result([r.as_row() for r, _ in runs])
+        json_result([run.as_row() for run, _ in runs])
     else:
         results().print(run_table(runs))

@@ -1,15 +1,25 @@
 """``kgcheck search``: what an index holds about something."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, index_option, profile_option, reference_option, store_option
-from kgcheck.cli.output import json_result, say
+from kgcheck.cli.options import (
+    FilePath,
+    index_option,
+    profile_option,
+    reference_option,
+    store_option,
+    table_or_json_option,
+)
+from kgcheck.cli.output import json_result, note
 
 if TYPE_CHECKING:
-    from kgcheck.literature.search import Hit
+    from rich.table import Table
+
+    from kgcheck.workspace.results import PaperHit, PassageHit
 
 
 @click.command("search")
@@ -26,63 +36,49 @@ if TYPE_CHECKING:
 @store_option()
 @reference_option()
 @profile_option()
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
-def command(query: str, index: Path, **asked: Any) -> None:
+@table_or_json_option()
+def command(
+    query: str,
+    index: Path,
+    limit: int,
+    documents: tuple[str, ...],
+    passages: Path | None,
+    expand: bool,
+    store: str | None,
+    reference: Path | None,
+    profile: str,
+    format_: str,
+) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
     from kgcheck.cli.console import results
-    from kgcheck.literature.search import open_index, rank_passages
+    from kgcheck.workspace import Workspace
 
-    opened, note = open_index(index)
-    if note:
-        say(note)
-    with opened:
-        if asked["passages"]:
-            lines = _lines(asked["passages"])
-            ranked = rank_passages(query, lines, opened.embedder)[: asked["limit"]]
-            rows = [{"line": i + 1, "score": round(score, 4), "passage": lines[i]} for i, score in ranked]
-        else:
-            also = _synonyms(query, asked) if asked["expand"] else ()
-            if also:
-                say(f"also: {', '.join(also)}")
-            found = opened.search(query, limit=asked["limit"], within=asked["documents"] or None, also=also)
-            rows = [_row(hit, query) for hit in found]
-    if asked["format_"] == "json":
-        json_result(rows)
-        return
-    results().print(_table(rows))
+    with Workspace(store=store, reference=reference, literature=index, profile=profile) as workspace:
+        lines = _lines(passages) if passages else None
+        found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand)
+    for text in found.notes:
+        note(text)
+    if format_ == "json":
+        json_result([hit.as_row() for hit in found.hits])
+    else:
+        results().print(_table(found.hits))
 
 
-def _row(hit: "Hit", query: str) -> dict[str, Any]:
-    from kgcheck.literature.search import rank_passages
-
-    document = hit.document
-    best = rank_passages(query, document.passages)[0][0]
-    start, end = document.spans[best]
-    return {
-        "id": document.id,
-        "also": list(document.ids[1:]),
-        "score": round(hit.score, 4),
-        "year": document.year,
-        "retracted": document.retracted,
-        "title": document.title,
-        "passage": {"start": start, "end": end, "text": document.abstract[start:end]},
-    }
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
+def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "Table":
     from rich.table import Table
 
-    if rows and "line" in rows[0]:
-        table = Table("score", "line", "passage")
-        for row in rows:
-            table.add_row(f"{row['score']:.3f}", str(row["line"]), row["passage"])
-        return table
-    table = Table("score", "id", "year", "title", "best passage")
-    for row in rows:
-        retracted = "RETRACTED " if row["retracted"] else ""
-        table.add_row(
-            f"{row['score']:.3f}", row["id"], str(row["year"] or ""), retracted + row["title"], row["passage"]["text"]
-        )
+    from kgcheck.workspace.results import PassageHit
+
+    passages = bool(hits) and isinstance(hits[0], PassageHit)
+    columns = ("score", "line", "passage") if passages else ("score", "id", "year", "title", "best passage")
+    table = Table(*columns)
+    for hit in hits:
+        if isinstance(hit, PassageHit):
+            table.add_row(f"{hit.score:.3f}", str(hit.line), hit.passage)
+        else:
+            document = hit.document
+            title = f"{'RETRACTED ' * document.retracted}{document.title}"
+            table.add_row(f"{hit.score:.3f}", document.id, str(document.year or ""), title, hit.passage)
     return table
 
 
@@ -92,11 +88,3 @@ def _lines(path: Path) -> list[str]:
 
     text = read_whole(path, errors="backslashreplace")
     return [clean(line) for line in text.splitlines() if line.strip()]
-
-
-def _synonyms(query: str, asked: dict[str, Any]) -> tuple[str, ...]:
-    from kgcheck.cli.environment import read_schema, read_settings
-    from kgcheck.cli.literature import open_names
-
-    with open_names(asked["store"], asked["reference"], read_schema(asked["profile"]), read_settings()) as names:
-        return names.mentioned(query)

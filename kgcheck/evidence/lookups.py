@@ -37,7 +37,7 @@ _WHY = {
 }
 
 
-class Looked(Value):
+class LookupResult(Value):
     """What came of a look-up, and where it was made. ``nothing_found`` is only said where the source was looked at."""
 
     status: Status
@@ -49,7 +49,7 @@ class Looked(Value):
     retrieved_at: datetime | None = None
 
 
-class LifecycleResult(Looked):
+class LifecycleResult(LookupResult):
     """What became of an accession."""
 
     accession: str
@@ -73,7 +73,7 @@ class Involved(Value):
     pubmed_ids: tuple[str, ...] = ()
 
 
-class EntryResult(Looked):
+class EntryResult(LookupResult):
     """What UniProt says of a protein. Diseases, tissues and papers are there live only."""
 
     accession: str
@@ -88,7 +88,7 @@ class EntryResult(Looked):
     pubmed_ids: tuple[str, ...] = ()
 
 
-class PairResult(Looked):
+class PairResult(LookupResult):
     """Whether STRING links two proteins. The channels are there live only."""
 
     one: str
@@ -125,7 +125,7 @@ class SourceLookups:
     def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
         self._source = source
         self._live = live
-        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.authority.site]
+        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.site]
         self._protein = issued[0] if issued else None
         self._patterns: dict[str, Pattern] = {
             check.source: p for p in reversed(schema.relations) for check in p.checks if check.source in NETWORKS

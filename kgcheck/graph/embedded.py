@@ -10,7 +10,16 @@ import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.diskspace import unwritable
-from kgcheck.graph.queries import Catalogue, columns, hop_places, label_place, pattern_places, projection, quoted
+from kgcheck.graph.queries import (
+    Catalogue,
+    columns,
+    hop_places,
+    is_name,
+    label_place,
+    pattern_places,
+    projection,
+    quoted,
+)
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.query_process import QueryProcess
 from kgcheck.graph.store import (
@@ -48,6 +57,7 @@ class EmbeddedStore:
         schema: Profile of the graph.
         create: Make the file when it is missing, and open it for writing.
         timeout_s: Seconds that one query may take.
+        any_profile: Take it whatever graph it holds, to survey it.
 
     Raises:
         StoreMissing: No such file, or an empty one, and `create` is false.
@@ -58,7 +68,15 @@ class EmbeddedStore:
 
     backend = "embedded"
 
-    def __init__(self, path: Path, schema: Schema, *, create: bool = False, timeout_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema,
+        *,
+        create: bool = False,
+        timeout_s: float = 600.0,
+        any_profile: bool = False,
+    ) -> None:
         self.schema = schema
         self.name = str(path)
         self._cypher = Catalogue(self.backend)
@@ -75,7 +93,7 @@ class EmbeddedStore:
             self._connection = ladybug.Connection(self._database)
             self._connection.set_query_timeout(self._timeout_ms)
             self._tables = self._read_tables()
-            self._check(create)
+            self._check(create, any_profile=any_profile)
         except BaseException:
             self.close()
             raise
@@ -92,9 +110,11 @@ class EmbeddedStore:
             self._lock = FileLock(path, exclusive=True)
         return database
 
-    def _check(self, create: bool) -> None:
+    def _check(self, create: bool, *, any_profile: bool) -> None:
         if not self._tables and not create:
             raise StoreMissing(f"there is no graph in {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        if any_profile:
+            return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, sorted(self._tables - {META_LABEL}), self.schema)
 
@@ -194,6 +214,28 @@ class EmbeddedStore:
                     places = {"table": f"`{name}`", "property": f"`{column}`"}
                     held.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
+
+    def label_sets(self) -> list[tuple[list[str], int]]:
+        """See GraphStore."""
+        named = [name for name in self._named_tables("NODE") if name != META_LABEL]
+        return [([name], self._count("count_nodes", label=quoted(name))) for name in named]
+
+    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
+        """See GraphStore."""
+        found = []
+        for name in self._named_tables("REL"):
+            for head, tail in self._rows(self._cypher.text("survey_ends", table=f"'{name}'")):
+                places = {"head": quoted(head), "relation": quoted(name), "tail": quoted(tail)}
+                if n := self._count("count_edges", **places):
+                    found.append((name, [head], [tail], n))
+        return found
+
+    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
+        """See GraphStore."""
+        return self._rows(self._cypher.text(statement, **places), **parameters)
+
+    def _named_tables(self, kind: str) -> list[str]:
+        return [name for name, of in self._rows(self._cypher.text("tables")) if of == kind and is_name(name)]
 
     def _described(self, table: str) -> set[str]:
         """The columns that the profile knows of a table; empty where it lacks the table."""

@@ -25,6 +25,7 @@ class Neo4jStore(CypherServerStore):
         schema: Profile of the graph.
         settings: Credentials, database and time limits.
         create: Open it for a load: it may be empty.
+        any_profile: Take it whatever graph it holds, to survey it.
 
     Raises:
         StoreAccess: Credentials are missing or refused.
@@ -34,7 +35,9 @@ class Neo4jStore(CypherServerStore):
         StoreError: It is no address, or its last load is not finished.
     """
 
-    def __init__(self, uri: str, schema: Schema, settings: Settings, *, create: bool = False) -> None:
+    def __init__(
+        self, uri: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
+    ) -> None:
         super().__init__(uri, schema, batch_rows=settings.load_batch_rows, in_flight=settings.neo4j_in_flight)
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
@@ -52,7 +55,7 @@ class Neo4jStore(CypherServerStore):
             raise StoreError(f"{uri!r} is not an address of a Neo4j server: {error}") from error
         try:
             self._connect()
-            self.check(create=create)
+            self.check(create=create, any_profile=any_profile)
         except BaseException:
             self.close()
             raise

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import SurveyedStore
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
 from kgcheck.settings import Settings
@@ -18,7 +18,9 @@ _WITH_CREDENTIALS = (
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
-def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = False) -> GraphStore:
+def open_store(
+    name: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
+) -> SurveyedStore:
     """Open the store of that name.
 
     Args:
@@ -26,6 +28,7 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
         schema: Profile of the graph.
         settings: Credentials and limits.
         create: Open it for a load: make an embedded store that is missing, accept a server that is empty.
+        any_profile: Open it whatever it holds, to survey it.
 
     Returns:
         The store; the caller closes it.
@@ -39,11 +42,13 @@ def open_store(name: str, schema: Schema, settings: Settings, *, create: bool = 
             raise UsageError(*_WITH_CREDENTIALS)
         from kgcheck.graph.embedded import EmbeddedStore
 
-        return EmbeddedStore(Path(name), schema, create=create, timeout_s=settings.query_timeout_s)
+        return EmbeddedStore(
+            Path(name), schema, create=create, timeout_s=settings.query_timeout_s, any_profile=any_profile
+        )
     _check_address(name)
     from kgcheck.graph.neo4j import Neo4jStore
 
-    return Neo4jStore(name, schema, settings, create=create)
+    return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile)
 
 
 def is_address(name: str) -> bool:

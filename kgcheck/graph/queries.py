@@ -63,6 +63,11 @@ def _read(backend: str, name: str) -> str:
     raise ConfigurationError(f"there is no statement {name!r} for the {backend} store under {root}")
 
 
+def is_name(name: str) -> bool:
+    """Whether a name is one that a schema may hold."""
+    return _QUOTABLE.fullmatch(name) is not None
+
+
 def quoted(name: str) -> str:
     """A schema name, quoted for Cypher.
 
@@ -72,7 +77,7 @@ def quoted(name: str) -> str:
     Raises:
         ConfigurationError: It is not a plain name, so it cannot have come from a schema.
     """
-    if not _QUOTABLE.fullmatch(name):
+    if not is_name(name):
         raise ConfigurationError(f"{name!r} is not a schema name")
     return f"`{name}`"
 
@@ -80,6 +85,11 @@ def quoted(name: str) -> str:
 def label_place(label: Label) -> dict[str, str]:
     """Place ``label``."""
     return {"label": quoted(label.name)}
+
+
+def labels_place(label: Label) -> dict[str, str]:
+    """Place ``label`` for a node that is made: its label, then those that it carries, too."""
+    return {"label": ":".join(quoted(name) for name in (label.name, *label.also))}
 
 
 def pattern_places(pattern: Pattern) -> dict[str, str]:

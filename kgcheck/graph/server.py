@@ -12,7 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.errors import StoreError, StoreMissing
-from kgcheck.graph.queries import Catalogue, fields, hop_places, label_place, lists, pattern_places, projection, quoted
+from kgcheck.graph.queries import (
+    Catalogue,
+    fields,
+    hop_places,
+    label_place,
+    labels_place,
+    lists,
+    pattern_places,
+    projection,
+    quoted,
+)
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.store import (
     AS_TEXT,
@@ -149,11 +159,12 @@ class CypherServerStore(ABC):
     def close(self) -> None:
         """See GraphStore."""
 
-    def check(self, *, create: bool) -> None:
+    def check(self, *, create: bool, any_profile: bool = False) -> None:
         """Refuse a server that holds another graph.
 
         Args:
             create: It is opened for a load, so that it may be empty.
+            any_profile: It may hold any graph.
 
         Raises:
             StoreSchema: It holds another graph.
@@ -163,6 +174,8 @@ class CypherServerStore(ABC):
         labels = [row[0] for row in self._rows("labels")]
         if not labels and not create:
             raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        if any_profile:
+            return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
 
@@ -254,6 +267,18 @@ class CypherServerStore(ABC):
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes")] for of in ("node", "edge"))
         return unknown_names(self.schema, nodes, edges)
 
+    def label_sets(self) -> list[tuple[list[str], int]]:
+        """See GraphStore."""
+        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels")]
+
+    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
+        """See GraphStore."""
+        return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in self._rows("survey_relations")]
+
+    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
+        """See GraphStore."""
+        return self._rows(statement, places, **parameters)
+
     def counts(self) -> Counts:
         """See GraphStore."""
         nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0][0]) for s in self.schema.labels}
@@ -279,7 +304,7 @@ class CypherServerStore(ABC):
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
         columns = ["id", *label.properties]
-        text = self._cypher.text("create_nodes", **label_place(label), properties=fields(columns))
+        text = self._cypher.text("create_nodes", **labels_place(label), properties=fields(columns))
         self._write_rows(text, columns, rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:

@@ -182,6 +182,19 @@ class GraphStore(LoadTarget, Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
+class SurveyedStore(GraphStore, Protocol):
+    """A graph that can be looked at whatever it holds."""
+
+    def label_sets(self) -> list[tuple[list[str], int]]:
+        """Which labels stand together on nodes, and on how many; of any graph."""
+
+    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
+        """Which labels the edges of each type join, and how many: type, labels of the head, of the tail, number."""
+
+    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
+        """Rows of a statement named ``survey_...``, with names that need not be of the schema."""
+
+
 def node_schema(label: Label) -> pa.Schema:
     """Arrow schema of the nodes of a label, without AS_TEXT."""
     return pa.schema([("id", pa.string()), *((n, _ARROW[p.type]) for n, p in label.properties.items())])
@@ -284,7 +297,9 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
         StoreError: Its last load is not finished.
     """
     found = (meta.get("profile"), meta.get("profile_version"))
-    wanted = (schema.profile.name, str(schema.profile.version))
+    wanted: tuple[str | None, str | None] = (schema.profile.name, str(schema.profile.version))
+    if not to_write and found[0] in schema.profile.reads:
+        wanted = found
     if "profile" in meta and found != wanted:
         raise StoreSchema(
             f"the store {name} holds a graph of profile {found[0]!r} version {found[1]},"

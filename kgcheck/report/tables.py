@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.agents.transcript import Event
+from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
+from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
 from kgcheck.questions.answer import Answer, Edge
@@ -19,6 +21,7 @@ from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.report.cells import cell
 
 _SHOWN_NAME = 80
+_SHOWN_RESULT = 300
 
 
 def answer_table(answer: Answer, limit: int) -> Table:
@@ -40,8 +43,8 @@ def answer_table(answer: Answer, limit: int) -> Table:
 
 
 def _edge(edge: Edge) -> str:
-    said = edge.properties.get("source")
-    return f"{edge.triple}{f' [{said}]' if said else ''}"
+    source = edge.properties.get("source")
+    return f"{edge.triple}{f' [{source}]' if source else ''}"
 
 
 def metrics_table(metrics: Mapping[str, Value]) -> Table:
@@ -80,7 +83,6 @@ def difference_table(changes: Sequence[TableChange]) -> Table:
     return table
 
 
-_SHOWN_RESULT = 300
 _SHOWN_UNKNOWN = 12
 _COLOURS = {
     Outcome.REFUTED: "red",
@@ -88,6 +90,46 @@ _COLOURS = {
     Outcome.UNAVAILABLE: "magenta",
     Outcome.SUPPORTED: "green",
 }
+
+
+def claim_table(judged: ClaimVerdict) -> RenderableType:
+    """What papers say of a claim: together, and one row a paper."""
+    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    head.add_row("claim", judged.claim)
+    # Papers of which some speak are not silent: where they disagree, that is what they come to.
+    undecided = judged.conflict and judged.stance is Stance.SILENT
+    papers = "disagree" if undecided else f"{judged.stance.value}, probability {judged.probability:.2f}"
+    head.add_row("papers", papers)
+    if judged.note and not undecided:
+        head.add_row("note", judged.note)
+    if judged.dropped:
+        head.add_row(
+            "not counted", f"{judged.dropped} opinion{'s' * (judged.dropped != 1)}, for the reason beside each"
+        )
+    if judged.retracted:
+        head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
+    table = Table("paper", "year", "stance", "probability", "quote")
+    for opinion in judged.opinions:
+        quotes = [f"“{q.text}” ({q.start}-{q.end})" for q in opinion.quotes]
+        table.add_row(
+            opinion.document,
+            str(opinion.year or ""),
+            opinion.stance.value,
+            f"{opinion.probability:.2f}",
+            "\n".join(quotes) or opinion.note or opinion.title,
+        )
+    return Group(head, table)
+
+
+def papers_table(edges: Sequence[PapersOnEdge]) -> Table:
+    """What papers say of edges, a line a paper."""
+    table = Table(
+        "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
+    )
+    for edge in edges:
+        for e in edge.evidence:
+            table.add_row(str(edge.triple), edge.before, e.stance.value, e.record, e.quote or "")
+    return table
 
 
 def load_table(summary: LoadSummary) -> Table:
@@ -147,7 +189,7 @@ def findings_table(findings: Iterable[Finding]) -> Table:
             cell(f.verdict.outcome.value, style=colour),
             cell(f.verdict.reason.value),
             cell(_what(f)),
-            cell("; ".join(told(e) for e in deciding(f)[:1])),
+            cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
             cell(proposal(f.change)),
         )
     return table
@@ -175,8 +217,8 @@ def explain_finding(finding: Finding) -> RenderableType:
     for e in verdict.evidence:
         cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
         score = f"score {e.score:g}" if e.score is not None else None
-        says = " ".join(filter(None, (e.value, score, e.quote)))
-        evidence.add_row(*(cell(c) for c in (*cells, says, _dates(e), e.url)))
+        content = " ".join(filter(None, (e.value, score, e.quote)))
+        evidence.add_row(*(cell(c) for c in (*cells, content, _dates(e), e.url)))
     return Group(facts, Text(), evidence)
 
 
@@ -223,11 +265,11 @@ def deciding(finding: Finding) -> list[Evidence]:
     return sorted(finding.verdict.evidence, key=lambda e: (order[e.stance], e.tier.rank, e.source))
 
 
-def told(e: Evidence) -> str:
+def evidence_line(e: Evidence) -> str:
     """One observation in a few words: source, release, record and what it says."""
-    said = f": {e.value}" if e.value else ""
+    value = f": {e.value}" if e.value else ""
     score = f" (score {e.score:g})" if e.score is not None else ""
-    return f"{e.source} {e.release} {e.record}{said}{score}"
+    return f"{e.source} {e.release} {e.record}{value}{score}"
 
 
 def proposal(change: Change | None) -> str:
@@ -256,8 +298,8 @@ def _what(f: Finding) -> str:
 def called_in(finding: Finding) -> str:
     """What the graph calls the ends of a finding; empty where the ids or the value say it already."""
     task = finding.task
-    said = {task.subject.id, task.object.id if task.object else "", task.value or ""}
-    named = [name if name and name not in said else "" for name in finding.names]
+    shown = {task.subject.id, task.object.id if task.object else "", task.value or ""}
+    named = [name if name and name not in shown else "" for name in finding.names]
     return ", ".join(filter(None, named))
 
 

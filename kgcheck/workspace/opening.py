@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.profile.folder import is_path, profile_names
 from kgcheck.profile.schema import Schema, load_schema
-from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,23 +54,24 @@ def read_settings(**given: Any) -> Settings:
 
 
 def read_schema(profile: str) -> Schema:
-    """The schema of a profile that kgcheck knows.
+    """The schema of a profile.
 
     Args:
-        profile: Folder name under ``loaders/``.
+        profile: The name of one that kgcheck has, or the path of a folder.
 
     Returns:
         The schema.
 
     Raises:
-        UnknownName: There is no such profile.
+        UnknownName: There is no profile of that name.
+        ConfigurationError: There is no profile in that folder, or it is wrong.
 
     >>> read_schema("ckg").profile.name
     'ckg'
     """
-    known = [path.parent.name for path in resource_dir("loaders").glob("*/graph.toml")]
-    if profile not in known:
-        raise UnknownName("profile", profile, known)
+    if not is_path(profile) and profile not in profile_names():
+        hint = f"a folder of yours is named by a path: --profile ./{profile}" if Path(profile).is_dir() else ""
+        raise UnknownName("profile", profile, profile_names(), hint)
     return load_schema(profile)
 
 

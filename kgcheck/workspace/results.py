@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Finding, Outcome, Tally, Verdict
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
 
-    from kgcheck.agents.team import Checked
+    from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.ledger import Run
     from kgcheck.literature.documents import Document
@@ -32,7 +33,14 @@ def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
 
     Returns:
         The exit code that `kgcheck audit` ends with.
+
+    Raises:
+        UnknownName: There is no such threshold.
+
+    >>> exit_code([])
+    0
     """
+    chosen("threshold", fail_on, THRESHOLDS)
     outcomes = {t.outcome for t in tallies}
     failing = {
         "refuted": {Outcome.REFUTED},
@@ -109,15 +117,15 @@ class AuditResult:
         return counts
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """See kgcheck.workspace.results.exit_code."""
+        """1 for outcomes at or over refuted or insufficient, else 3 if anything could not be looked at, else 0."""
         return exit_code(self.tallies, fail_on)
 
     def to_arrow(self) -> "pa.Table":
-        """See Findings.to_arrow."""
+        """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""
         return self.findings.to_arrow()
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """See Findings.to_pandas."""
+        """The findings as a data frame; without pandas, MissingExtra."""
         return self.findings.to_pandas()
 
 
@@ -128,7 +136,7 @@ class CheckResult:
     finding: Finding
     run: "Run"
     tally: Tally
-    checked: "Checked"
+    checked: "TeamConclusion"
     transcript: Path
     notes: tuple[str, ...] = ()
 
@@ -138,7 +146,7 @@ class CheckResult:
         return self.finding.verdict
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """See kgcheck.workspace.results.exit_code."""
+        """1 for an outcome at or over refuted or insufficient, else 3 if it could not be looked at, else 0."""
         return exit_code([self.tally], fail_on)
 
 
@@ -167,6 +175,11 @@ class PaperHit:
     start: int
     end: int
 
+    @property
+    def passage(self) -> str:
+        """The passage."""
+        return self.document.abstract[self.start : self.end]
+
     def as_row(self) -> dict[str, Any]:
         """The hit in the flat form that `kgcheck search --format json` prints."""
         document = self.document
@@ -177,7 +190,7 @@ class PaperHit:
             "year": document.year,
             "retracted": document.retracted,
             "title": document.title,
-            "passage": {"start": self.start, "end": self.end, "text": document.abstract[self.start : self.end]},
+            "passage": {"start": self.start, "end": self.end, "text": self.passage},
         }
 
 

@@ -69,7 +69,7 @@ class Workspace(Closing):
         reference: Snapshot of the references; without one, only structure can be checked.
         ledger: SQLite file with the runs; by default ``ledger.sqlite`` in the home of the settings.
         literature: Folder of a literature index, whose papers are asked about edges.
-        profile: Kind of graph.
+        profile: Kind of graph: the name of one that kgcheck has, or a folder, as a Path or as text with a slash.
         live: Ask UniProt and STRING, too.
         offline: Open no connection to a service: only answers that were kept.
         brain: What decides an agent's next step: ``rules``, or ``llm``, the endpoint of the settings.
@@ -91,7 +91,7 @@ class Workspace(Closing):
         reference: str | Path | None = None,
         ledger: str | Path | None = None,
         literature: str | Path | None = None,
-        profile: str = "ckg",
+        profile: str | Path = "ckg",
         live: bool = False,
         offline: bool = False,
         brain: str = "rules",
@@ -101,7 +101,7 @@ class Workspace(Closing):
         self.store = DEFAULT_STORE if store is None else str(store)
         self.reference = Path(reference) if reference else None
         self.literature = Path(literature) if literature else None
-        self.profile = profile
+        self.profile = str(profile.absolute()) if isinstance(profile, Path) else profile
         self.live = live
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
@@ -220,7 +220,6 @@ class Workspace(Closing):
             UsageError: The workspace names no reference.
         """
         from kgcheck.reference.build import build_snapshot
-        from kgcheck.reference.snapshot import Snapshot
 
         if self.reference is None:
             raise UsageError("the workspace has no reference to build", "name a file with reference=")
@@ -228,6 +227,21 @@ class Workspace(Closing):
         build_snapshot(
             Path(directory), self.reference, self.schema, self.settings, releases=releases, progress=self.progress
         )
+        return self.releases()
+
+    def releases(self) -> "tuple[SourceRelease, ...]":
+        """The releases in the snapshot that `reference` names: source, release, date, file, hash, licence, rows.
+
+        Returns:
+            One a file of a source; none where the workspace names no reference.
+
+        Raises:
+            SnapshotError: It is missing, broken, or of another profile.
+        """
+        from kgcheck.reference.snapshot import Snapshot
+
+        if self.reference is None:
+            return ()
         with Snapshot(self.reference, self.schema) as snapshot:
             return tuple(snapshot.releases())
 
@@ -344,14 +358,14 @@ class Workspace(Closing):
             UsageError: The words are no check.
             UnknownName: A label, relation, attribute or node does not exist.
         """
-        from kgcheck.agents.team import Budget
+        from kgcheck.llm.budget import Limits
         from kgcheck.workspace.checking import check
 
         return check(
             self,
             what,
             graph_date=day(graph_date) if graph_date else None,
-            budget=_valid(Budget, turns=turns, seconds=seconds),
+            limits=_valid(Limits, turns=turns, seconds=seconds),
             spending=Spending(tokens, money),
             on_event=on_event,
             on_text=on_text,
@@ -640,14 +654,14 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.literature.edge_reader import form_of
         from kgcheck.model import Ref
+        from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):
             return what
         request = parse_request([what], self.schema)
         if not request.relation or request.attribute:
-            raise UsageError(f"{what!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+            raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
         names = self._names()
         meant = [
             Triple(

@@ -14,7 +14,6 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
-from kgcheck.cli.environment import live_sources
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.literature.documents import Document
@@ -24,6 +23,7 @@ from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.report.render import render
+from kgcheck.workspace.opening import live_sources
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple

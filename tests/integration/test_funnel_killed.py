@@ -27,7 +27,7 @@ from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
-from kgcheck.cli.environment import live_sources
+from kgcheck.workspace.opening import live_sources
 from kgcheck.model import CheckType
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kgcheck.cli.check import _Live
 from kgcheck.cli.main import _failed
-from kgcheck.cli.output import say
+from kgcheck.cli.output import note
 from kgcheck.errors import InputError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import edge_schema, node_schema
@@ -185,7 +185,7 @@ def test_messages_hints_notes_and_what_a_model_says(text: str) -> None:
     err = io.StringIO()
     with redirect_stderr(err):
         _failed(InputError(text, text))
-        say(text)
+        note(text)
         _Live().hear(text)
 
     assert not re.search(f"(?![\n\t])[{HIDDEN}]", err.getvalue())

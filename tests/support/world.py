@@ -10,11 +10,11 @@ import pytest
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
-from kgcheck.cli.environment import live_sources
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, Verdict
 from kgcheck.settings import Settings
+from kgcheck.workspace.opening import live_sources
 from tests.support.audits import Audited, of_run
 from tests.support.facts import SCHEMA
 from tests.support.loopback import Loopback

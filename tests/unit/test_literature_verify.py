@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from rich.console import Console
 
-from kgcheck.cli.verify import _told
 from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES, claim_features, feature_names, look, passage_features
@@ -28,6 +27,7 @@ from kgcheck.literature.verify import (
 )
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
+from kgcheck.report.tables import claim_table
 from kgcheck.settings import Settings
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited
 from tests.support.literature import WordsModel, paper
@@ -92,7 +92,7 @@ def test_conflicts_are_shown() -> None:
 
 def test_papers_that_disagree_are_not_called_silent() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(_told(together("c", "v", [opinion("a", "supports"), opinion("b", "contradicts")])))
+    console.print(claim_table(together("c", "v", [opinion("a", "supports"), opinion("b", "contradicts")])))
     text = console.export_text()
 
     assert re.search(r"papers +disagree", text)

@@ -67,7 +67,7 @@ def ended(judged: Verdict) -> tuple[Outcome, Reason]:
 
 
 def test_every_reason_is_explained() -> None:
-    text = (ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reasons.md").read_text(encoding="utf-8")
 
     assert set(re.findall(r"^\| `(\w+)` \|", text, re.M)) >= set(Reason)
 

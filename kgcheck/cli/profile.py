@@ -1,0 +1,109 @@
+"""``kgcheck profile``: list, draft and validate profiles, the kinds of graphs that kgcheck understands."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import FilePath, store_option
+from kgcheck.cli.output import json_result, note, result
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Schema
+
+
+@click.group("profile")
+def command() -> None:
+    """List, draft and validate profiles: the kinds of graphs that kgcheck understands."""
+
+
+@command.command("list")
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def list_profiles(format_: str) -> None:
+    """List the profiles that kgcheck has."""
+    from kgcheck.profile.folder import profile_names
+    from kgcheck.profile.schema import load_schema
+
+    schemas = [load_schema(name) for name in profile_names()]
+    if format_ == "json":
+        json_result([s.profile.model_dump(include={"name", "version", "title"}, mode="json") for s in schemas])
+        return
+    width = max(len(s.profile.name) for s in schemas)
+    for schema in schemas:
+        result(f"{schema.profile.name:<{width}}  {schema.profile.title}")
+
+
+@command.command("init")
+@store_option()
+@click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
+@click.option("--name", help="What the profile is called [default: the name of the folder]")
+def init(store: str, out: Path, name: str | None) -> None:
+    """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
+
+    Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
+    """
+    _draft(store, out, name)
+
+
+def _draft(store: str, out: Path, name: str | None) -> None:
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.errors import ConfigurationError
+    from kgcheck.graph.survey import survey
+    from kgcheck.profile.folder import GRAPH
+    from kgcheck.profile.init import draft_profile, write_profile
+    from kgcheck.workspace.opening import read_settings
+
+    if (out / GRAPH).exists():
+        raise ConfigurationError(f"there is a profile in {out} already", "name another folder with --out")
+    seen = survey(store, read_settings(), RichProgress())
+    draft = draft_profile(seen, name or out.resolve().name)
+    path = write_profile(draft, out)
+    for text in draft.notes:
+        note(text)
+    note(f"wrote {path}: {len(seen.labels)} labels and {len(seen.relations)} relation patterns were seen")
+    note(f"next: kgcheck audit --store {store} --profile {out.absolute()} --type structure")
+
+
+@command.command("validate")
+@click.argument("profile")
+@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+def validate(profile: str, format_: str) -> None:
+    """Look at every file of PROFILE, a name or a folder, and list all that is wrong with it.
+
+    Exit code 2 if anything is.
+    """
+    from kgcheck.errors import EXIT_USAGE
+    from kgcheck.profile.claims import load_claim_forms
+    from kgcheck.profile.folder import is_path
+    from kgcheck.profile.validate import CLAIMS, validate_profile
+
+    if not is_path(profile) and Path(profile).is_dir():
+        profile = f"./{profile}"
+
+    def claims(schema: "Schema") -> object:
+        return load_claim_forms(schema.address)
+
+    found = validate_profile(profile, {CLAIMS: claims, "reference": _selects})
+    if format_ == "json":
+        json_result(found.model_dump(mode="json"))
+    else:
+        for mistake in found.mistakes:
+            result(mistake)
+        for text in found.notes:
+            note(text)
+        if not found.mistakes:
+            result(f"{found.name}: {found.labels} labels, {found.relations} relation patterns; nothing is wrong")
+    if found.mistakes:
+        click.get_current_context().exit(EXIT_USAGE)
+
+
+def _selects(schema: "Schema") -> None:
+    """Refuse selects that a recipe must not have."""
+    from kgcheck.profile.reference_files import recipes_by_path
+    from kgcheck.profile.toml_files import Mistake, WrongFile
+    from kgcheck.reference.selects import refusal
+
+    for path, recipe in recipes_by_path(schema).items():
+        refused = [(rows.table, why) for f in recipe.files for rows in f.rows if (why := refusal(rows.select))]
+        if refused:
+            raise WrongFile(path, [Mistake(where=f"files.rows[{table}].select", what=why) for table, why in refused])

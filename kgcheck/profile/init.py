@@ -1,0 +1,261 @@
+"""A first draft of a profile, from what was seen of a graph: what is guessed says so in a comment."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.outputs import replacing
+from kgcheck.profile.folder import GRAPH
+from kgcheck.profile.recognise import Recognised, alike, recipes_of, recognise
+from kgcheck.profile.schema import PropertyType
+from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
+
+_PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):(.+)")
+_PARENTS = re.compile(r"parent|sub_?class|(^|_)is_?a(_|$)|part_?of|broader", re.IGNORECASE)
+
+
+class Draft(NamedTuple):
+    """A draft of a profile.
+
+    Attributes:
+        text: Of graph.toml.
+        notes: What a person should know: what was recognised, guessed and left out.
+    """
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def draft_profile(seen: GraphSurvey, name: str) -> Draft:
+    """Draft a profile.
+
+    Args:
+        seen: What the graph holds.
+        name: What the profile is to be called.
+
+    Returns:
+        The draft.
+
+    Raises:
+        ConfigurationError: No label of the graph can be in a profile.
+    """
+    return _Drafting(seen, name).draft()
+
+
+def write_profile(draft: Draft, folder: Path) -> Path:
+    """Write a draft as graph.toml of a new profile.
+
+    Args:
+        draft: The draft.
+        folder: Of the profile; made where it is missing.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigurationError: There is a profile in it, or it cannot be written.
+    """
+    path = folder / GRAPH
+    if path.exists():
+        raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as partial:
+            partial.write_text(draft.text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror}", "name another folder with --out") from error
+    return path
+
+
+class _Drafting:
+    def __init__(self, seen: GraphSurvey, name: str) -> None:
+        self._seen = seen
+        self._name = name
+        self._known: dict[str, Recognised] = {}
+        self._sources: set[str] = set()
+        self._notes: list[str] = []
+
+    def draft(self) -> Draft:
+        usable = [label for label in self._seen.labels if label.key]
+        for label in self._seen.labels:
+            if not label.key:
+                self._notes.append(
+                    f"label {label.name}, {label.nodes:,} nodes: no text property is filled on all nodes and different"
+                    " on each, so that none can be the key; left out, with its edges"
+                )
+        if not usable:
+            raise ConfigurationError(
+                f"no label of {self._seen.store} has a key",
+                "a profile needs a text property by which nodes are told apart",
+            )
+        keyed = {label.name for label in usable}
+        blocks = [block for label in usable for block in self._label(label)]
+        edges = [r for r in self._seen.relations if {r.head, r.tail} <= keyed]
+        types = _types(edges)
+        blocks += [block for relation in edges for block in self._relation(relation, types)]
+        self._notes += [f"left out: {what}" for what in self._seen.left_out]
+        return Draft("\n".join([*self._head(), *blocks]) + "\n", tuple(self._notes))
+
+    def _head(self) -> Iterator[str]:
+        yield f"# A draft, made by kgcheck profile init from {_comment(self._seen.store)}."
+        yield "# What follows the word guess is a guess: look at it. docs/profiles.md explains every key."
+        yield from (f"# {_comment(note)}" for note in self._notes)
+        yield ""
+        yield "[profile]"
+        yield f"name = {_text(self._name)}"
+        yield "version = 1"
+        counts = f"draft: {len(self._seen.labels)} labels, {len(self._seen.relations)} relation patterns"
+        yield f"title = {_text(counts)}"
+        if self._seen.profile:
+            yield f"reads = {_array([self._seen.profile])}  # the store says that kgcheck loaded it with this profile"
+        if recipes := recipes_of(sorted(self._sources)):
+            yield "references = ["
+            yield from (f"    {_text(recipe)}," for recipe in recipes)
+            yield "]"
+        yield ""
+
+    def _label(self, label: LabelSurvey) -> Iterator[str]:
+        known = recognise(label.name, label.ids)
+        yield "[[labels]]"
+        yield f"name = {_text(label.name)}  # {label.nodes:,} nodes"
+        yield f"meaning = {_text(known.label.meaning if known else label.name)}"
+        if label.key != "id":
+            yield f"key = {_text(label.key)}"
+        yield f"id_pattern = {_text(known.label.id_pattern if known else _pattern_of(label.ids))}"
+        yield f"id_example = {_text(label.ids[0])}"
+        if label.also:
+            yield f"also = {_array(label.also)}"
+        attributes: dict[str, str] = {}
+        if known and known.sure:
+            self._known[label.name] = known
+            self._sources.add(known.label.authority.source)
+            yield f"authority = {_inline(known.label.authority.model_dump(exclude_defaults=True))}"
+            held = {p.name for p in label.properties}
+            for name, check in known.label.attributes.items():
+                if name in held:
+                    attributes[name] = _inline(check.model_dump(exclude_defaults=True))
+                    self._sources |= {check.source, *([check.otherwise.source] if check.otherwise else [])}
+            checked = f"; checked: {', '.join(attributes)}" if attributes else ""
+            self._notes.append(
+                f"label {label.name}: {known.share:.0%} of the ids that were looked at have the form of"
+                f" {known.label.authority.source}, which therefore decides existence{checked}"
+            )
+        elif known:
+            yield f"# a guess: authority = {_inline(known.label.authority.model_dump(exclude_defaults=True))}"
+            self._notes.append(
+                f"label {label.name}: its ids may be of {known.label.authority.source}, but their form tells little; a"
+                " comment has the line that would check them"
+            )
+        else:
+            self._notes.append(
+                f"label {label.name}: no reference knows ids such as {label.ids[0]}; structure is checked"
+            )
+        yield from self._properties("labels", label.properties, {})
+        if attributes:
+            yield "[labels.attributes]"
+            yield from (f"{name} = {check}" for name, check in attributes.items())
+        yield ""
+
+    def _relation(self, relation: RelationSurvey, types: dict[tuple[str, str], PropertyType]) -> Iterator[str]:
+        yield "[[relations]]"
+        yield f"type = {_text(relation.type)}  # {relation.edges:,} edges"
+        yield f"head = {_text(relation.head)}"
+        yield f"tail = {_text(relation.tail)}"
+        if relation.head == relation.tail:
+            yield from self._direction(relation)
+        head, tail = self._known.get(relation.head), self._known.get(relation.tail)
+        model = alike(relation.type, head.label, tail.label) if head and tail else None
+        if model:
+            checks = [check.model_dump(mode="json", exclude_defaults=True) for check in model.checks]
+            yield f"checks = [{', '.join(map(_inline, checks))}]"
+            self._sources |= {check.source for check in model.checks}
+            decided = ", ".join(check.source for check in model.checks)
+            pattern = f"{relation.head} {relation.type} {relation.tail}"
+            self._notes.append(
+                f"relation {pattern}: called as {model} of {_profile_of(model)}, so that {decided} decides"
+            )
+        yield from self._properties("relations", relation.properties, types, relation.type)
+        yield ""
+
+    def _direction(self, relation: RelationSurvey) -> Iterator[str]:
+        if relation.loops:
+            yield f"# a guess: loops = true, for {relation.loops:,} edges lead from a node to itself"
+        if relation.mutual:
+            shown = f"{relation.mutual:,} of {relation.edges:,} edges are there in the other direction, too"
+            yield f"# a guess: symmetric = true, for {shown}"
+        elif _PARENTS.search(relation.type) and not relation.loops:
+            yield "hierarchy = true  # a guess, from the name: the tail is a parent of the head"
+
+    def _properties(
+        self,
+        table: str,
+        properties: Iterable[PropertySurvey],
+        types: dict[tuple[str, str], PropertyType],
+        relation: str = "",
+    ) -> Iterator[str]:
+        lines = [f'{p.name} = {{ type = "{types.get((relation, p.name), p.type)}" }}' for p in properties]
+        if lines:
+            yield f"[{table}.properties]"
+            yield from lines
+
+
+def _profile_of(model: object) -> str:
+    from kgcheck.profile.recognise import own_schemas
+
+    return next(s.profile.name for s in own_schemas() if any(p is model for p in s.relations))
+
+
+def _types(relations: Iterable[RelationSurvey]) -> dict[tuple[str, str], PropertyType]:
+    """One type for each property of a relation type: patterns of one type share a table of the embedded store."""
+    found: dict[tuple[str, str], set[PropertyType]] = {}
+    for relation in relations:
+        for p in relation.properties:
+            found.setdefault((relation.type, p.name), set()).add(p.type)
+    numbers: set[PropertyType] = {"integer", "number"}
+    return {
+        key: next(iter(kinds)) if len(kinds) == 1 else "number" if kinds <= numbers else "string"
+        for key, kinds in found.items()
+    }
+
+
+def _pattern_of(ids: Sequence[str]) -> str:
+    """The form of ids that no reference knows: their prefix, if they have one in common."""
+    prefixes = {match[1] if (match := _PREFIX.fullmatch(id_)) else "" for id_ in ids}
+    return f"{re.escape(prefixes.pop())}:.+" if len(prefixes) == 1 and "" not in prefixes else ".+"
+
+
+def _text(value: str) -> str:
+    """A TOML text. Those of JSON are TOML, but for the one character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _array(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, values))}]"
+
+
+def _inline(table: dict[str, object]) -> str:
+    """A TOML table in one line."""
+    parts = []
+    for name, value in table.items():
+        if value is None:
+            continue
+        match value:
+            case bool():
+                shown = str(value).lower()
+            case int() | float():
+                shown = repr(value)
+            case dict():
+                shown = _inline(value)
+            case list() | tuple():
+                shown = _array(map(str, value))
+            case _:
+                shown = _text(str(value))
+        parts.append(f"{name} = {shown}")
+    return "{ " + ", ".join(parts) + " }"
+
+
+def _comment(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,144 @@
+"""A profile looked at as a whole: everything that is wrong with any of its files, at once."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.model import Value
+from kgcheck.profile.folder import GRAPH, part
+from kgcheck.profile.import_files import FILES, load_recipe
+from kgcheck.profile.lexicon import load_lexicon
+from kgcheck.profile.reference_files import ReferenceRecipe, reference_paths
+from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
+
+LEXICON, CLAIMS = "lexicon.toml", "claims.toml"
+
+_ABSENT = {
+    FILES: "kgcheck load cannot read files; a graph that is there can be audited",
+    LEXICON: "kgcheck ask cannot read questions",
+    CLAIMS: "papers cannot be asked about edges",
+}
+"""Parts that a profile may lack, and what cannot be done without each."""
+
+
+class FileMistake(Value):
+    """One thing that is wrong.
+
+    Attributes:
+        file: The file, as a path.
+        where: The key in it; empty for the file as a whole.
+        what: What is wrong.
+    """
+
+    file: str
+    where: str = ""
+    what: str
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.file, self.where, self.what)))
+
+
+class Validation(Value):
+    """What was found in a profile.
+
+    Attributes:
+        mistakes: What must be mended before it can be used.
+        notes: What it lacks, and what cannot be done because of that.
+    """
+
+    name: str = ""
+    labels: int = 0
+    relations: int = 0
+    mistakes: tuple[FileMistake, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Look = Callable[[Schema], object]
+"""Reads a part of a profile, and raises where it is wrong."""
+
+
+def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Validation:
+    """Read every part of a profile.
+
+    Args:
+        profile: A name or a path.
+        more: Readers of parts that other rooms know, by the name of the file.
+
+    Returns:
+        What was found.
+
+    Raises:
+        ConfigurationError: There is no such profile.
+    """
+    try:
+        schema = load_schema(profile)
+    except WrongFile as error:
+        return Validation(mistakes=tuple(_of(error)))
+    readers: dict[str, Look] = {FILES: load_recipe, LEXICON: load_lexicon, **(more or {})}
+    mistakes: list[FileMistake] = list(_examples(schema))
+    notes: list[str] = []
+    for name, read in readers.items():
+        try:
+            if part(schema.folder, name).exists():
+                read(schema)
+            elif name in _ABSENT:
+                notes.append(f"it has no {name}: {_ABSENT[name]}")
+        except ConfigurationError as error:
+            mistakes += _of(error, schema.folder / name)
+    recipes, wrong = _recipes(schema)
+    mistakes += wrong
+    notes += _undecided(schema, {recipe.source for recipe in recipes})
+    return Validation(
+        name=schema.profile.name,
+        labels=len(schema.labels),
+        relations=len(schema.relations),
+        mistakes=tuple(mistakes),
+        notes=tuple(notes),
+    )
+
+
+def _recipes(schema: Schema) -> tuple[list[ReferenceRecipe], list[FileMistake]]:
+    """All recipes that can be read, and what is wrong with the others."""
+    try:
+        paths = reference_paths(schema)
+    except ConfigurationError as error:
+        return [], list(_of(error, schema.folder / "reference"))
+    recipes, mistakes = list[ReferenceRecipe](), list[FileMistake]()
+    for path in paths:
+        try:
+            recipes.append(read_value(path, ReferenceRecipe))
+        except WrongFile as error:
+            mistakes += _of(error)
+        except OSError:
+            mistakes.append(FileMistake(file=str(path), what="there is no such file"))
+    return recipes, mistakes
+
+
+def _examples(schema: Schema) -> Iterator[FileMistake]:
+    for label in schema.labels:
+        if not label.matches(label.id_example):
+            what = f"{label.id_example!r} does not have the form of id_pattern"
+            file = str(schema.folder / GRAPH)
+            yield FileMistake(file=file, where=f"labels[{label.name}].id_example", what=what)
+
+
+def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
+    """What nothing decides: labels that nobody issues ids for, and sources that no recipe reads."""
+    if free := [label.name for label in schema.labels if not label.authority.source]:
+        yield f"existence is not checked, for they have no authority: {', '.join(free)}"
+    if free := [str(p) for p in schema.relations if not p.checks]:
+        yield f"no source decides these edges, whose structure is checked: {'; '.join(free)}"
+    asked = {label.authority.source for label in schema.labels if label.authority.source}
+    asked |= {check.source for label in schema.labels for check in label.attributes.values()}
+    asked |= {check.source for pattern in schema.relations for check in pattern.checks}
+    if unread := sorted(asked - sources):
+        yield f"no recipe reads files of these sources; only tables of facts can state them: {', '.join(unread)}"
+
+
+def _of(error: ConfigurationError, file: Path | None = None) -> Iterator[FileMistake]:
+    if isinstance(error, WrongFile):
+        for mistake in error.mistakes or (Mistake(what=error.message),):
+            yield FileMistake(file=str(error.path), where=mistake.where, what=mistake.what)
+    else:
+        yield FileMistake(file=str(file), what=error.message)

@@ -1,0 +1,521 @@
+"""The API without the command line: the same results, nothing printed, clear errors, and everything closed."""
+
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import kgcheck
+from kgcheck import (
+    CheckTask,
+    CheckType,
+    KgcheckError,
+    Outcome,
+    Reason,
+    Ref,
+    Settings,
+    Stance,
+    Triple,
+    Workspace,
+)
+from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName, UsageError
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.literature.corpus import Corpus
+from kgcheck.model import Finding
+from kgcheck.report.frames import EVIDENCE, FINDINGS
+from kgcheck.resources import resource_dir
+from kgcheck.workspace.batches import answer_questions
+from kgcheck.workspace.opened import Opened
+from tests.integration.import_directory import GENES, ImportDirectory
+from tests.support import ROOT
+from tests.support.audits import demo
+from tests.support.audits import kgcheck as command
+
+ALS = "SOD1 mutations cause amyotrophic lateral sclerosis."
+DEMO = resource_dir("loaders") / "ckg" / "demo"
+APOE_APP = Triple(head=Ref(label="Protein", id="P02649"), relation="ACTS_ON", tail=Ref(label="Protein", id="P05067"))
+
+
+def over_the_demo(folder: Path, **more: Any) -> Workspace:
+    given: dict[str, Any] = {"store": demo().store, "reference": demo().reference}
+    return Workspace(**given, settings=Settings(home=folder / "home"), **more)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with over_the_demo(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's papers, searched by words."""
+    index = tmp_path_factory.mktemp("papers") / "index"
+    with Corpus(index, create=True) as corpus:
+        corpus.add([resource_dir("corpus") / "demo" / "notes.jsonl"])
+        corpus.build(None)
+    return index
+
+
+# --- the same as the command line
+
+
+def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = workspace.audit(types=["existence", "attribute", CheckType.STRUCTURE], labels=["Protein", "Gene"])
+    table = audit.to_arrow()
+    assert capsys.readouterr() == ("", "")
+
+    shown = command("report", audit.run.id, "--format", "json", "--ledger", workspace.ledger)
+    printed = json.loads(shown.out)
+    assert table.schema == FINDINGS
+    assert [as_printed(row) for row in table.to_pylist()] == printed["findings"]
+    assert [t.model_dump(mode="json") for t in audit.tallies] == printed["tallies"]
+    assert audit.run.model_dump(mode="json") == printed["run"]
+    assert audit.outcomes.total() == sum(t.count for t in audit.tallies)
+    assert audit.outcomes[Outcome.REFUTED] > 0
+    assert audit.exit_code() == 1
+    assert audit.outcomes[Outcome.UNAVAILABLE] > 0
+    assert audit.exit_code("never") == 3
+
+    elsewhere = tmp_path / "l.sqlite"
+    place = ("--store", demo().store, "--reference", demo().reference, "--ledger", elsewhere)
+    types = (
+        "--type",
+        "existence",
+        "--type",
+        "attribute",
+        "--type",
+        "structure",
+        "--label",
+        "Protein",
+        "--label",
+        "Gene",
+    )
+    again = json.loads(command("audit", *types, *place, "--format", "json").out)
+    assert [without_run(row) for row in again["findings"]] == [without_run(row) for row in printed["findings"]]
+
+
+def as_printed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table in the nested form of --format json."""
+
+    def node(end: str) -> dict[str, str] | None:
+        parts = {"label": row[f"{end}_label"], "id": row[f"{end}_id"], "name": row[f"{end}_name"]}
+        return {k: v for k, v in parts.items() if v is not None} or None
+
+    change = {"kind": row["change_kind"], "to": row["change_to"], "candidates": row["change_candidates"]}
+    change = {k: v for k, v in (change | {"because": row["change_because"]}).items() if v is not None}
+    keys = ("run", "fingerprint", "type", "relation", "attribute", "rule", "value", "outcome", "reason", "confidence")
+    evidence = [
+        {k: at.isoformat().replace("+00:00", "Z") if hasattr(at, "isoformat") else at for k, at in e.items()}
+        for e in row["evidence"]
+    ]
+    return {key: row[key] for key in (*keys, "note")} | {
+        "missing": [f"{gap['source']} ({gap['cause'].replace('_', ' ')})" for gap in row["missing"]],
+        "subject": node("subject"),
+        "object": node("object"),
+        "evidence": [{k: v for k, v in e.items() if v is not None} for e in evidence],
+        "proposed_change": change if row["change_kind"] else None,
+    }
+
+
+def without_run(row: dict[str, Any]) -> dict[str, Any]:
+    """A finding without what differs from run to run: its id, and when the graph was looked at."""
+    evidence = [{k: v for k, v in e.items() if k != "retrieved_at"} for e in row["evidence"]]
+    return {k: v for k, v in row.items() if k != "run"} | {"evidence": evidence}
+
+
+def test_evidence_has_every_field_of_the_model() -> None:
+    assert [field.name for field in EVIDENCE] == list(kgcheck.Evidence.model_fields)
+
+
+def test_findings_as_a_data_frame(workspace: Workspace) -> None:
+    audit = workspace.audit(types=["triple"], relations=["HAS_PARENT"])
+    frame = audit.to_pandas()
+
+    assert list(frame.columns) == FINDINGS.names
+    assert len(frame) == len(list(audit.findings)) > 0
+    assert set(frame["outcome"]) <= {o.value for o in Outcome}
+    assert all(evidence[0]["source"] for evidence in frame["evidence"])
+    refuted = workspace.findings(audit.run, outcomes=["refuted"])
+    assert len(refuted.to_pandas()) == (frame["outcome"] == "refuted").sum() > 0
+    assert len(refuted.to_pandas()) < len(
+        workspace.audit(types=["triple"], relations=["HAS_PARENT"], keep_all=True).to_pandas()
+    )
+
+
+def test_a_data_frame_without_pandas(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.report.frames.find_spec", lambda name: None)
+    audit = workspace.audit(types=["structure"])
+
+    with pytest.raises(MissingExtra) as failed:
+        audit.to_pandas()
+
+    assert failed.value.message == "a data frame needs the extra 'pandas'"
+    assert failed.value.hint == "pip install 'kgcheck[pandas]'"
+    assert isinstance(audit.to_arrow(), pa.Table)
+
+
+def test_many_findings_become_one_table(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = list(workspace.audit(types=["existence"]).findings)
+    monkeypatch.setattr("kgcheck.report.frames._ROWS", 2)
+
+    table = kgcheck.report.frames.findings_arrow(iter(findings))
+
+    assert table.column("fingerprint").to_pylist() == [f.fingerprint for f in findings]
+    assert table.column("evidence").num_chunks == (len(findings) + 1) // 2
+
+
+# --- checks, questions, papers
+
+
+def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[str] = []
+    by_words = workspace.check("APOE ACTS_ON APP", on_event=lambda event: events.append(event.role.value))
+    by_edge = workspace.check(APOE_APP)
+    task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P04637"))
+
+    assert by_words.verdict.outcome is Outcome.REFUTED
+    assert by_words.verdict.reason is Reason.EDGE_MISSING
+    assert by_words.exit_code() == 1
+    assert by_words.transcript.is_file()
+    assert events[0] == "leader"
+    assert by_edge.finding.task == by_words.finding.task
+    assert by_edge.verdict == by_words.verdict
+    assert workspace.finding(by_words.finding.fingerprint).run == by_edge.run.id
+    assert workspace.check(task).finding.task == task
+    attribute = CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Protein", id="P02649"), attribute="accession")
+    assert workspace.check(attribute).finding.task.attribute == "accession"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_check_that_is_stopped_says_so_in_its_notes(workspace: Workspace) -> None:
+    stopped = workspace.check("APOE ACTS_ON APP", turns=1)
+
+    assert stopped.verdict.reason is Reason.BUDGET_SPENT
+    assert stopped.exit_code() == 3
+    assert "turns" in stopped.notes[0]
+
+
+def test_ask_reads_the_names_of_the_graph_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps: list[str] = []
+    with over_the_demo(tmp_path, progress=lambda step, done, total: steps.append(step)) as workspace:
+        found = workspace.ask("What diseases are associated with the protein encoded by the gene APOE?").answer
+        before = len(steps)
+        holds = workspace.ask("Does TLR4 act on TNF?").answer
+
+    assert "DOID:0014667" in {f.ref.id for f in found.found}
+    assert holds.holds is not None
+    assert before == len(steps) > 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verify_claims_and_edges_by_words(tmp_path: Path, papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edge = Triple(
+        head=Ref(label="Protein", id="P00441"), relation="ASSOCIATED_WITH", tail=Ref(label="Disease", id="DOID:332")
+    )
+    with over_the_demo(tmp_path, literature=papers) as workspace:
+        claim = workspace.verify(ALS).verdict
+        by_words = workspace.verify(triple="P00441 ASSOCIATED_WITH DOID:332").verdict
+        by_edge = workspace.verify(triple=edge).verdict
+        with pytest.raises(UsageError, match="a claim or an edge"):
+            workspace.verify()
+        with pytest.raises(UnknownName, match="no verifier 'train'"):
+            workspace.verify("x", verifier="train")
+
+    assert claim.opinions
+    assert by_words.stance is Stance.SUPPORTS
+    assert by_words == by_edge
+    shown = command(
+        "verify", "SOD1 mutations cause amyotrophic lateral sclerosis.", "--index", papers, "--format", "json"
+    )
+    assert claim.model_dump(mode="json") == json.loads(shown.out)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_search_papers_and_passages(tmp_path: Path, papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with over_the_demo(tmp_path, literature=papers) as workspace:
+        found = workspace.search(ALS, limit=3)
+        wider = workspace.search("APOE and lipids", expand=True)
+        lines = workspace.search("gene", passages=["no such word", "a gene is named here"], limit=1)
+
+    shown = json.loads(command("search", ALS, "--limit", 3, "--index", papers, "--format", "json").out)
+    assert [hit.as_row() for hit in found.hits] == shown
+    assert len(found.hits) == 3
+    assert wider.also == ("Apolipoprotein E",)
+    assert wider.notes == (f"also: {', '.join(wider.also)}",)
+    assert [hit.as_row()["line"] for hit in lines.hits] == [2]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_papers_are_asked_in_an_audit_and_noted(tmp_path: Path, papers: Path) -> None:
+    with over_the_demo(tmp_path, literature=papers) as workspace:
+        audit = workspace.audit(types=["triple"], relations=["ASSOCIATED_WITH"], labels=["Disease"])
+
+    assert len(audit.notes) == 1
+    assert audit.notes[0].startswith("papers were asked about ")
+    assert f"speak of {len(audit.papers)}" in audit.notes[0]
+    assert audit.papers
+
+
+def test_a_batch_of_questions(tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"question": "Does APOE act on APP?", "answer": False}) + "\n")
+    with over_the_demo(tmp_path) as workspace:
+        first = answer_questions(workspace, file)
+        again = answer_questions(workspace, file)
+
+    assert (first.batch.done, again.batch.done, again.batch.before) == (1, 0, 1)
+    assert first.results.parent == tmp_path / "home" / "batch" / "kgqa-q"
+    assert json.loads((first.folder / "metrics.json").read_text())["all"] == first.metrics["all"].model_dump()
+
+
+# --- load, runs, reports
+
+
+def test_load_build_audit_and_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with Workspace(
+        store=tmp_path / "g.lbdb", reference=tmp_path / "r.duckdb", settings=Settings(home=tmp_path / "home")
+    ) as workspace:
+        loaded = workspace.load(DEMO / "import")
+        assert workspace.graph.counts().total_nodes == loaded.nodes == 552
+        again = workspace.load(DEMO / "import")
+        assert again.total("loaded") == again.total("changed") == 0
+        releases = workspace.build_reference(DEMO / "reference")
+        assert workspace.releases() == releases
+        assert len(releases) > 10
+        audit = workspace.audit(types=["existence"], labels=["Protein"])
+        text = workspace.report(output=tmp_path / "report.md")
+        assert (tmp_path / "report.md").read_text(encoding="utf-8") == text
+        assert workspace.report(audit.run, "jsonl").count("\n") == len(list(audit.findings))
+        assert [run.id for run, _ in workspace.runs()] == [audit.run.id]
+        assert workspace.run("latest").id == audit.run.id
+        assert tuple(workspace.tallies()) == audit.tallies
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgcheck.audit.pieces import Worker
+
+    real = Worker.work
+    worked: list[str] = []
+
+    def cut(self: Worker, unit: Any, done: Any) -> Any:
+        if len(worked) == 3:
+            raise KeyboardInterrupt
+        worked.append(unit.target)
+        return real(self, unit, done)
+
+    with over_the_demo(tmp_path) as workspace:
+        whole = workspace.audit(types=["existence"])
+        monkeypatch.setattr(Worker, "work", cut)
+        with pytest.raises(KeyboardInterrupt):
+            workspace.audit(types=["existence"])
+        monkeypatch.setattr(Worker, "work", real)
+        begun = workspace.cut_off()
+        resumed = workspace.resume()
+
+        assert resumed.run.id == begun.id != whole.run.id
+        assert resumed.run.finished
+        assert resumed.tallies == whole.tallies
+        assert [f.fingerprint for f in resumed.findings] == [f.fingerprint for f in whole.findings]
+        with pytest.raises(UsageError, match="is finished"):
+            workspace.resume(begun.id)
+
+
+# --- errors
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"types": ["tripel"]}, "there is no check type 'tripel'", "did you mean triple?"),
+        ({"labels": ["Protien"]}, "there is no label 'Protien'", "did you mean Protein?"),
+        ({"relations": ["ACTS_UPON"]}, "there is no relation 'ACTS_UPON'", "did you mean ACTS_ON?"),
+        ({"sample": 0}, "sample=0: Input should be greater than 0", ""),
+        ({"threshold": 2}, "threshold=2: Input should be less than or equal to 1", ""),
+        ({"graph_date": "2024-13"}, "'2024-13' is no date: write 2024, 2024-06 or 2024-06-30", ""),
+    ],
+)
+def test_what_an_audit_cannot_be_asked(workspace: Workspace, options: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(KgcheckError) as failed:
+        workspace.audit(**options)
+
+    assert (failed.value.message, failed.value.hint) == (message, hint)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    with pytest.raises(UnknownName, match="no brain 'rule'"):
+        Workspace(brain="rule")
+    with pytest.raises(UnknownName, match="no profile 'ckgg'"):
+        Workspace(profile="ckgg", settings=settings).audit()
+    with Workspace(store=tmp_path / "none.lbdb", settings=settings) as workspace:
+        with pytest.raises(StoreMissing):
+            workspace.audit()
+        assert not workspace.ledger.exists()
+        with pytest.raises(KgcheckError, match="there is no ledger"):
+            workspace.runs()
+        with pytest.raises(KgcheckError, match="there is no folder"):
+            workspace.load(tmp_path / "nothing")
+        with pytest.raises(UsageError, match="no papers are named"):
+            workspace.search("x")
+        with pytest.raises(UsageError, match="no reference to build"):
+            workspace.build_reference(tmp_path)
+    with over_the_demo(tmp_path) as workspace:
+        workspace.audit(types=["structure"], labels=["Protein"])
+        with pytest.raises(UnknownName, match="no outcome 'refuse'") as failed:
+            workspace.findings(outcomes=["refuse"])
+        assert failed.value.hint == "did you mean refuted?"
+        with pytest.raises(UnknownName, match="no form 'htm'"):
+            workspace.report(format_="htm")
+        with pytest.raises(UnknownName, match="no run 'x'"):
+            workspace.findings("x")
+        with pytest.raises(UsageError, match="turns=0"):
+            workspace.check(APOE_APP, turns=0)
+        with pytest.raises(UsageError, match="structure is checked by an audit"):
+            workspace.check(CheckTask(type=CheckType.STRUCTURE, subject=APOE_APP.head, rule="self_loop"))
+
+
+def test_an_error_carries_the_notes_of_the_work_that_it_ended(
+    tmp_path: Path, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kgcheck.literature import search
+
+    opened = search.open_index
+    monkeypatch.setattr(search, "open_index", lambda folder: (opened(folder)[0], "searching words alone: why"))
+    with over_the_demo(tmp_path, literature=papers) as workspace, pytest.raises(UnknownName) as failed:
+        workspace.search("x", documents=["pmid:0"])
+
+    assert failed.value.__notes__ == ["searching words alone: why"]
+    shown = command("search", "x", "--document", "pmid:0", "--index", papers)
+    assert shown.code == 2
+    assert shown.err.splitlines()[0] == "searching words alone: why"
+
+
+# --- opening and closing
+
+
+def test_closing_is_for_good_and_findings_stay_readable(tmp_path: Path) -> None:
+    workspace = over_the_demo(tmp_path)
+    with workspace:
+        audit = workspace.audit(types=["structure"], labels=["Protein"])
+    workspace.close()
+
+    for use in (
+        workspace.audit,
+        workspace.runs,
+        workspace.findings,
+        lambda: workspace.check(APOE_APP),
+        lambda: workspace.ask("x"),
+        lambda: workspace.load(DEMO / "import"),
+        lambda: workspace.graph,
+    ):
+        with pytest.raises(UsageError, match="the workspace is closed"):
+            use()
+    assert all(isinstance(finding, Finding) for finding in audit.findings)
+    assert audit.to_arrow().num_rows == len(list(audit.findings))
+
+
+def test_a_workspace_that_is_let_go_lets_the_store_go(tmp_path: Path) -> None:
+    store = tmp_path / "g.lbdb"
+    with Workspace(store=store, settings=Settings(home=tmp_path)) as loading:
+        loading.load(ImportDirectory(tmp_path / "import").folder)
+    reading = Workspace(store=store)
+    assert reading.graph.counts().total_nodes == 0
+    with pytest.raises(StoreLocked):
+        EmbeddedStore(store, reading.schema, create=True)
+    schema = reading.schema
+    del reading
+    gc.collect()
+    EmbeddedStore(store, schema, create=True).close()
+
+
+def test_two_workspaces_and_several_threads_at_once(tmp_path: Path) -> None:
+    one, other = over_the_demo(tmp_path / "one"), over_the_demo(tmp_path / "other")
+    with one, other, ThreadPoolExecutor(3) as pool:
+        audits = [pool.submit(w.audit, ["existence"], labels=["Gene"]) for w in (one, other, one)]
+        fingerprints = [[f.fingerprint for f in audit.result().findings] for audit in audits]
+        checks = list(pool.map(one.check, ["APOE ACTS_ON APP"] * 3))
+
+        assert fingerprints[0] == fingerprints[1] == fingerprints[2] != []
+        assert len({check.run.id for check in checks}) == 3
+        assert len(one.runs()) == 5
+        assert len(other.runs()) == 1
+
+
+def test_a_thing_is_opened_once_and_what_fails_to_open_is_tried_again() -> None:
+    from contextlib import closing, contextmanager
+
+    class Thing:
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    @contextmanager
+    def broken() -> Iterator[Thing]:
+        raise KgcheckError("not now")
+        yield Thing()
+
+    opened, made = Opened(), Thing()
+    with pytest.raises(KgcheckError, match="not now"):
+        opened.get("thing", broken)
+    assert opened.get("thing", lambda: closing(made)) is opened.get("thing", lambda: closing(Thing()))
+    opened.reset()
+    assert made.closed == 1
+    assert opened.get("thing", lambda: closing(Thing())) is not made
+    opened.close()
+    assert made.closed == 1
+
+
+# --- what the package exports
+
+
+def test_exports_are_there_and_come_late() -> None:
+    script = (
+        "import sys, kgcheck\n"
+        "assert not {'pydantic', 'duckdb', 'kgcheck.workspace', 'kgcheck.model'} & set(sys.modules)\n"
+        "assert set(kgcheck.__all__) <= set(dir(kgcheck))\n"
+        "from kgcheck import *\n"
+        "print(Workspace.__name__, Ref(label='Gene', id='TP53'), verdict.__name__, kgcheck.model.Ref is Ref)\n"
+        "try:\n    kgcheck.Workspaces\nexcept AttributeError as error:\n    print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout.splitlines() == [
+        "Workspace Gene TP53 verdict True",
+        "module 'kgcheck' has no attribute 'Workspaces'",
+    ]
+
+
+def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
+    directory = ImportDirectory(tmp_path / "import")
+    directory.write(GENES, directory.row(GENES, ID="TP53", name="tumor protein p53"))
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from kgcheck import Settings, Workspace\n"
+        "with Workspace(store='g.lbdb', settings=Settings(home='home')) as workspace:\n"
+        "    print(workspace.load('import').nodes)\n"
+    )
+    for how in ([str(script)], ["-c", script.read_text()]):
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", *how],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (ran.stdout, ran.stderr) == ("1\n", "")
