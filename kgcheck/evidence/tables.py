@@ -345,7 +345,8 @@ def as_markdown() -> str:
     parts = [
         "# Working tables",
         "",
-        "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). `kgcheck.evidence.tables`",
+        "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). "
+        "`kgcheck.evidence.tables`",
         "describes them and alone writes them; this page is made from it.",
     ]
     for table in WORKING_TABLES:
