@@ -346,8 +346,8 @@ def as_markdown() -> str:
         "# Working tables",
         "",
         "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). "
-        "`kgcheck.evidence.tables` describes them",
-        "and alone writes them; this page is made from it.",
+        "`kgcheck.evidence.tables`",
+        "describes them and alone writes them; this page is made from it.",
     ]
     for table in WORKING_TABLES:
         parts += ["", f"## {table.name}", "", f"A row is {table.meaning}.", "", "| column | type | meaning |"]

@@ -17,6 +17,7 @@ from kgcheck.model import (
     CheckType,
     Evidence,
     Finding,
+    Gap,
     Outcome,
     Reason,
     Ref,
@@ -129,7 +130,7 @@ def test_finding_as_a_row() -> None:
             reason=Reason.ID_MERGED,
             confidence=0.99,
             evidence=(evidence,),
-            missing=("x",),
+            missing=(Gap("x", Reason.NOT_COVERED),),
         ),
         change=Change(kind=ChangeKind.REPOINT, to="P21802", because="accession merged"),
     )
@@ -138,7 +139,7 @@ def test_finding_as_a_row() -> None:
 
     assert row["subject"] == {"label": "Protein", "id": "B4DFC2"}
     assert (row["type"], row["outcome"], row["reason"]) == ("existence", "refuted", "id_merged")
-    assert (row["object"], row["relation"], row["missing"]) == (None, None, ["x"])
+    assert (row["object"], row["relation"], row["missing"]) == (None, None, ["x (not covered)"])
     assert row["evidence"][0] | {"value": None} == {
         "source": "uniprot",
         "release": "2026_03",
