@@ -18,7 +18,7 @@ from kgcheck.cli.output import json_result, note
 
 @click.command("verify")
 @click.argument("claim", required=False)
-@click.option("--triple", help='An edge instead of a claim, by ids or names: "HEAD RELATION TAIL".')
+@click.option("--triple", help='An edge instead of a claim, by ids or names: "P04637 ACTS_ON Q00987".')
 @index_option(required=True)
 @verifier_option()
 @spending_options()

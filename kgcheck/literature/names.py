@@ -38,16 +38,14 @@ class StoreNames:
         self._store = store
 
     def of(self, ref: Ref) -> tuple[str, ...]:
-        """See Names."""
-        held = self._store.node(ref)
-        if held is None:
+        node = self._store.node(ref)
+        if node is None:
             return ()
         label = self._store.schema.label(ref.label)
-        stated = [ref.id if name == label.key else held.get(name) for name in label.names]
+        stated = [ref.id if name == label.key else node.get(name) for name in label.names]
         return good_names([one for value in stated for one in (value if isinstance(value, list) else [value])])
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """See Names."""
         schema = self._store.schema
         found: list[str] = []
         for name in candidates(text):
@@ -65,11 +63,9 @@ class AllNames:
         self._places = places
 
     def of(self, ref: Ref) -> tuple[str, ...]:
-        """See Names."""
         return good_names(name for place in self._places for name in place.of(ref))
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """See Names."""
         return others([name for place in self._places for name in place.mentioned(text)], text)
 
 
@@ -91,7 +87,18 @@ def candidates(text: str) -> list[str]:
 
 
 def others(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Names that a text does not hold itself."""
+    """Names that a text does not hold itself.
+
+    Args:
+        names: Of what it names.
+        text: A claim or a question.
+
+    Returns:
+        The good ones among them.
+
+    >>> others(["ABC1", "long name of ABC1", "abc one"], "Does ABC1 cause grey fever?")
+    ('long name of ABC1', 'abc one')
+    """
     folded = text.casefold()
     return good_names(n for n in names if n.casefold() not in folded)
 

@@ -112,22 +112,6 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
     return sorted(recipes, key=lambda r: (len(r.after), r.source))
 
 
-class Words(NamedTuple):
-    """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
-
-    links: tuple[str, ...]
-    namespaces: dict[str, tuple[str, ...]]
-
-
-def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> Words:
-    """The words of a profile and its recipes."""
-    recipes = list(recipes)
-    checks = {check.link for pattern in schema.relations for check in pattern.checks}
-    topics = {topic for recipe in recipes for file in recipe.files for topic in file.topics}
-    links = sorted({PARENT, *checks, *topics} - {"entity", "value"})
-    return Words(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})
-
-
 def recipes_by_path(schema: Schema) -> dict[Path, ReferenceRecipe]:
     """The recipes of a profile, by file.
 
@@ -154,3 +138,19 @@ def reference_paths(schema: Schema) -> list[Path]:
     names = sorted(path.name for path in part(schema.folder, "reference").glob("*.toml"))
     shared = [part(resource_dir("loaders"), name) for name in schema.profile.references]
     return [*(part(schema.folder, f"reference/{name}") for name in names), *shared]
+
+
+class Words(NamedTuple):
+    """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
+
+    links: tuple[str, ...]
+    namespaces: dict[str, tuple[str, ...]]
+
+
+def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> Words:
+    """The words of a profile and its recipes."""
+    recipes = list(recipes)
+    checks = {check.link for pattern in schema.relations for check in pattern.checks}
+    topics = {topic for recipe in recipes for file in recipe.files for topic in file.topics}
+    links = sorted({PARENT, *checks, *topics} - {"entity", "value"})
+    return Words(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})

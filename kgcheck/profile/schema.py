@@ -154,6 +154,9 @@ class _Profile(Value):
     name: str
     version: int
     title: str
+    reads: tuple[str, ...] = Field(
+        default=(), description="other profiles whose stores this one may read, such as that which a draft is of"
+    )
     references: tuple[str, ...] = Field(
         default=(), description="recipes of kgcheck's own that serve this graph, too: paths under its folder loaders"
     )
@@ -262,6 +265,15 @@ class Schema(Value):
     def label_names(self) -> list[str]:
         """Names of all labels, in the order of the file."""
         return list(self._by_label)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The reference sources that may decide something: who issues ids, states values or links nodes."""
+        issuing = {s for label in self.labels for s in (label.authority.source, label.authority.other) if s}
+        checks = [check for label in self.labels for check in label.attributes.values()]
+        otherwise = {check.otherwise.source for check in checks if check.otherwise}
+        linking = {check.source for pattern in self.relations for check in pattern.checks}
+        return frozenset(issuing | otherwise | linking | {check.source for check in checks})
 
     @cached_property
     def relation_types(self) -> list[str]:

@@ -14,6 +14,7 @@ MAX_LINES = 400
 LONGER = {
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
     "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
+    "kgcheck/agents/toolbox.py": "one list of tools, each with what it does",
     "kgcheck/workspace/workspace.py": "one class, the API, whose methods document every argument",
     "kgcheck/questions/joining.py": "one search for ways between what a question names",
 }
