@@ -1,11 +1,15 @@
 """A made-up graph of things in boxes, with recipes of its own: nothing of kgcheck knows the words of one graph."""
 
+import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from kgcheck import Workspace
+from kgcheck.model import CheckTask
 from kgcheck.profile.schema import load_schema
+from kgcheck.reference.build import build_snapshot
 from tests.support.facts import SETTINGS
 
 GRAPH = """
@@ -140,6 +144,7 @@ FROM file
 """
 
 THINGS = """format-version: 1.2
+ontology: things
 date: 01:01:2026 10:00
 
 [Term]
@@ -223,9 +228,42 @@ def shelf(tmp_path: Path) -> Workspace:
 def test_a_graph_with_words_of_its_own_is_audited(shelf: Workspace) -> None:
     with shelf:
         findings = shelf.audit().findings
-        found = {(f.task.type.value, str(f.task), f.verdict.reason.value) for f in findings}
+        found = {(f.task.type.value, _named(f.task), f.verdict.reason.value) for f in findings}
 
-        assert {one for one in found if one[2] not in ("orphan_node", "shared_name", "missing_provenance")} == FOUND
+    assert {one for one in found if one[2] not in ("orphan_node", "shared_name", "missing_provenance")} == FOUND
+
+
+def _named(task: CheckTask) -> str:
+    other = task.object.id if task.object else None
+    return " ".join(filter(None, (task.subject.id, task.relation, other, task.attribute)))
+
+
+def test_a_recipe_says_what_its_links_are_called(tmp_path: Path) -> None:
+    recipe = """
+source = "uniprot"
+name = "entries"
+licence = "made up"
+links = { structure = "shape" }
+
+[[files]]
+glob = "entries.jsonl"
+format = "uniprot_jsonl"
+topics = { entity = false, shape = false }
+"""
+    entry = {
+        "entryType": "UniProtKB reviewed (Swiss-Prot)",
+        "primaryAccession": "P10001",
+        "uniProtkbId": "ONE_HUMAN",
+        "sequence": {"value": "MA", "length": 2},
+        "uniProtKBCrossReferences": [{"database": "PDB", "id": "1ABC"}, {"database": "GO", "id": "GO:0000001"}],
+    }
+    schema = load_schema(str(_written(tmp_path / "profile", PROFILE | {"reference/uniprot.toml": recipe})))
+    sources = _written(tmp_path / "sources", {"entries.jsonl": json.dumps(entry) + "\n"})
+    build_snapshot(sources, tmp_path / "reference.duckdb", schema, SETTINGS)
+
+    with duckdb.connect(str(tmp_path / "reference.duckdb"), read_only=True) as db:
+        assert db.execute("SELECT relation, head, tail FROM link").fetchall() == [("shape", "P10001", "1ABC")]
+        assert db.execute("SELECT topic, id FROM covered").fetchall() == [("shape", "P10001")]
 
 
 def test_parts_of_ids_are_read_from_their_form(tmp_path: Path) -> None:

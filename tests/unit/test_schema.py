@@ -130,6 +130,10 @@ def test_a_profile_of_ones_own(profile: Path) -> None:
         ('type = "string"', 'type = "date"', "is wrong"),
         ('head = "A"', 'head = "A"\nheads = 1', "is wrong"),
         ("[profile]", "[profile", "is wrong"),
+        ('tail = "A"', 'tail = "A"\nhierarchy = true\nloops = true', "in one direction and without loops"),
+        ('tail = "A"\n', 'tail = "B"\nhierarchy = true\n' + OTHER_LABEL, "is a hierarchy, so that it joins one label"),
+        ('"a[0-9]+"', '"(?P<entry>a)([0-9])"', "write (?:...) for those without"),
+        ('"a[0-9]+"', '"(?P<entrance>a)[0-9]"', "an id has no group 'entrance'"),
         ("[[relations]]", A_AGAIN + "[[relations]]", "the label 'A' is described twice"),
         ('tail = "A"\n', 'tail = "A"\n' + KNOWS_AGAIN, "the relation 'A KNOWS A' is described twice"),
         (
