@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from benchmarks import train_verifier as training
 from kgcheck.agents.asker import ReactAgent
 from kgcheck.agents.brains.llm import LlmBrain
-from kgcheck.agents.team import Budget
 from kgcheck.bench.items import Item, read_items
 from kgcheck.bench.kgcheck import Checker
 from kgcheck.bench.kgqa import Question, read_questions, score
@@ -132,7 +131,7 @@ def _checks(client: Counted, asked: argparse.Namespace, folder: Path) -> None:
     items = random.Random(SEED).sample(read_items(source / "kgcheck_bench.jsonl", schema), 60)  # noqa: S311
     with EmbeddedStore(store, schema) as opened, SnapshotSource(snapshot, schema, settings) as reference:
         limits = Limits(tokens=asked.item_tokens, seconds=SECONDS)
-        checker = Checker(opened, reference, lambda _: LlmBrain(client, limits), Budget(seconds=SECONDS))
+        checker = Checker(opened, reference, lambda _: LlmBrain(client, limits), Limits(seconds=SECONDS))
 
         def one(item: Item) -> tuple[str, bool, str]:
             result = checker.work(item)

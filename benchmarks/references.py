@@ -59,7 +59,7 @@ class References:
             """
         ).fetchall()
         for label in self._schema.labels:
-            if not label.authority.site and not label.shares_ids_with:
+            if not label.site and not label.shares_ids_with:
                 self._entities(label)
         for label in map(self._schema.label, _UNORDERED):
             self._db.execute(
@@ -155,7 +155,7 @@ class References:
             below = f"""SELECT DISTINCT s.head, a.ancestor AS tail FROM ({stated}) s
                         JOIN above a ON a.source = {literal(check.ontology or "")} AND a.id = s.tail"""
         silent = "'refuted edge_unsupported'" if check.world.value == "closed" else "'insufficient nothing_found'"
-        if check.match == "descendant" and self._schema.label(pattern.head).authority.site:
+        if check.match == "descendant" and self._schema.label(pattern.head).site:
             # A source that lists a site says what it is, so that its silence about another term is closed.
             listed = f"t.head IN (SELECT head FROM ({stated}))"
             silent = f"CASE WHEN {listed} THEN 'refuted edge_unsupported' ELSE {silent} END"

@@ -9,14 +9,14 @@ _ends: ContextVar[float | None] = ContextVar("ends", default=None)
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Give the work of the block so many seconds, or what is left of those of a block around it.
+def until(ends: float | None) -> Iterator[None]:
+    """Let the work of the block end at a time, or at that of a block around it where it is earlier.
 
     Args:
-        seconds: From now.
+        ends: By the monotonic clock; None for no end of its own.
     """
-    around, own = _ends.get(), time.monotonic() + seconds
-    token = _ends.set(own if around is None else min(own, around))
+    around = _ends.get()
+    token = _ends.set(min((t for t in (ends, around) if t is not None), default=None))
     try:
         yield
     finally:
@@ -24,12 +24,27 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def left() -> float | None:
-    """Seconds that are left, never less than none, or None where nothing limits them."""
+    """Seconds that are left, never less than none, or None where nothing limits them.
+
+    Returns:
+        Seconds.
+
+    >>> with within(0.0):
+    ...     left()
+    0.0
+    """
     ends = _ends.get()
     return None if ends is None else max(ends - time.monotonic(), 0.0)
 
 
 def at_most(seconds: float) -> float:
-    """So many seconds, or those that are left where they are fewer."""
+    """So many seconds, or those that are left where they are fewer.
+
+    Returns:
+        Seconds.
+
+    >>> at_most(5.0)
+    5.0
+    """
     rest = left()
     return seconds if rest is None else min(seconds, rest)

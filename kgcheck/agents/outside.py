@@ -1,27 +1,18 @@
-"""What the tools beside the reference look-up show of the outside world: UniProt, STRING and papers.
+"""What the tools beside the reference look-up show of the outside world: entries, networks and papers.
 
-A tool whose source is not there says so; it never says that nothing was found. Where papers are asked, too, what an
-index says of an edge is evidence of the tier `text`, beside that of the reference sources.
+A tool whose source is not there says so; it never says that nothing was found. With papers, what an index says of an
+edge is evidence of the tier `text`, beside that of the reference sources.
 """
 
-from typing import TYPE_CHECKING
-
-from pydantic import Field
-
-from kgcheck.errors import UnknownName
-from kgcheck.evidence.lookups import EntryResult, LifecycleResult, Looked, Lookups, PairResult
-from kgcheck.literature.documents import SOURCE, Passage
-from kgcheck.model import Identifier, Reason, Triple, Value
-from kgcheck.profile.reference_files import NetworkType
-
-if TYPE_CHECKING:
-    from kgcheck.literature.edge_reader import TripleReader
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kgcheck.evidence.lookups import SourceLookups
+from kgcheck.agents.tool_types import AccessionArguments, LiteratureArguments, LiteratureResult, PairArguments
+from kgcheck.errors import UnknownName
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, Lookups, PairResult, SourceLookups
 from kgcheck.evidence.source import LiveSource, Observed, ReferenceSource, SnapshotSource
-from kgcheck.model import CheckTask, CheckType
+from kgcheck.literature.documents import SOURCE
+from kgcheck.model import CheckTask, CheckType, Reason, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.retractions import counted
 
@@ -34,40 +25,11 @@ _NO_SOURCE = "no reference source was given"
 _NO_INDEX = "no literature index was given: see --literature"
 
 
-class AccessionArguments(Value):
-    """A UniProt accession, for example P04637."""
-
-    accession: Identifier
-
-
-class PairArguments(Value):
-    """Two proteins by their UniProt accessions, and the network: functional links, or physical ones alone."""
-
-    one: Identifier
-    other: Identifier
-    network: NetworkType = "functional"
-
-
-class LiteratureArguments(Value):
-    """An edge by the labels and ids of its ends."""
-
-    triple: Triple
-
-
-class LiteratureResult(Looked):
-    """Sentences that name both ends of an edge and say such a thing; data, whatever they say."""
-
-    triple: Triple
-    claim: str = Field(default="", description="the edge in words")
-    passages: tuple[Passage, ...] = ()
-    retracted: tuple[str, ...] = ()
-
-
 class Outside:
     """Look-ups of what is there; each says by itself what is not.
 
     Args:
-        lookups: UniProt and STRING, or None.
+        lookups: Entries and networks, or None.
         reader: Papers, or None.
     """
 
@@ -75,37 +37,37 @@ class Outside:
         self._lookups = lookups
         self._reader = reader
 
-    def entry(self, asked: AccessionArguments) -> EntryResult:
-        """What UniProt says of a protein."""
+    def entry(self, wanted: AccessionArguments) -> EntryResult:
+        """The entry of an accession."""
         if self._lookups:
-            return self._lookups.entry(asked.accession)
-        return EntryResult(accession=asked.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+            return self._lookups.entry(wanted.accession)
+        return EntryResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def lifecycle(self, asked: AccessionArguments) -> LifecycleResult:
+    def lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
         """What became of an accession."""
         if self._lookups:
-            return self._lookups.lifecycle(asked.accession)
-        return LifecycleResult(accession=asked.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+            return self._lookups.lifecycle(wanted.accession)
+        return LifecycleResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def pair(self, asked: PairArguments) -> PairResult:
-        """Whether STRING links two proteins."""
+    def pair(self, wanted: PairArguments) -> PairResult:
+        """Whether a network links two accessions."""
         if self._lookups:
-            return self._lookups.pair(asked.one, asked.other, asked.network)
-        return PairResult(**asked.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
+            return self._lookups.pair(wanted.one, wanted.other, wanted.network)
+        return PairResult(**wanted.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def papers(self, asked: LiteratureArguments) -> LiteratureResult:
+    def papers(self, wanted: LiteratureArguments) -> LiteratureResult:
         """The sentences of papers that say something like an edge."""
         if self._reader is None:
-            return LiteratureResult(triple=asked.triple, status="not_available", reason=_MISSING, why=_NO_INDEX)
+            return LiteratureResult(triple=wanted.triple, status="not_available", reason=_MISSING, why=_NO_INDEX)
         try:
-            found = self._reader.passages(asked.triple)
+            found = self._reader.passages(wanted.triple)
         except UnknownName as error:
             why = f"{error.message}; {error.hint}"
             return LiteratureResult(
-                triple=asked.triple, source=SOURCE, status="not_available", reason=Reason.NOT_COVERED, why=why
+                triple=wanted.triple, source=SOURCE, status="not_available", reason=Reason.NOT_COVERED, why=why
             )
         return LiteratureResult(
-            triple=asked.triple,
+            triple=wanted.triple,
             status="found" if found.passages else "nothing_found",
             why="" if found.passages else "no sentence of this index names both ends and says such a thing",
             source=SOURCE,
@@ -125,7 +87,7 @@ class ListsRetractions(ReferenceSource, Protocol):
 
 
 class WithLiterature:
-    """Asks the reference sources, and the papers of an index about edges; retracted ones do not count.
+    """The reference sources, and the papers of an index about edges; retracted ones do not count.
 
     Args:
         source: The reference sources.
@@ -137,7 +99,6 @@ class WithLiterature:
         self._reader = reader
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
-        """See ReferenceSource."""
         evidence, gaps = self._source.observe(task, cited)
         triple = triple_of(task)
         if triple is None:
@@ -155,7 +116,7 @@ def triple_of(task: CheckTask) -> Triple | None:
 def with_papers(
     source: SnapshotSource, schema: Schema, live: LiveSource | None, reader: "TripleReader | None"
 ) -> tuple[ReferenceSource, Outside]:
-    """What a team asks: evidence by one path, and the look-ups beside it.
+    """Where a team looks: evidence by one path, and the look-ups beside it.
 
     Args:
         source: The snapshot, and services over it.
@@ -166,5 +127,5 @@ def with_papers(
     Returns:
         The sources of evidence, and what shows entries, pairs and papers.
     """
-    asking = WithLiterature(source, reader) if reader else source
-    return asking, Outside(SourceLookups(source, schema, live), reader)
+    sources = WithLiterature(source, reader) if reader else source
+    return sources, Outside(SourceLookups(source, schema, live), reader)

@@ -6,21 +6,38 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.agents.grounding import Seen
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.agents.team import Action, Budget, Checked, HandOver, Talk, Team, UseTool
-from kgcheck.agents.toolbox import RESULTS, Tool, Toolbox
+from kgcheck.agents.team import Action, HandOver, Talk, Team, TeamConclusion, UseTool
+from kgcheck.agents.team_support import TeamResults
+from kgcheck.agents.toolbox import TOOLS, Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
 from kgcheck.errors import InputFormat, UsageError
-from kgcheck.inputs import read_whole
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.llm.budget import Limits
 from kgcheck.model import CheckTask, Value, Verdict
 from kgcheck.profile.schema import Schema
+
+_FORMER_NAMES = {
+    "kg_node": "node",
+    "kg_ids_by_name": "find_nodes",
+    "kg_similar_ids": "similar_ids",
+    "kg_edges": "edges",
+    "kg_relations": "relations",
+    "kg_neighbours": "neighbours",
+    "kg_cypher": "cypher",
+    "uniprot_entry": "reference_entry",
+    "uniprot_lifecycle": "id_lifecycle",
+    "string_pair": "network_link",
+}
+"""Names of tools in transcripts of version 0.1, and what they are called now."""
+
+_FORMER_LIMIT = 100
 
 
 class Replayed(Value):
     """A check that was run again."""
 
-    checked: Checked
+    checked: TeamConclusion
     recorded: Verdict
     tokens: int
     cost: float | None
@@ -48,8 +65,8 @@ def read_transcript(path: Path) -> list[Event]:
     events = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            events.append(Event.model_validate_json(line))
-        except ValidationError as error:
+            events.append(_event(line))
+        except ValueError as error:
             raise InputFormat(f"{path}, line {number}: not an event of a transcript") from error
     return events
 
@@ -67,13 +84,13 @@ def replay(events: list[Event], schema: Schema) -> Replayed:
     Raises:
         InputFormat: The check did not come to its end, or its steps do not fit its record.
     """
-    if not events or not events[0].asked or events[-1].verdict is None:
+    if not events or not events[0].request or events[-1].verdict is None:
         raise InputFormat("the transcript does not hold a whole check", "only a check that ended can be replayed")
-    request = parse_request(events[0].asked, schema)
+    request = parse_request(events[0].request, schema)
     recorded = _Recorded(events, schema)
-    budget = Budget(turns=len(events) + 1, seconds=600)
+    limits = Limits(turns=len(events) + 1, seconds=600)
     try:
-        checked = Team(recorded, recorded, budget).check(request, Transcript())
+        checked = Team(recorded, recorded, limits).check(request, Transcript())
     except (StopIteration, KeyError, ValidationError) as error:
         raise InputFormat(f"the transcript does not fit itself: {error}") from error
     costs = [e.cost for e in events if e.cost is not None]
@@ -98,9 +115,8 @@ class _Recorded(Toolbox):
         return []
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         self._now = now = next(self._left)
         if now.tool:
             return UseTool(tool=now.tool, arguments=now.arguments)
@@ -112,4 +128,28 @@ class _Recorded(Toolbox):
         """The recorded result of the step under way."""
         if self._now.refused or self._now.result is None:
             raise UsageError(self._now.refused or "there is no result")
-        return RESULTS[name].model_validate(self._now.result)
+        return TOOLS[name].result.model_validate(self._now.result)
+
+
+def _event(line: str) -> Event:
+    """An event of a transcript, or of one as it was written before the tools had their present names."""
+    event = parse_json(line)
+    if isinstance(event, dict):
+        if "asked" in event:
+            event["request"] = event.pop("asked")
+        tool, arguments, result = (event.get(k) for k in ("tool", "arguments", "result"))
+        event["tool"] = _FORMER_NAMES.get(str(tool), tool)
+        if isinstance(arguments, dict) and isinstance(result, dict):
+            event["result"] = _present_result(str(tool), arguments, result)
+    return Event.model_validate(event)
+
+
+def _present_result(former: str, arguments: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    match former:
+        case "kg_ids_by_name":
+            return {"ids": {arguments.get("label", ""): result["ids"]} if result.get("ids") else {}}
+        case "kg_neighbours":
+            ids = result.get("ids", [])
+            return {"total": len(ids), "nodes": [{"id": id_} for id_ in ids], "cut_off": len(ids) == _FORMER_LIMIT}
+        case _:
+            return result

@@ -2,59 +2,64 @@
 
 A brain chooses what an agent does; the machine decides whose turn it is, runs the tools and computes the verdict from
 their typed results. A leader cannot do the assistants' work, and nobody can talk without end: a step that breaks the
-rules is refused, told to the brain, and costs a turn.
+rules is refused, goes back to the brain with the reason, and costs a turn.
 """
 
-import time
 from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field
 
 from kgcheck import deadline
-from kgcheck.agents.grounding import Seen, call_key, check_grounded, edge_arguments
-from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
-from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult, ReferenceResult, RelationsResult, Tool, Toolbox
+from kgcheck.agents.team_support import TeamResults, call_key, check_supported, edge_arguments
+from kgcheck.agents.tool_types import (
+    EdgesResult,
+    LiteratureResult,
+    NameArguments,
+    NamedNodesResult,
+    NodeResult,
+    ReferenceResult,
+    RelationsResult,
+    SimilarIdsResult,
+)
+from kgcheck.agents.toolbox import Tool, Toolbox
 from kgcheck.agents.transcript import Role, Stage, Transcript
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import BudgetExceeded, UsageError
+from kgcheck.llm.budget import Limits, Meter
 from kgcheck.model import Change, CheckTask, Outcome, Reason, Value, Verdict
 
-
-class Budget(Value):
-    """How long a check may take."""
-
-    turns: int = Field(default=30, gt=0)
-    seconds: float = Field(default=60.0, gt=0)
+CHECK_LIMITS = Limits(turns=30, seconds=60.0)
+"""How much a check may take where nothing else is given; a turn is one step of an agent."""
 
 
-class Spoken(Value):
+class ModelCost(Value):
     """What a model took to choose a step; nothing, where no model did."""
 
     tokens: int = 0
     cost: float | None = None
 
 
-class UseTool(Spoken):
+class UseTool(ModelCost):
     """An assistant uses a tool."""
 
     tool: str
     arguments: dict[str, Any]
 
 
-class Talk(Spoken):
-    """Words instead of a step: refused, told why, and a turn is gone."""
+class Talk(ModelCost):
+    """Words instead of a step: refused, and a turn is gone."""
 
     message: str
     why: str
 
 
-class HandOver(Spoken):
-    """An agent is done with its part and says what came of it."""
+class HandOver(ModelCost):
+    """An agent is done with its part, with what came of it in words."""
 
     message: str
-    task: CheckTask | None = Field(default=None, description="what is to be validated, for the KG agent to say")
+    task: CheckTask | None = Field(default=None, description="what is to be validated, of the KG agent")
     concluded: Outcome | None = Field(default=None, description="what a model made of it: kept, never the verdict")
 
 
@@ -65,21 +70,21 @@ class Brain(Protocol):
     """Chooses the next step of the agent whose turn it is."""
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
         """The next step.
 
         Args:
             stage: Where the check stands.
             role: Who acts.
-            request: What was asked.
-            task: What is to be validated, once the KG agent has said so.
+            request: What is to be checked.
+            task: What is to be validated, once the KG agent has handed it over.
             seen: Results so far, and why the last step was refused if it was.
             tools: What this role may use.
         """
 
 
-class Checked(Value):
+class TeamConclusion(Value):
     """What a check came to."""
 
     task: CheckTask
@@ -103,7 +108,7 @@ class CheckStopped(BudgetExceeded):
         checked: What it came to.
     """
 
-    def __init__(self, message: str, hint: str, checked: Checked) -> None:
+    def __init__(self, message: str, hint: str, checked: TeamConclusion) -> None:
         super().__init__(message, hint)
         self.checked = checked
 
@@ -122,15 +127,15 @@ class Team:
     Args:
         toolbox: The tools.
         brain: What decides each step.
-        budget: Limits.
+        limits: Of each check: turns and seconds; those of CHECK_LIMITS where one is not given.
     """
 
-    def __init__(self, toolbox: Toolbox, brain: Brain, budget: Budget | None = None) -> None:
+    def __init__(self, toolbox: Toolbox, brain: Brain, limits: Limits | None = None) -> None:
         self._toolbox = toolbox
         self._brain = brain
-        self._budget = budget or Budget()
+        self._limits = (limits or CHECK_LIMITS).with_defaults(CHECK_LIMITS)
 
-    def check(self, request: Request, transcript: Transcript) -> Checked:
+    def check(self, request: Request, transcript: Transcript) -> TeamConclusion:
         """Check one thing.
 
         Args:
@@ -144,12 +149,12 @@ class Team:
             CheckStopped: The turns or seconds ran out.
             UsageError: The request names what does not exist.
         """
-        check = _Check(request, transcript, Seen(), _Clock(self._budget))
+        check = _Check(request, transcript, TeamResults(), Meter(self._limits))
         task: CheckTask | None = None
         handed = HandOver(message="")
         try:
-            # Whatever waits for a service below knows when to give up.
-            with deadline.within(self._budget.seconds):
+            # Whatever waits for a service or a model below knows when to give up.
+            with deadline.until(check.meter.deadline):
                 for stage, role in _TURNS:
                     handed = self._turn(stage, role, check, task)
                     if stage is Stage.KG_QUERY:
@@ -157,9 +162,9 @@ class Team:
         except BudgetExceeded as error:
             raise CheckStopped(error.message, error.hint, _stopped(task or request.task, check.seen)) from error
         if task is None:
-            raise UsageError("the KG agent ended without saying what is to be validated")
+            raise UsageError("the KG agent ended without a task that is to be validated")
         judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
-        return Checked(
+        return TeamConclusion(
             task=task,
             verdict=judged,
             change=propose(task, judged),
@@ -170,7 +175,7 @@ class Team:
     def _turn(self, stage: Stage, role: Role, check: "_Check", task: CheckTask | None) -> HandOver:
         """Let an agent act until it hands over."""
         while True:
-            check.clock.tick(stage, check.seen)
+            _take_turn(stage, check)
             action = self._brain.act(stage, role, check.request, task, check.seen, self._toolbox.tools(role))
             event = _event(action, check)
             try:
@@ -191,64 +196,46 @@ class Team:
             if isinstance(action, HandOver) and not check.seen.refused:
                 return action
 
-    def _use(self, role: Role, action: UseTool, seen: Seen, task: CheckTask | None) -> BaseModel:
+    def _use(self, role: Role, action: UseTool, seen: TeamResults, task: CheckTask | None) -> BaseModel:
         result = self._toolbox.call(role, action.tool, action.arguments)
         key = call_key(action.tool, action.arguments)
         seen.last = result.model_dump_json()
         match result:
             case NodeResult():
                 seen.nodes[key] = result
-            case IdsResult():
-                seen.ids[key] = result
+            case NamedNodesResult():
+                seen.add_named(NameArguments.model_validate(action.arguments), result)
+            case SimilarIdsResult():
+                seen.similar[key] = result
             case EdgesResult():
                 seen.edges[key] = result
             case RelationsResult():
                 for between in result.relations:
-                    triple = between.triple
-                    asked = edge_arguments(triple.head, triple.relation, triple.tail)
-                    seen.edges[call_key("kg_edges", asked)] = EdgesResult(edges=between.edges, turned=between.turned)
+                    # Of what is cut off, not all values were seen: `edges` shows them.
+                    if not between.cut_off:
+                        arguments = edge_arguments(between.triple.head, between.triple.relation, between.triple.tail)
+                        seen.edges[call_key("edges", arguments)] = EdgesResult(
+                            edges=between.edges, turned=between.turned
+                        )
             case LiteratureResult():
                 seen.papers[key] = result
             case ReferenceResult() if result.task != task:
                 raise UsageError("only the task that the KG agent handed over is to be looked up")
             case ReferenceResult():
-                # A brain may ask twice; one observation is one.
+                # A brain may look twice; one observation is one.
                 seen.evidence = tuple(dict.fromkeys(seen.evidence + result.evidence))
                 seen.gaps = tuple(dict.fromkeys(seen.gaps + result.gaps))
                 seen.looked_up = True
         return result
 
 
-def _stopped(task: CheckTask, seen: Seen) -> Checked:
-    """What a check came to that ran out of turns or seconds: a verdict rests on evidence, and not on who said it."""
+def _stopped(task: CheckTask, seen: TeamResults) -> TeamConclusion:
+    """What a check came to that ran out of turns or seconds: a verdict rests on evidence alone."""
     if seen.looked_up:
         judged = verdict(task.type, seen.evidence, seen.gaps)
     else:
         judged = Verdict(outcome=Outcome.UNAVAILABLE, reason=Reason.BUDGET_SPENT, confidence=0.0)
-    return Checked(task=task, verdict=judged, change=propose(task, judged), conclusion="")
-
-
-class _Clock:
-    """Counts turns and seconds against a budget."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._turns = 0
-        self._started = time.monotonic()
-
-    def tick(self, stage: Stage, seen: Seen) -> None:
-        """Take one turn.
-
-        Raises:
-            BudgetExceeded: There is none left.
-        """
-        if self._turns == self._budget.turns or time.monotonic() - self._started > self._budget.seconds:
-            why = f"; the last step was refused: {seen.refused}" if seen.refused else ""
-            raise BudgetExceeded(
-                f"the check stopped in stage {stage.value!r} after {self._turns} turns{why}",
-                "raise --turns or --seconds",
-            )
-        self._turns += 1
+    return TeamConclusion(task=task, verdict=judged, change=propose(task, judged), conclusion="")
 
 
 class _Check(NamedTuple):
@@ -256,22 +243,38 @@ class _Check(NamedTuple):
 
     request: Request
     transcript: Transcript
-    seen: Seen
-    clock: _Clock
+    seen: TeamResults
+    meter: Meter
+
+
+def _take_turn(stage: Stage, check: _Check) -> None:
+    """Take one turn of a check.
+
+    Raises:
+        BudgetExceeded: There is none left, or no second.
+    """
+    try:
+        check.meter.take_turn()
+    except BudgetExceeded as error:
+        why = f"; the last step was refused: {check.seen.refused}" if check.seen.refused else ""
+        turns = check.meter.spent.turns
+        raise BudgetExceeded(
+            f"the check stopped in stage {stage.value!r} after {turns} turns{why}", "raise --turns or --seconds"
+        ) from error
 
 
 def _event(action: Action, check: _Check) -> dict[str, Any]:
-    """What the transcript keeps of a step; the first one also says what was asked."""
+    """What the transcript keeps of a step; with the first one, also the request."""
     event = action.model_dump(mode="json", include={"tool", "arguments", "tokens", "cost", "concluded", "task"})
     event["text"] = "" if isinstance(action, UseTool) else action.message
     if not check.transcript.events:
-        event["asked"] = check.request.words
+        event["request"] = check.request.words
     return event
 
 
 def _check_part(stage: Stage, handed: HandOver, check: _Check) -> None:
     """Refuse to go on when an agent has not done its part."""
     if stage is Stage.KG_QUERY:
-        check_grounded(handed.task, check.request, check.seen)
+        check_supported(handed.task, check.request, check.seen)
     if stage is Stage.VALIDATION and not check.seen.looked_up:
         raise UsageError("look the task up in the reference sources first")

@@ -1,135 +1,84 @@
-"""The typed tools of the team. Every brain uses the same ones; their arguments are checked before anything runs.
+"""The tools, in one list: what each is called, what it takes and gives, and who may call it.
 
-A tool reads; none writes. Results are values of the model, so that a verdict rests on them and not on anybody's words.
-Evidence comes from `reference_look_up` alone; what the look-ups beside it show is to be read, and decides nothing.
+Prompts, the JSON schemas that models get, the checks of who may call what, replays and docs/agents.md all go by TOOLS.
+A tool reads; none writes. Arguments are checked before anything runs, and results are values of the model, so that a
+verdict rests on them and not on anybody's words. Evidence comes from `reference_look_up` alone; what the look-ups
+beside it show is to be read, and decides nothing.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from kgcheck.agents.outside import AccessionArguments, LiteratureArguments, LiteratureResult, Outside, PairArguments
+from kgcheck.agents.outside import Outside
+from kgcheck.agents.tool_types import (
+    AccessionArguments,
+    CypherArguments,
+    CypherResult,
+    EdgeArguments,
+    EdgesResult,
+    LiteratureArguments,
+    LiteratureResult,
+    NameArguments,
+    NamedNodesResult,
+    NeighbourArguments,
+    NodeArguments,
+    NodePairArguments,
+    NodeResult,
+    NodesResult,
+    PairArguments,
+    Path,
+    ReferenceArguments,
+    ReferenceResult,
+    RelationEdges,
+    RelationsResult,
+    SharedArguments,
+    ShownNode,
+    SimilarIdsResult,
+)
 from kgcheck.agents.transcript import Role
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
-from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref, Triple, Value
+from kgcheck.model import CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
+from kgcheck.questions.running import Edge
 
-_NEIGHBOUR_LIMIT = 100
-_NAME_LIMIT = 5
-_ROW_LIMIT = 100
+F = TypeVar("F", bound=BaseModel)
+
+MOST_NODES = 200
+"""Nodes that one call shows; of more, it says how many there are."""
+
+MOST_EDGES = 200
+"""Parallel edges of one triple that a call shows where all relations between two nodes are wanted."""
+
+_MOST_NAMED = 5
+_MOST_ROWS = 100
 _CYPHER_SECONDS = 10.0
 
 
-class NodeArguments(Value):
-    """A node by label and id."""
-
-    label: str
-    id: str
-
-
-class NodeResult(Value):
-    """Whether the graph has the node, and its properties."""
-
-    found: bool
-    properties: dict[str, Any] = {}
-
-
-class NameArguments(Value):
-    """A name that nodes of a label may carry."""
-
-    label: str
-    name: str
-
-
-class IdsResult(Value):
-    """Ids of nodes, in order."""
-
-    ids: tuple[str, ...]
-
-
-class EdgeArguments(Value):
-    """A triple by the labels and ids of its ends."""
-
-    head: Ref
-    relation: str
-    tail: Ref
-
-
-class EdgesResult(Value):
-    """Properties of every edge that states the triple, in either order where order means nothing."""
-
-    edges: tuple[dict[str, Any], ...]
-    turned: int = Field(default=0, description="how many of them, the last ones, are stated in the other order")
-
-
-class NodesArguments(Value):
-    """Two nodes, in any order."""
-
-    one: Ref
-    other: Ref
-
-
-class Between(EdgesResult):
-    """A triple, and the properties of every edge that states it."""
-
-    triple: Triple
-
-
-class RelationsResult(Value):
-    """Every relation that there may be between two nodes, in either direction; one without edges is not there."""
-
-    relations: tuple[Between, ...]
-
-
-class NeighbourArguments(Value):
-    """One step from a node along a relation, outwards or inwards (both where order means nothing), to a label."""
-
-    node: Ref
-    relation: str
-    direction: Direction
-    label: str
-
-
-class ReferenceArguments(Value):
-    """A task to look up in the reference sources."""
-
-    task: CheckTask
-
-
-class ReferenceResult(Value):
-    """What the sources say of a task, and which could not be asked."""
-
-    task: CheckTask
-    evidence: tuple[Evidence, ...]
-    gaps: tuple[Gap, ...]
-
-
-class CypherArguments(Value):
-    """A reading Cypher statement; `$name` parameters are not supported, write values as literals."""
-
-    query: str = Field(max_length=4000)
-
-
-class CypherResult(Value):
-    """Rows of a statement, and whether there were more."""
-
-    rows: tuple[dict[str, Any], ...]
-    cut_off: bool
-
-
 class Tool(NamedTuple):
-    """A tool: who may use it, what it takes, what it does."""
+    """A tool.
+
+    Attributes:
+        name: What it is called by.
+        purpose: What it is for, in one line.
+        arguments: Their form; its JSON schema is what a model gets.
+        result: The form of what it gives.
+        roles: Who may call it.
+        run: Carries it out.
+    """
 
     name: str
-    role: Role
     purpose: str
     arguments: type[BaseModel]
-    run: Callable[[Any], BaseModel]
+    result: type[BaseModel]
+    roles: frozenset[Role]
+    run: Callable[["Toolbox", Any], BaseModel]
 
 
 class Toolbox:
@@ -143,32 +92,13 @@ class Toolbox:
 
     def __init__(self, store: GraphStore, source: ReferenceSource, outside: Outside | None = None) -> None:
         self.schema: Schema = store.schema
+        self.outside = outside or Outside()
         self._store = store
         self._source = source
-        out = outside or Outside()
-        kg, validation = Role.KG, Role.VALIDATION
-        cypher = f"rows of a Cypher statement of your own: {SUBSET}"
-        self._tools = {
-            tool.name: tool
-            for tool in (
-                Tool("kg_node", kg, "a node of the graph with its properties", NodeArguments, self._node),
-                Tool("kg_ids_by_name", kg, "ids of the nodes that carry a name", NameArguments, self._ids_by_name),
-                Tool("kg_similar_ids", kg, "ids like one that does not exist", NodeArguments, self._similar_ids),
-                Tool("kg_edges", kg, "every edge that states a triple", EdgeArguments, self._edges),
-                Tool("kg_relations", kg, "how two nodes are related, either way", NodesArguments, self._relations),
-                Tool("kg_neighbours", kg, "nodes one step away", NeighbourArguments, self._neighbours),
-                Tool("kg_cypher", kg, cypher, CypherArguments, self._cypher),
-                Tool("reference_look_up", validation, "what the sources say", ReferenceArguments, self._look_up),
-                Tool("uniprot_entry", validation, "what UniProt says of a protein", AccessionArguments, out.entry),
-                Tool("uniprot_lifecycle", validation, "what became of an accession", AccessionArguments, out.lifecycle),
-                Tool("string_pair", validation, "whether STRING links two proteins", PairArguments, out.pair),
-                Tool("literature_search", validation, "what papers say of an edge", LiteratureArguments, out.papers),
-            )
-        }
 
     def tools(self, role: Role) -> list[Tool]:
         """The tools that a role may use."""
-        return [tool for tool in self._tools.values() if tool.role is role]
+        return [tool for tool in TOOLS.values() if role in tool.roles]
 
     def call(self, role: Role, name: str, arguments: dict[str, Any]) -> BaseModel:
         """Use a tool.
@@ -188,64 +118,69 @@ class Toolbox:
         allowed = {tool.name: tool for tool in self.tools(role)}
         if name not in allowed:
             raise UnknownName(f"tool of the {role.value}", name, allowed)
-        try:
-            checked = allowed[name].arguments.model_validate(arguments)
-        except ValidationError as error:
-            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
-            raise UsageError(f"arguments of {name} do not fit: {wrong}") from error
-        return allowed[name].run(checked)
+        return allowed[name].run(self, checked_arguments(name, allowed[name].arguments, arguments))
 
-    def _node(self, asked: NodeArguments) -> NodeResult:
-        properties = self._store.node(self.schema.ref(asked.label, asked.id))
+    def node(self, wanted: NodeArguments) -> NodeResult:
+        """A node with its properties."""
+        properties = self._store.node(self.schema.ref(wanted.label, wanted.id))
         return NodeResult(found=properties is not None, properties=properties or {})
 
-    def _ids_by_name(self, asked: NameArguments) -> IdsResult:
-        return IdsResult(ids=tuple(self._store.ids_named(self.schema.label(asked.label), asked.name, _NAME_LIMIT)))
+    def find_nodes(self, wanted: NameArguments) -> NamedNodesResult:
+        """Nodes that carry a name, or have it as their id; at most five of a label."""
+        labels = [self.schema.label(wanted.label)] if wanted.label else self.schema.labels
+        found: dict[str, tuple[str, ...]] = {}
+        for label in labels:
+            ids = self._store.ids_named(label, wanted.name, _MOST_NAMED)
+            if label.matches(wanted.name) and self._store.node(Ref(label=label.name, id=wanted.name)) is not None:
+                ids = list(dict.fromkeys([wanted.name, *ids]))
+            if ids:
+                found[label.name] = tuple(ids)
+        return NamedNodesResult(ids=found)
 
-    def _similar_ids(self, asked: NodeArguments) -> IdsResult:
-        tables = self._store.scan_nodes(self.schema.label(asked.label))
+    def similar_ids(self, wanted: NodeArguments) -> SimilarIdsResult:
+        """Ids like one that does not exist."""
+        tables = self._store.scan_nodes(self.schema.label(wanted.label))
         ids = [str(i) for table in tables for i in table.column("id").to_pylist()]
-        return IdsResult(ids=tuple(nearest(asked.id, ids)))
+        return SimilarIdsResult(ids=tuple(nearest(wanted.id, ids)))
 
-    def _edges(self, asked: EdgeArguments) -> EdgesResult:
-        self.schema.pattern(asked.head.label, asked.relation, asked.tail.label)
-        triple = Triple(head=asked.head, relation=asked.relation, tail=asked.tail)
-        return EdgesResult.model_validate(self._stating(triple))
+    def edges(self, wanted: EdgeArguments) -> EdgesResult:
+        """Every edge that states a triple."""
+        self.schema.pattern(wanted.head.label, wanted.relation, wanted.tail.label)
+        triple = Triple(head=wanted.head, relation=wanted.relation, tail=wanted.tail)
+        edges, turned = self._stating(triple)
+        return EdgesResult(edges=edges, turned=turned)
 
-    def _relations(self, asked: NodesArguments) -> RelationsResult:
-        for end in (asked.one, asked.other):
-            self.schema.label(end.label)
-        ways = ((asked.one, asked.other), (asked.other, asked.one))
-        meant = [
+    def relations(self, wanted: NodePairArguments) -> RelationsResult:
+        """Every relation that there may be between two nodes, with its edges."""
+        pair = (wanted.one, wanted.other)
+        missing = tuple(end for end in pair if self._store.node(self.schema.ref(end.label, end.id)) is None)
+        between = (
             Triple(head=head, relation=p.type, tail=tail)
-            for head, tail in dict.fromkeys(ways)
+            for head, tail in dict.fromkeys((pair, pair[::-1]))
             for p in self.schema.relations
             if (p.head, p.tail) == (head.label, tail.label)
-        ]
-        found = (Between.model_validate({"triple": t, **self._stating(t)}) for t in meant)
-        return RelationsResult(relations=tuple(found))
+        )
+        return RelationsResult(relations=tuple(map(self._relation_edges, between)), missing=missing)
 
-    def _stating(self, triple: Triple) -> dict[str, Any]:
-        """The fields of EdgesResult."""
-        own, *other = (self._store.edges(t) for t in orders(self.schema, triple))
-        turned = [edge for edges in other for edge in edges]
-        return {"edges": (*own, *turned), "turned": len(turned)}
+    def neighbours(self, wanted: NeighbourArguments) -> NodesResult:
+        """Nodes one step away."""
+        reached = self._reached(wanted.node, wanted)
+        return self._shown(wanted.label, {id_: (edge,) for id_, edge in reached.items()})
 
-    def _neighbours(self, asked: NeighbourArguments) -> IdsResult:
-        ends = (asked.node.label, asked.label)
-        head, tail = ends if asked.direction == "out" else reversed(ends)
-        pattern = self.schema.pattern(head, asked.relation, tail)
-        ways = directions(pattern, asked.direction)
-        reached = [self._store.neighbours(asked.node, pattern, way, _NEIGHBOUR_LIMIT) for way in ways]
-        return IdsResult(ids=tuple(sorted({i for ids in reached for i in ids})[:_NEIGHBOUR_LIMIT]))
+    def shared_neighbours(self, wanted: SharedArguments) -> NodesResult:
+        """Nodes that all of several nodes have one step away."""
+        reached = [self._reached(node, wanted) for node in wanted.nodes]
+        common = reduce(lambda a, b: {i: e for i, e in a.items() if i in b}, reached)
+        return self._shown(wanted.label, {id_: tuple(each[id_] for each in reached) for id_ in common})
 
-    def _cypher(self, asked: CypherArguments) -> CypherResult:
+    def cypher(self, wanted: CypherArguments) -> CypherResult:
+        """Rows of a reading statement."""
         # The tables of a grammar: half a second that only those wait for who write statements.
         from kgcheck.graph.reading import read_statement
 
-        reading = read_statement(asked.query, self.schema, self._store.backend)
+        reading = read_statement(wanted.query, self.schema, self._store.backend)
         try:
-            rows = self._store.query(reading, _ROW_LIMIT + 1, _CYPHER_SECONDS)
+            rows = self._store.query(reading, _MOST_ROWS + 1, _CYPHER_SECONDS)
         except StoreUnavailable as error:
             if "too long" not in error.message:
                 raise
@@ -253,31 +188,223 @@ class Toolbox:
         except StoreError as error:
             # A statement that the store cannot run is the writer's mistake.
             raise UsageError(error.message, error.hint) from error
-        return CypherResult(rows=tuple(rows[:_ROW_LIMIT]), cut_off=len(rows) > _ROW_LIMIT)
+        return CypherResult(rows=tuple(rows[:_MOST_ROWS]), cut_off=len(rows) > _MOST_ROWS, reading=reading)
 
-    def _look_up(self, asked: ReferenceArguments) -> ReferenceResult:
-        task = asked.task
+    def reference_look_up(self, wanted: ReferenceArguments) -> ReferenceResult:
+        """The evidence on a task."""
+        task = wanted.task
         cited: list[str] = []
         if task.type is CheckType.TRIPLE and task.relation and task.object:
             triple = Triple(head=task.subject, relation=task.relation, tail=task.object)
             stated = edges_stating(self._store, triple)
             cited = [str(edge["source"]) if edge.get("source") else "" for edge in stated]
         evidence, gaps = self._source.observe(task, cited)
-        return ReferenceResult(task=asked.task, evidence=evidence, gaps=gaps)
+        return ReferenceResult(task=task, evidence=evidence, gaps=gaps)
+
+    def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
+        """What the entry of an identifier says."""
+        return self.outside.entry(wanted)
+
+    def id_lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
+        """What became of an identifier."""
+        return self.outside.lifecycle(wanted)
+
+    def network_link(self, wanted: PairArguments) -> PairResult:
+        """Whether a network links two identifiers."""
+        return self.outside.pair(wanted)
+
+    def literature_search(self, wanted: LiteratureArguments) -> LiteratureResult:
+        """Sentences of papers that say something like an edge."""
+        return self.outside.papers(wanted)
+
+    def _stating(self, triple: Triple) -> tuple[tuple[dict[str, Any], ...], int]:
+        """The edges that state a triple, and how many of them, the last ones, do so in the other order."""
+        own, *other = (self._store.edges(t) for t in orders(self.schema, triple))
+        turned = [edge for edges in other for edge in edges]
+        return (*own, *turned), len(turned)
+
+    def _relation_edges(self, triple: Triple) -> RelationEdges:
+        edges, turned = self._stating(triple)
+        beyond = max(len(edges) - MOST_EDGES, 0)
+        return RelationEdges(
+            triple=triple, edges=edges[:MOST_EDGES], turned=max(turned - beyond, 0), cut_off=bool(beyond)
+        )
+
+    def _reached(self, node: Ref, step: NeighbourArguments | SharedArguments) -> dict[str, Edge]:
+        """The ids one step from a node, each with an edge that leads there."""
+        pattern = self.schema.pattern(*_ends(node, step))
+        # Nothing can be shown of the neighbours of a node that is not there.
+        if self._store.node(self.schema.ref(node.label, node.id)) is None:
+            raise UsageError(f"the graph has no {node.label} {node.id!r}", "look its id up with find_nodes")
+        reached: dict[str, Edge] = {}
+        for way in directions(pattern, step.direction):
+            for hop in self._store.hops([node.id], pattern, way):
+                triple = step_triple(node, step.relation, way, Ref(label=step.label, id=hop.end))
+                reached.setdefault(hop.end, Edge(triple=triple, properties=hop.properties))
+        return reached
+
+    def _shown(self, label: str, paths: dict[str, Path]) -> NodesResult:
+        ids = list(paths)[:MOST_NODES]
+        nodes = self._store.nodes(self.schema.label(label), ids) if ids else {}
+        return NodesResult(
+            total=len(paths),
+            nodes=tuple(ShownNode(id=id_, name=nodes.get(id_, {}).get("name")) for id_ in ids),
+            cut_off=len(paths) > len(ids),
+            paths=tuple(paths[id_] for id_ in ids),
+        )
 
 
-RESULTS: dict[str, type[BaseModel]] = {
-    "kg_node": NodeResult,
-    "kg_ids_by_name": IdsResult,
-    "kg_similar_ids": IdsResult,
-    "kg_edges": EdgesResult,
-    "kg_relations": RelationsResult,
-    "kg_neighbours": IdsResult,
-    "kg_cypher": CypherResult,
-    "reference_look_up": ReferenceResult,
-    "uniprot_entry": EntryResult,
-    "uniprot_lifecycle": LifecycleResult,
-    "string_pair": PairResult,
-    "literature_search": LiteratureResult,
+_FOR_KG = frozenset({Role.KG})
+_FOR_VALIDATION = frozenset({Role.VALIDATION})
+_FOR_ASKER = frozenset({Role.ASKER})
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "node",
+            "whether the graph has a node, and its properties",
+            NodeArguments,
+            NodeResult,
+            _FOR_KG | _FOR_ASKER,
+            Toolbox.node,
+        ),
+        Tool(
+            "find_nodes",
+            "ids of the nodes that carry a name, of one label or of any",
+            NameArguments,
+            NamedNodesResult,
+            _FOR_KG | _FOR_ASKER,
+            Toolbox.find_nodes,
+        ),
+        Tool(
+            "similar_ids",
+            "ids like one that does not exist",
+            NodeArguments,
+            SimilarIdsResult,
+            _FOR_KG,
+            Toolbox.similar_ids,
+        ),
+        Tool(
+            "edges",
+            "every edge that states a triple; `turned`: how many, the last ones, in the other order of a symmetric one",
+            EdgeArguments,
+            EdgesResult,
+            _FOR_KG,
+            Toolbox.edges,
+        ),
+        Tool(
+            "relations",
+            "every relation that there may be between two nodes, either way, with its edges",
+            NodePairArguments,
+            RelationsResult,
+            _FOR_KG | _FOR_ASKER,
+            Toolbox.relations,
+        ),
+        Tool(
+            "neighbours",
+            "nodes one step away along a relation (out) or against it (in)",
+            NeighbourArguments,
+            NodesResult,
+            _FOR_KG | _FOR_ASKER,
+            Toolbox.neighbours,
+        ),
+        Tool(
+            "shared_neighbours",
+            "nodes that all of several nodes have one step away",
+            SharedArguments,
+            NodesResult,
+            _FOR_ASKER,
+            Toolbox.shared_neighbours,
+        ),
+        Tool(
+            "cypher",
+            f"rows of a Cypher statement of your own: {SUBSET}",
+            CypherArguments,
+            CypherResult,
+            _FOR_KG | _FOR_ASKER,
+            Toolbox.cypher,
+        ),
+        Tool(
+            "reference_look_up",
+            "the evidence on the task: snapshot, live services, papers; the only tool that gives any",
+            ReferenceArguments,
+            ReferenceResult,
+            _FOR_VALIDATION,
+            Toolbox.reference_look_up,
+        ),
+        Tool(
+            "reference_entry",
+            "names, links, organism and papers in the entry of an accession",
+            AccessionArguments,
+            EntryResult,
+            _FOR_VALIDATION,
+            Toolbox.reference_entry,
+        ),
+        Tool(
+            "id_lifecycle",
+            "what became of an accession: current, merged, demerged, deleted or unknown",
+            AccessionArguments,
+            LifecycleResult,
+            _FOR_VALIDATION,
+            Toolbox.id_lifecycle,
+        ),
+        Tool(
+            "network_link",
+            "whether a network links two accessions, with the score and the cut-off of checks",
+            PairArguments,
+            PairResult,
+            _FOR_VALIDATION,
+            Toolbox.network_link,
+        ),
+        Tool(
+            "literature_search",
+            "sentences of papers that name both ends of an edge and say such a thing",
+            LiteratureArguments,
+            LiteratureResult,
+            _FOR_VALIDATION | _FOR_ASKER,
+            Toolbox.literature_search,
+        ),
+    )
 }
-"""What each tool gives."""
+"""Every tool by its name."""
+
+
+def checked_arguments(name: str, form: type[F], arguments: Any) -> F:
+    """Arguments in the form that a tool takes.
+
+    Args:
+        name: The tool.
+        form: Its arguments.
+        arguments: What it was called with.
+
+    Returns:
+        The arguments.
+
+    Raises:
+        UsageError: They do not fit.
+    """
+    try:
+        return form.model_validate(arguments)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors()[:5])
+        raise UsageError(f"the arguments of {name} do not fit: {wrong}") from error
+
+
+def step_triple(node: Ref, relation: str, direction: Direction, other: Ref) -> Triple:
+    """The edge of a step from a node to another one."""
+    head, tail = (node, other) if direction == "out" else (other, node)
+    return Triple(head=head, relation=relation, tail=tail)
+
+
+def tools_table(tools: Iterable[Tool]) -> str:
+    """The tools as rows of a table in Markdown: name, who may call it, purpose; for the documentation."""
+    rows = (f"| `{t.name}` | {', '.join(r.value for r in Role if r in t.roles)} | {t.purpose} |" for t in tools)
+    return "\n".join(("| tool | who may call it | what it gives |", "| --- | --- | --- |", *rows))
+
+
+def _ends(node: Ref, step: NeighbourArguments | SharedArguments) -> tuple[str, str, str]:
+    """Head label, relation and tail label of the pattern that a step goes along."""
+    if step.direction == "out":
+        return node.label, step.relation, step.label
+    return step.label, step.relation, node.label

@@ -17,6 +17,7 @@ class Role(StrEnum):
     LEADER = "leader"
     KG = "kg agent"
     VALIDATION = "validation agent"
+    ASKER = "asker"
 
 
 class Stage(StrEnum):
@@ -41,7 +42,7 @@ class Event(Value):
     refused: str | None = None
     tokens: int = Field(default=0, description="sent and received, where a model acted")
     cost: float | None = Field(default=None, description="money, where prices are set")
-    asked: tuple[str, ...] | None = Field(default=None, description="the request, with the first event")
+    request: tuple[str, ...] | None = Field(default=None, description="the words of the request, with the first event")
     task: CheckTask | None = Field(default=None, description="what the KG agent hands over")
     concluded: Outcome | None = Field(default=None, description="what a model made of it; never the verdict")
     verdict: Verdict | None = Field(default=None, description="with the last event")
@@ -51,7 +52,7 @@ class Transcript:
     """The events of one check, in order.
 
     Args:
-        listener: Told every event as it happens.
+        listener: Gets every event as it happens.
     """
 
     def __init__(self, listener: Callable[[Event], None] | None = None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.request import Request
-from kgcheck.agents.team import Checked, Team
+from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.errors import BudgetExceeded, UsageError
@@ -87,7 +87,7 @@ class Funnel:
     def _decide(self, run: Run, finding: Finding) -> Finding | None:
         transcript = Transcript()
         try:
-            checked: Checked = self._team.check(request_of(finding.task, self._schema), transcript)
+            checked: TeamConclusion = self._team.check(request_of(finding.task, self._schema), transcript)
         except (UsageError, BudgetExceeded):
             return None
         finally:

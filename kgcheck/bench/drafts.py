@@ -48,19 +48,19 @@ class Draft(NamedTuple):
         """Whether the graph is asked about as it is."""
         return self.seed is None
 
-    def item(self, told_by: str = "") -> Item:
+    def item(self, truth_from: str = "") -> Item:
         """The item.
 
         Args:
-            told_by: Who says what is right.
+            truth_from: Where the truth is from.
 
         Returns:
             It, with its words chosen by the ids alone: the wording must not hang on the label.
         """
         refs = [Ref(label=label, id=id_) for label, id_ in self.ends]
-        form, said = ("edge", self.words[1]) if len(refs) > 1 else (self.words[0], self.words[-1])
+        form, what = ("edge", self.words[1]) if len(refs) > 1 else (self.words[0], self.words[-1])
         digest = sha256(" ".join(self.words).encode()).hexdigest()
-        text = _WORDS[form][int(digest[:4], 16) % len(_WORDS[form])].format(refs[0], refs[-1], said) + _ASK
+        text = _WORDS[form][int(digest[:4], 16) % len(_WORDS[form])].format(refs[0], refs[-1], what) + _ASK
         seed = self._seed(refs)
         named = sha256(f"{' '.join(self.words)}|{seed}".encode()).hexdigest()[:12]
         truth = Truth(
@@ -69,7 +69,7 @@ class Draft(NamedTuple):
             reason=self.reason,
             origin="real" if seed is None else "seeded",
             error=self.error,
-            told_by=told_by,
+            truth_from=truth_from,
         )
         return Item(
             id=named, type=self.kind, instruction=text, check=self.words, label=self.label, seed=seed, truth=truth

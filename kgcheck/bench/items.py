@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from kgcheck.agents.request import Request, parse_request
 from kgcheck.bench.kgqa import read_rows
@@ -19,7 +19,7 @@ from kgcheck.bench.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import Outcome, Ref, Triple, Value
+from kgcheck.model import Outcome, Ref, Tier, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
 
 BenchLabel = Literal["support", "refute"]
@@ -51,7 +51,12 @@ class Truth(Value):
     reason: str = ""
     origin: Literal["real", "seeded", "given"] = "given"
     error: str = Field(default="", description="the error put into the graph, by name")
-    told_by: str = Field(default="", description="who says what is right: a snapshot, or a file of labelled items")
+    truth_from: str = Field(
+        default="",
+        # As the key was called in version 0.1.
+        validation_alias=AliasChoices("truth_from", "told_by"),
+        description="where the truth is from: a snapshot, or a file of labelled items",
+    )
 
 
 class Item(Value):
@@ -97,8 +102,8 @@ def read_items(path: Path, schema: Schema) -> list[Item]:
         try:
             item = _item(row, schema)
         except (ValidationError, KgcheckError) as error:
-            said = error.message if isinstance(error, KgcheckError) else str(error.errors()[0]["msg"])
-            raise InputFormat(f"{path}, item {number}: {said}", "see docs/agents.md") from error
+            why = error.message if isinstance(error, KgcheckError) else str(error.errors()[0]["msg"])
+            raise InputFormat(f"{path}, item {number}: {why}", "see docs/agents.md") from error
         found.setdefault(item.id, item)
     return list(found.values())
 
@@ -118,8 +123,8 @@ def _type_of(request: Request) -> TaskType:
     if request.type:
         return TaskType(request.type.value)
     pattern = request.patterns[0]
-    if pattern.head == pattern.tail == "Protein":
-        return TaskType.CURATED if pattern.type.startswith("CURATED") else TaskType.INTERACTION
+    if pattern.symmetric:
+        return TaskType.CURATED if pattern.checks[0].tier is Tier.CURATED else TaskType.INTERACTION
     return TaskType.RELATION
 
 
@@ -161,8 +166,8 @@ def _meant(text: str, head: Ref, tail: Ref, schema: Schema, store: GraphStore | 
     patterns = [p for p in schema.relations if (p.head, p.tail) == (head.label, tail.label)]
     if not patterns:
         raise UsageError(f"no relation joins {head.label} and {tail.label}")
-    said = set(_RELATION.findall(text))
-    named = [p for p in patterns if p.type in said]
+    mentioned = set(_RELATION.findall(text))
+    named = [p for p in patterns if p.type in mentioned]
     if named:
         return named[0]
     there = [p for p in patterns if store and edges_stating(store, Triple(head=head, relation=p.type, tail=tail))]

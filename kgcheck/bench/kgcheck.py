@@ -8,9 +8,9 @@ from pydantic import Field
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.team import Brain, Budget, Checked, Team
-from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Transcript
+from kgcheck.agents.team import Brain, Team, TeamConclusion
+from kgcheck.agents.toolbox import TOOLS, Toolbox
+from kgcheck.agents.transcript import Role, Transcript
 from kgcheck.bench.items import LABEL_OF, Item, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.seeded import seeded
@@ -18,12 +18,13 @@ from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
+from kgcheck.llm.budget import Limits
 from kgcheck.model import Evidence, Reason, Stance, Tier, Value, Verdict
 
 BrainMaker = Callable[[GraphStore], Brain]
 
 
-class Score(Value):
+class CheckScore(Value):
     """How one item went; None where the item does not say what is right."""
 
     exact: bool
@@ -40,7 +41,7 @@ class Score(Value):
     cost: float | None = None
 
 
-class Metrics(Value):
+class CheckMetrics(Value):
     """Shares in per cent, sums and means over items.
 
     ``papers_speak`` and ``by_papers`` are of the items for which papers were asked, ``papers_right`` of those of which
@@ -69,7 +70,7 @@ class Checker:
         store: The graph.
         source: The reference sources.
         brain: Makes the brain of each item; the rules by default.
-        budget: Of each item.
+        limits: Of each item.
         outside: What shows the team entries, pairs and papers.
     """
 
@@ -78,13 +79,13 @@ class Checker:
         store: GraphStore,
         source: ReferenceSource,
         brain: BrainMaker | None = None,
-        budget: Budget | None = None,
+        limits: Limits | None = None,
         outside: Outside | None = None,
     ) -> None:
         self._store = store
         self._source = source
         self._brain = brain or (lambda store: RulesBrain(store.schema))
-        self._budget = budget
+        self._limits = limits
         self._outside = outside
 
     def work(self, item: Item) -> dict[str, Any]:
@@ -103,9 +104,9 @@ class Checker:
             store = seeded(self._store, item.seed)
             request = request_of(item, store.schema, store)
             toolbox = Toolbox(store, self._source, self._outside)
-            checked = Team(toolbox, self._brain(store), self._budget).check(request, transcript)
+            checked = Team(toolbox, self._brain(store), self._limits).check(request, transcript)
         except KgcheckError as error:
-            score = Score(exact=False, executable=False, seconds=time.monotonic() - started)
+            score = CheckScore(exact=False, executable=False, seconds=time.monotonic() - started)
             return result | {"answer": None, "because": error.message, "score": score.model_dump()}
         verdict = checked.verdict
         if verdict.reason is Reason.SOURCE_UNAVAILABLE:
@@ -121,7 +122,7 @@ class Checker:
         }
 
 
-def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: float) -> Score:
+def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, seconds: float) -> CheckScore:
     """Score what the team came to.
 
     Args:
@@ -134,13 +135,13 @@ def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: floa
         The score.
     """
     verdict, truth = checked.verdict, item.truth
-    told = [e for e in verdict.evidence if e.tier is Tier.TEXT]
-    alone = LABEL_OF[judge_alone(checked.task.type, told).outcome] if told else None
+    from_papers = [e for e in verdict.evidence if e.tier is Tier.TEXT]
+    alone = LABEL_OF[judge_alone(checked.task.type, from_papers).outcome] if from_papers else None
     deciding = decisive(verdict)
     answer = LABEL_OF[verdict.outcome]
     # Of an edge that is not there, silence is what the answer rests on.
     rests_on = [e for e in verdict.evidence if e.stance is not Stance.SILENT] or list(verdict.evidence)
-    return Score(
+    return CheckScore(
         exact=answer == item.label,
         executable=answer is not None,
         source=any(e.source == truth.source for e in rests_on) if truth.source else None,
@@ -148,7 +149,7 @@ def score_of(item: Item, checked: Checked, transcript: Transcript, seconds: floa
         reason=verdict.reason.value == truth.reason if truth.reason else None,
         tool_path=right_path(transcript),
         decided_by=", ".join(sorted({e.source for e in deciding})) or "silence",
-        by_papers=bool(deciding) and all(e.tier is Tier.TEXT for e in deciding) if told else None,
+        by_papers=bool(deciding) and all(e.tier is Tier.TEXT for e in deciding) if from_papers else None,
         papers=alone == item.label if alone else None,
         tokens=sum(event.tokens for event in transcript.events),
         seconds=seconds,
@@ -168,11 +169,11 @@ def right_path(transcript: Transcript) -> bool:
     """Whether the graph was asked first, the references after it, and no call was refused."""
     tools = [event.tool for event in transcript.events if event.tool]
     refused = any(event.refused for event in transcript.events)
-    graph = [tool for tool in tools if tool.startswith("kg_")]
+    graph = [tool for tool in tools if Role.KG in TOOLS[tool].roles]
     return bool(graph) and not refused and tools == [*graph, *tools[len(graph) :]] and len(tools) > len(graph)
 
 
-def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
+def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, CheckMetrics]:
     """Metrics over all results (``all``) and by type.
 
     Args:
@@ -182,13 +183,13 @@ def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
         Metrics by type.
     """
     nothing = {"exact": False, "executable": False}
-    return by_type(results, lambda result: Score.model_validate(result.get("score") or nothing), _metrics)
+    return by_type(results, lambda result: CheckScore.model_validate(result.get("score") or nothing), _metrics)
 
 
-def _metrics(scores: Sequence[Score]) -> Metrics:
+def _metrics(scores: Sequence[CheckScore]) -> CheckMetrics:
     costs = [s.cost for s in scores if s.cost is not None]
-    asked = [s for s in scores if s.by_papers is not None]
-    return Metrics(
+    with_papers = [s for s in scores if s.by_papers is not None]
+    return CheckMetrics(
         items=len(scores),
         exact_match=_share([s.exact for s in scores]) or 0.0,
         executability=_share([s.executable for s in scores]) or 0.0,
@@ -196,15 +197,15 @@ def _metrics(scores: Sequence[Score]) -> Metrics:
         right_record=_share([s.record for s in scores]),
         right_reason=_share([s.reason for s in scores]),
         tool_path=_share([s.tool_path for s in scores]) or 0.0,
-        papers_speak=_share([s.papers is not None for s in asked]),
-        papers_right=_share([s.papers for s in asked]),
-        by_papers=_share([s.by_papers for s in asked]),
+        papers_speak=_share([s.papers is not None for s in with_papers]),
+        papers_right=_share([s.papers for s in with_papers]),
+        by_papers=_share([s.by_papers for s in with_papers]),
         tokens=sum(s.tokens for s in scores),
         seconds=sum(s.seconds for s in scores),
         cost=sum(costs) if costs else None,
     )
 
 
-def _share(held: Sequence[bool | None]) -> float | None:
-    known = [h for h in held if h is not None]
+def _share(values: Sequence[bool | None]) -> float | None:
+    known = [h for h in values if h is not None]
     return 100 * sum(known) / len(known) if known else None

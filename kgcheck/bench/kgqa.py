@@ -36,7 +36,7 @@ class Question(Value):
         return text
 
 
-class Score(Value):
+class QuestionScore(Value):
     """How one question went."""
 
     f1: float = Field(ge=0, le=1)
@@ -44,7 +44,7 @@ class Score(Value):
     executable: bool
 
 
-class Metrics(Value):
+class QuestionMetrics(Value):
     """Means over questions, in per cent."""
 
     questions: int
@@ -130,7 +130,7 @@ def unique(questions: Iterable[Question]) -> list[Question]:
     return list({q.id: q for q in questions}.values())
 
 
-def score(question: Question, answer: Answer) -> Score:
+def score(question: Question, answer: Answer) -> QuestionScore:
     """Score one answer.
 
     Args:
@@ -142,18 +142,18 @@ def score(question: Question, answer: Answer) -> Score:
     """
     executable = answer.status in (Status.ANSWERED, Status.NOTHING)
     if not executable:
-        return Score(f1=0.0, exact=False, executable=False)
+        return QuestionScore(f1=0.0, exact=False, executable=False)
     if question.truth is not None:
         right = question.truth == answer.holds
-        return Score(f1=float(right), exact=right, executable=True)
+        return QuestionScore(f1=float(right), exact=right, executable=True)
     if question.count is not None or answer.count is not None:
         right = question.count == answer.count
-        return Score(f1=float(right), exact=right, executable=True)
+        return QuestionScore(f1=float(right), exact=right, executable=True)
     given = {as_gold(found, question.gold) for found in answer.found}
     if not given and not question.gold:
-        return Score(f1=1.0, exact=True, executable=True)
+        return QuestionScore(f1=1.0, exact=True, executable=True)
     both = len(given & question.gold)
-    return Score(f1=2 * both / (len(given) + len(question.gold)), exact=given == question.gold, executable=True)
+    return QuestionScore(f1=2 * both / (len(given) + len(question.gold)), exact=given == question.gold, executable=True)
 
 
 def as_gold(found: Found, gold: frozenset[str]) -> str:
@@ -182,7 +182,7 @@ def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]
     return work
 
 
-def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
+def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, QuestionMetrics]:
     """Metrics over all results (``all``) and by type.
 
     Args:
@@ -192,12 +192,12 @@ def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, Metrics]:
         Metrics by type.
     """
     nothing = {"f1": 0, "exact": False, "executable": False}
-    return by_type(results, lambda result: Score.model_validate(result.get("score") or nothing), _mean)
+    return by_type(results, lambda result: QuestionScore.model_validate(result.get("score") or nothing), _mean)
 
 
-def _mean(scores: Sequence[Score]) -> Metrics:
+def _mean(scores: Sequence[QuestionScore]) -> QuestionMetrics:
     n = len(scores)
-    return Metrics(
+    return QuestionMetrics(
         questions=n,
         f1=100 * sum(s.f1 for s in scores) / n,
         exact_match=100 * sum(s.exact for s in scores) / n,

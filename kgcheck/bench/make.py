@@ -13,7 +13,7 @@ from itertools import islice
 
 from kgcheck.bench.drafts import Cell, Draft, balanced
 from kgcheck.bench.items import BenchLabel, Item, TaskType
-from kgcheck.bench.truth import Life, Links, TruthSource, in_one_order
+from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Value
@@ -55,7 +55,7 @@ class BenchMaker:
         self._truths = truths
         self._random = random.Random(seed)  # noqa: S311 - a choice that can be repeated, not a secret
         self._progress = progress or NoProgress()
-        self._lives: dict[str, dict[str, Life]] = {}
+        self._lives: dict[str, dict[str, TrueState]] = {}
         self._ids_of: dict[str, list[str]] = {}
         self._enough = 0
 
@@ -127,7 +127,7 @@ class BenchMaker:
             self._ids_of[label.name] = sorted(found)
         return self._ids_of[label.name]
 
-    def _life(self, label: str) -> dict[str, Life]:
+    def _life(self, label: str) -> dict[str, TrueState]:
         if label not in self._lives:
             self._lives[label] = self._truths.lives(self._store.schema.label(label))
         return self._lives[label]
@@ -136,7 +136,7 @@ class BenchMaker:
 
     def _existence(self, label: Label) -> Iterator[Iterable[Draft]]:
         lives, ids = self._life(label.name), self._ids(label)
-        known = [i for i in ids if i in lives and lives[i].is_told]
+        known = [i for i in ids if i in lives and lives[i].is_known]
         current = self._some(i for i in known if lives[i].state == "current")
         gone = self._some(i for i in known if lives[i].state != "current")
         yield (self._node(label, id_, "support", lives[id_]) for id_ in current)
@@ -153,7 +153,7 @@ class BenchMaker:
             )
 
     def _node(
-        self, label: Label, id_: str, right: BenchLabel, life: Life, seed: tuple[str, str] | None = None
+        self, label: Label, id_: str, right: BenchLabel, life: TrueState, seed: tuple[str, str] | None = None
     ) -> Draft:
         source = life.source or label.authority.source
         error = "deleted id" if seed else ""
@@ -165,15 +165,15 @@ class BenchMaker:
         if check.every or label.properties[attribute].type != "string":
             return
         right, lives = self._truths.values(label, check.source, check.reference), self._life(label.name)
-        held = {
+        stated_values = {
             id_: value
             for table in self._store.scan_nodes(label)
             for id_, value in zip(table.column("id").to_pylist(), table.column(attribute).to_pylist(), strict=True)
             if value and id_ in right and (id_ not in lives or lives[id_].state == "current")
         }
-        others = sorted(set(held.values()))
-        same = [i for i, value in held.items() if value == right[i] or _folded(value) == _folded(right[i])]
-        differ = self._some(held.keys() - same)
+        others = sorted(set(stated_values.values()))
+        same = [i for i, value in stated_values.items() if value == right[i] or _folded(value) == _folded(right[i])]
+        differ = self._some(stated_values.keys() - same)
         same = self._some(same)
 
         def draft(id_: str, label_: BenchLabel, reason: str = "", wrong: str = "") -> Draft:
@@ -181,7 +181,7 @@ class BenchMaker:
             seed, error = (("set_value", wrong), "wrong value") if wrong else (None, "")
             return Draft(TaskType.ATTRIBUTE, words, label_, ends, check.source, "", reason, seed, error)
 
-        yield (draft(i, "support", "confirmed" if held[i] == right[i] else "formatting") for i in same)
+        yield (draft(i, "support", "confirmed" if stated_values[i] == right[i] else "formatting") for i in same)
         yield (draft(i, "refute") for i in differ)
         wrongs = ((i, self._random.choice(others)) for i in same)
         yield (draft(i, "refute", wrong=wrong) for i, wrong in wrongs if _folded(wrong) != _folded(right[i]))
@@ -204,7 +204,7 @@ class BenchMaker:
         heads, tails = self._current(pattern.head), self._current(pattern.tail)
         looped = pattern.loops or pattern.head != pattern.tail
 
-        def asked(pairs: Iterable[Pair]) -> Iterator[Pair]:
+        def as_stated(pairs: Iterable[Pair]) -> Iterator[Pair]:
             """As the graph states them."""
             for pair in pairs:
                 head, tail = stated.get(pair, pair)
@@ -217,18 +217,18 @@ class BenchMaker:
 
         graph, linked = stated.keys(), links.linked.keys()
         both, lacking = self._some_pairs(graph & linked), self._some_pairs(linked - graph)
-        yield (draft(p, "support") for p in asked(both))
-        yield (draft(p, "refute", ("drop_edge", ""), "dropped edge") for p in asked(reversed(both)))
-        yield (draft(p, "refute") for p in asked(lacking))
-        yield (draft(p, "support", ("add_edge", "")) for p in asked(reversed(lacking)))
+        yield (draft(p, "support") for p in as_stated(both))
+        yield (draft(p, "refute", ("drop_edge", ""), "dropped edge") for p in as_stated(reversed(both)))
+        yield (draft(p, "refute") for p in as_stated(lacking))
+        yield (draft(p, "support", ("add_edge", "")) for p in as_stated(reversed(lacking)))
         stray = self._some_pairs(graph - linked)
-        yield (draft(p, "refute") for p in asked(stray) if self._refutable(links, check, *p))
+        yield (draft(p, "refute") for p in as_stated(stray) if self._refutable(links, check, *p))
         unlinked = self._unlinked(pattern, check, links, set(graph), (sorted(heads), sorted(tails)))
         yield (draft(p, "refute", ("add_edge", ""), "made-up edge") for p in unlinked)
         if kind is not TaskType.CURATED:
             yield (draft(p, "support") for p in unlinked)
         by_head: dict[str, str] = {}
-        for head, tail in asked(both):
+        for head, tail in as_stated(both):
             by_head.setdefault(head, tail)
         moved = ((p, by_head[p[0]]) for p in unlinked if p[0] in by_head)
         yield (draft(p, "refute", ("move_edge", was), "re-pointed edge") for p, was in moved)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from kgcheck.bench.scv import Gold, Item
+from kgcheck.bench.scv import ClaimItem, Gold
 from kgcheck.model import Stance, Value
 
 S = TypeVar("S")
@@ -51,7 +51,7 @@ class Bin(Value):
     accuracy: float
 
 
-class Metrics(Value):
+class ClaimMetrics(Value):
     """Measures over the claims that have a label; None where nothing could be measured."""
 
     claims: int
@@ -72,7 +72,9 @@ class Metrics(Value):
     recall_at_50: float | None
 
 
-def measure(items: Sequence[Item], results: Mapping[str, dict[str, Any]], spans: Spans | None = None) -> Metrics:
+def measure(
+    items: Sequence[ClaimItem], results: Mapping[str, dict[str, Any]], spans: Spans | None = None
+) -> ClaimMetrics:
     """Measure a batch.
 
     Args:
@@ -93,7 +95,7 @@ def measure(items: Sequence[Item], results: Mapping[str, dict[str, Any]], spans:
     quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
     retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
     total = len(labelled)
-    return Metrics(
+    return ClaimMetrics(
         claims=len(done),
         labelled=total,
         errors=errors,
@@ -116,14 +118,28 @@ def measure(items: Sequence[Item], results: Mapping[str, dict[str, Any]], spans:
 
 
 def ndcg(ranked: Sequence[str], wanted: Iterable[str], depth: int = 10) -> float:
-    """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), each wanted document worth one."""
+    """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), each wanted document worth one.
+
+    Args:
+        ranked: Documents, the best first.
+        wanted: Those that are relevant.
+        depth: How many ranks count.
+
+    Returns:
+        Between 0 and 1; 0 where nothing is wanted.
+
+    The first and the third are wanted: (1 + 1 / 2) / (1 + 1 / log2(3)).
+
+    >>> round(ndcg(["a", "b", "c"], ["a", "c"]), 4)
+    0.9197
+    """
     relevant = set(wanted)
     gain = sum(1 / math.log2(i + 2) for i, name in enumerate(ranked[:depth]) if name in relevant)
     best = sum(1 / math.log2(i + 2) for i in range(min(depth, len(relevant))))
     return gain / best if best else 0.0
 
 
-def _retrieval(item: Item, result: dict[str, Any]) -> tuple[float, float, float]:
+def _retrieval(item: ClaimItem, result: dict[str, Any]) -> tuple[float, float, float]:
     ranked, wanted = result["retrieved"], set(item.documents)
     return (
         ndcg(ranked, wanted),
@@ -132,7 +148,7 @@ def _retrieval(item: Item, result: dict[str, Any]) -> tuple[float, float, float]
     )
 
 
-def _right_quote(item: Item, result: dict[str, Any], spans: Spans | None) -> bool | None:
+def _right_quote(item: ClaimItem, result: dict[str, Any], spans: Spans | None) -> bool | None:
     """Whether any quote of an answer is gold evidence; None where there is nothing to compare."""
     quotes = [(o["document"], q) for o in result.get("opinions", ()) for q in o["quotes"]]
     if not item.gold or not quotes:
@@ -149,11 +165,11 @@ def _is_gold(document: str, quote: dict[str, Any], gold: Gold, spans: Spans | No
         return True
     if spans is None:
         return False
-    held_spans = spans(document)
+    sentence_spans = spans(document)
     return any(
-        held_spans[n][0] < quote["end"] and held_spans[n][1] > quote["start"]
+        sentence_spans[n][0] < quote["end"] and sentence_spans[n][1] > quote["start"]
         for n in gold.sentences
-        if n < len(held_spans)
+        if n < len(sentence_spans)
     )
 
 
@@ -169,7 +185,21 @@ def _bins(answers: Sequence[tuple[float, bool]]) -> list[Bin]:
 
 
 def _macro_f1(confusion: Mapping[str, Mapping[str, int]]) -> float:
-    """Mean of the F1 of the classes that occur, as a label or as an answer."""
+    """Mean of the F1 of the classes that occur, as a label or as an answer.
+
+    Args:
+        confusion: How often each answer was given, by label and answer.
+
+    Returns:
+        Between 0 and 1, in four digits.
+
+    Of supports 2 of 3 are right and one is called silent, of contradicts 1 of 1: F1 of 0.8, 0 and 1.
+
+    >>> none = {"supports": 0, "contradicts": 0, "silent": 0}
+    >>> supports, contradicts = none | {"supports": 2, "silent": 1}, none | {"contradicts": 1}
+    >>> _macro_f1({"supports": supports, "contradicts": contradicts, "silent": none})
+    0.6
+    """
     scores = []
     for name in CLASSES:
         right = confusion[name][name]
@@ -184,5 +214,5 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    held = list(values)
-    return round(sum(held) / len(held), 4) if held else None
+    numbers = list(values)
+    return round(sum(numbers) / len(numbers), 4) if numbers else None

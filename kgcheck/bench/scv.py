@@ -71,7 +71,7 @@ class Gold(Value):
     words: str = ""
 
 
-class Item(Value):
+class ClaimItem(Value):
     """A claim with what is known of it."""
 
     id: str
@@ -101,7 +101,7 @@ def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
     return tuple(sorted(found, key=lambda r: (-len(r.needs), r.name)))
 
 
-def read_items(path: Path, recipe: str | None = None) -> list[Item]:
+def read_items(path: Path, recipe: str | None = None) -> list[ClaimItem]:
     """The claims of a file.
 
     Args:
@@ -151,13 +151,13 @@ def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
         raise InputFormat(f"{path} is no {recipe.format} file: {str(error)[:200]}", "it may be cut off") from error
 
 
-def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -> list[Item]:
-    fields, found = recipe.fields, dict[str, Item]()
+def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -> list[ClaimItem]:
+    fields, found = recipe.fields, dict[str, ClaimItem]()
     for row, raw in enumerate(records, 1):
         claim = clean(str(raw.get(fields.claim) or ""))
         if not claim:
             raise InputFormat(f"{path}, record {row}: no claim", "remove the record, or name another recipe")
-        item = Item(
+        item = ClaimItem(
             id=str(raw.get(fields.id) or row),
             claim=claim,
             label=_label(raw, recipe, f"{path}, record {row}"),
@@ -181,11 +181,11 @@ def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -
 def _label(raw: dict[str, Any], recipe: ClaimRecipe, place: str) -> Stance | None:
     if not recipe.fields.label or recipe.fields.label not in raw:
         return None
-    told = str(raw[recipe.fields.label] or "").strip()
-    found = recipe.stance(told)
-    if found or not told:
+    label = str(raw[recipe.fields.label] or "").strip()
+    found = recipe.stance(label)
+    if found or not label:
         return found
-    raise InputFormat(f"{place}: {told[:40]!r} is no label", f"known: {', '.join(filter(None, recipe.labels))}")
+    raise InputFormat(f"{place}: {label[:40]!r} is no label", f"known: {', '.join(filter(None, recipe.labels))}")
 
 
 def _ids(value: Any, recipe: ClaimRecipe) -> list[str]:
@@ -200,11 +200,11 @@ def _ids(value: Any, recipe: ClaimRecipe) -> list[str]:
 
 def _gold(raw: dict[str, Any], recipe: ClaimRecipe) -> Iterator[Gold]:
     fields = recipe.fields
-    told = raw.get(fields.evidence)
-    if words := [clean(t) for t in _texts(told) if not recipe.mixed or not _is_id(t)]:
+    evidence = raw.get(fields.evidence)
+    if words := [clean(t) for t in _texts(evidence) if not recipe.mixed or not _is_id(t)]:
         yield from (Gold(words=w) for w in words)
     if recipe.mixed:
-        yield from (Gold(document=name) for name in _ids(told, recipe))
+        yield from (Gold(document=name) for name in _ids(evidence, recipe))
     if document := _ids(raw.get(fields.evidence_document), recipe):
         numbers = tuple(int(n) for n in _NUMBER.findall(str(raw.get(fields.evidence_sentences))))
         yield Gold(document=document[0], sentences=numbers)
@@ -237,7 +237,7 @@ class ClaimWork:
         self._scope = scope
         self._top = top
 
-    def __call__(self, item: Item) -> dict[str, Any]:
+    def __call__(self, item: ClaimItem) -> dict[str, Any]:
         """The result of an item.
 
         Args:
@@ -266,14 +266,14 @@ class ClaimWork:
         judged = verify(item.claim, read, self._verifier)
         return {**_result(item, judged), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
 
-    def _given(self, item: Item) -> list[Document]:
+    def _given(self, item: ClaimItem) -> list[Document]:
         if not item.passages:
             raise UsageError(f"the claim {item.id} has no passages", "use --scope corpus or documents")
         texts = [clean(p) for p in item.passages]
         return [Document(ids=(f"passage {n}",), abstract=text) for n, text in enumerate(texts, 1) if text]
 
 
-def _result(item: Item, judged: ClaimVerdict) -> dict[str, Any]:
+def _result(item: ClaimItem, judged: ClaimVerdict) -> dict[str, Any]:
     opinions = [o for o in judged.opinions if o.stance is not Stance.SILENT]
     return {
         "claim": item.claim,

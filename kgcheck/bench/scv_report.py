@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kgcheck.bench.metrics import CLASSES, Metrics
+from kgcheck.bench.metrics import CLASSES, ClaimMetrics
 from kgcheck.outputs import write_text
 
 _SIDE = 320
@@ -39,9 +39,9 @@ How often an answer of about one probability is right. On the diagonal, a probab
 """
 
 
-def lines(metrics: Metrics) -> list[tuple[str, str]]:
+def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
     """Name and value of every single measure, in the order of the report."""
-    told = [
+    rows = [
         ("claims", f"{metrics.claims:,}"),
         ("with a label", f"{metrics.labelled:,}"),
         ("accuracy", _percent(metrics.accuracy)),
@@ -58,10 +58,10 @@ def lines(metrics: Metrics) -> list[tuple[str, str]]:
         ("recall@10", _number(metrics.recall_at_10)),
         ("recall@50", _number(metrics.recall_at_50)),
     ]
-    return told
+    return rows
 
 
-def write_report(folder: Path, metrics: Metrics, options: Mapping[str, Any]) -> None:
+def write_report(folder: Path, metrics: ClaimMetrics, options: Mapping[str, Any]) -> None:
     """Write metrics.json, report.md and reliability.svg.
 
     Args:
@@ -91,7 +91,7 @@ def write_report(folder: Path, metrics: Metrics, options: Mapping[str, Any]) -> 
     write_text(folder / "reliability.svg", _plot(metrics))
 
 
-def _plot(metrics: Metrics) -> str:
+def _plot(metrics: ClaimMetrics) -> str:
     """A reliability plot: probability to the right, share of right answers upwards, area by the number of answers."""
     most = max((b.count for b in metrics.calibration), default=1)
 

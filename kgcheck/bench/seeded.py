@@ -56,19 +56,15 @@ class _Overlay:
         self.schema, self.backend, self.name = store.schema, store.backend, store.name
 
     def node(self, ref: Ref) -> Properties | None:
-        """See GraphStore."""
         return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
         return self._store.nodes(label, ids)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """See GraphStore."""
         return self._store.ids_named(label, name, limit)
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See GraphStore."""
         return self._store.scan_nodes(label)
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
@@ -88,7 +84,6 @@ class _Overlay:
         raise StoreError("statements are not run on a graph that is changed for one item", "use the other tools")
 
     def meta(self) -> dict[str, str]:
-        """See GraphStore."""
         return self._store.meta()
 
     def _refuse(self, *_: Any) -> Never:
@@ -97,7 +92,6 @@ class _Overlay:
     set_meta = prepare = add_nodes = update_nodes = add_edges = remove_edges = remove_nodes = _refuse
 
     def close(self) -> None:
-        """See GraphStore."""
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -118,14 +112,14 @@ class _Changed(_Overlay):
         if seed.triple is None:
             return
         pattern = self.schema.pattern(seed.triple.head.label, seed.triple.relation, seed.triple.tail.label)
-        held: list[Properties] = [{"source": "seeded"} if "source" in pattern.properties else {}]
+        edges: list[Properties] = [{"source": "seeded"} if "source" in pattern.properties else {}]
         if seed.kind != "add_edge":
             gone = orders(self.schema, seed.triple)
-            held = [edge for triple in gone for edge in store.edges(triple)]
+            edges = [edge for triple in gone for edge in store.edges(triple)]
             self._dropped[str(pattern)] = {(t.head.id, t.tail.id) for t in gone}
         if seed.kind != "drop_edge":
             pair = (seed.triple.head.id, seed.to or seed.triple.tail.id)
-            self._added[str(pattern)] = [(pair, plain(edge, pattern.properties)) for edge in held]
+            self._added[str(pattern)] = [(pair, plain(edge, pattern.properties)) for edge in edges]
 
     def _value(self, label: str, id_: str, name: str) -> Any:
         """The seeded value of a property, or None where it is the store's."""
@@ -136,16 +130,14 @@ class _Changed(_Overlay):
         return [seed.value] if several else seed.value
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
-        held = self._store.nodes(label, ids)
+        stored = self._store.nodes(label, ids)
         name = self._seed.attribute or ""
         return {
             id_: properties | ({name: value} if (value := self._value(label.name, id_, name)) is not None else {})
-            for id_, properties in held.items()
+            for id_, properties in stored.items()
         }
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """See GraphStore."""
         ref = self._seed.ref
         found = self._store.ids_named(label, name, limit + 1)
         if ref and ref.label == label.name and self._seed.attribute == "name":
@@ -155,13 +147,11 @@ class _Changed(_Overlay):
         return found[:limit]
 
     def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
         pattern, pair = _placed(self, triple)
-        held = [] if pair in self._dropped.get(pattern, ()) else self._store.edges(triple)
-        return held + [dict(edge) for at, edge in self._added.get(pattern, ()) if at == pair]
+        stored = [] if pair in self._dropped.get(pattern, ()) else self._store.edges(triple)
+        return stored + [dict(edge) for at, edge in self._added.get(pattern, ()) if at == pair]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """See GraphStore."""
         dropped, added = self._dropped.get(str(pattern), set()), self._added.get(str(pattern), [])
         found = set(self._store.neighbours(ref, pattern, direction, limit + len(dropped)))
         found -= {_other(pair, direction) for pair in dropped if _near(pair, direction) == ref.id}
@@ -169,18 +159,16 @@ class _Changed(_Overlay):
         return sorted(found)[:limit]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """See GraphStore."""
         dropped = {(_near(p, direction), _other(p, direction)) for p in self._dropped.get(str(pattern), ())}
-        held = [hop for hop in self._store.hops(ids, pattern, direction) if (hop.start, hop.end) not in dropped]
-        asked = set(ids)
-        return held + [
+        stored = [hop for hop in self._store.hops(ids, pattern, direction) if (hop.start, hop.end) not in dropped]
+        wanted = set(ids)
+        return stored + [
             Hop(_near(pair, direction), _other(pair, direction), dict(edge))
             for pair, edge in self._added.get(str(pattern), ())
-            if _near(pair, direction) in asked
+            if _near(pair, direction) in wanted
         ]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See GraphStore."""
         ref, name = self._seed.ref, self._seed.attribute
         for table in self._store.scan_nodes(label):
             if ref and name and ref.label == label.name and name in table.column_names:
@@ -193,7 +181,6 @@ class _Changed(_Overlay):
             yield table
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See GraphStore."""
         dropped = self._dropped.get(str(pattern), set())
         added = [
             dict(zip(("head", "tail"), pair, strict=True)) | edge for pair, edge in self._added.get(str(pattern), ())
@@ -206,7 +193,6 @@ class _Changed(_Overlay):
             yield pa.Table.from_pylist(added, schema=table.schema)
 
     def counts(self) -> Counts:
-        """See GraphStore."""
         counts = self._store.counts()
         edges = dict(counts.edges)
         for pattern, gone in self._dropped.items():
@@ -238,12 +224,10 @@ class _Renamed(_Overlay):
         return self._new if (label, id_) == (self._label, self._old) else id_
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
-        held = self._store.nodes(label, [self._was(label.name, i) for i in ids])
-        return {(now := self._now(label.name, i)): properties | {"id": now} for i, properties in held.items()}
+        stored = self._store.nodes(label, [self._was(label.name, i) for i in ids])
+        return {(now := self._now(label.name, i)): properties | {"id": now} for i, properties in stored.items()}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """See GraphStore."""
         found = self._store.ids_named(label, name, limit + 1)
         if label.name == self._label and self._old not in found:
             # The new id may come before ids that the store was not asked for.
@@ -255,33 +239,28 @@ class _Renamed(_Overlay):
         return sorted(self._now(label, i) for i in ids)
 
     def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
         head, tail = (Ref(label=end.label, id=self._was(end.label, end.id)) for end in (triple.head, triple.tail))
         return self._store.edges(Triple(head=head, relation=triple.relation, tail=tail))
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """See GraphStore."""
-        asked = Ref(label=ref.label, id=self._was(ref.label, ref.id))
+        former = Ref(label=ref.label, id=self._was(ref.label, ref.id))
         there = pattern.tail if direction == "out" else pattern.head
-        found = self._store.neighbours(asked, pattern, direction, limit + 1)
+        found = self._store.neighbours(former, pattern, direction, limit + 1)
         if there == self._label and self._old not in found and len(found) > limit:
-            ends = {hop.end for hop in self._store.hops([asked.id], pattern, direction)}
+            ends = {hop.end for hop in self._store.hops([former.id], pattern, direction)}
             found = [*found, *({self._old} & ends)]
         return self._sorted(there, found)[:limit]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """See GraphStore."""
         here, there = (pattern.head, pattern.tail) if direction == "out" else (pattern.tail, pattern.head)
-        held = self._store.hops([self._was(here, i) for i in ids], pattern, direction)
-        return [Hop(self._now(here, h.start), self._now(there, h.end), h.properties) for h in held]
+        stored = self._store.hops([self._was(here, i) for i in ids], pattern, direction)
+        return [Hop(self._now(here, h.start), self._now(there, h.end), h.properties) for h in stored]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See GraphStore."""
         for table in self._store.scan_nodes(label):
             yield self._with_ids(table, "id", label.name)
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See GraphStore."""
         for table in self._store.scan_edges(pattern):
             yield self._with_ids(self._with_ids(table, "head", pattern.head), "tail", pattern.tail)
 
@@ -293,7 +272,6 @@ class _Renamed(_Overlay):
         return table.set_column(at, table.schema.field(at), ids)
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
-        """See GraphStore."""
         return [
             edge.model_copy(
                 update={
@@ -305,7 +283,6 @@ class _Renamed(_Overlay):
         ]
 
     def counts(self) -> Counts:
-        """See GraphStore."""
         return self._store.counts()
 
 

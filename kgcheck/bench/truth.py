@@ -34,7 +34,7 @@ GONE = "gone"
 """State of an id of which a person says that it is no more, without a reason."""
 
 
-class Life(NamedTuple):
+class TrueState(NamedTuple):
     """What became of an id: how it is now, its name, and what its source would say is wrong with it."""
 
     state: str
@@ -43,7 +43,7 @@ class Life(NamedTuple):
     source: str = ""
 
     @property
-    def is_told(self) -> bool:
+    def is_known(self) -> bool:
         """Whether it is known what a verdict about it should be."""
         return bool(self.reason) or self.state == GONE
 
@@ -80,7 +80,7 @@ class TruthSource(Protocol):
 
     name: str
 
-    def lives(self, label: Label) -> dict[str, Life]:
+    def lives(self, label: Label) -> dict[str, TrueState]:
         """Ids of a label at the authority that issues them."""
 
     def values(self, label: Label, source: str, attribute: str) -> dict[str, str]:
@@ -104,7 +104,6 @@ class Truths:
         attach_snapshots(self._db, {"ref": snapshot})
 
     def close(self) -> None:
-        """Close the snapshot."""
         self._db.close()
 
     def __enter__(self) -> "Truths":
@@ -113,11 +112,11 @@ class Truths:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _rows(self, statement: str, asked: dict[str, str]) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: str, parameters: dict[str, str]) -> list[tuple[Any, ...]]:
         with damage_told(self._path):
-            return self._db.execute(statement, asked).fetchall()
+            return self._db.execute(statement, parameters).fetchall()
 
-    def lives(self, label: Label) -> dict[str, Life]:
+    def lives(self, label: Label) -> dict[str, TrueState]:
         """Ids of a label at the authority that issues them; those that it files under another label are left out."""
         rows = self._rows(
             """
@@ -126,7 +125,7 @@ class Truths:
             """,
             {"source": label.authority.source, "namespace": label.authority.namespace or ""},
         )
-        return {id_: Life(state, name, record) for id_, state, name, record in rows}
+        return {id_: TrueState(state, name, record) for id_, state, name, record in rows}
 
     def values(self, label: Label, source: str, attribute: str) -> dict[str, str]:
         """The one current value of an attribute by id; ids of which several are stated are left out."""
@@ -221,21 +220,21 @@ class LabelledFacts:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.name = path.name
-        self._lives: dict[str, dict[str, Life]] = defaultdict(dict)
+        self._lives: dict[str, dict[str, TrueState]] = defaultdict(dict)
         self._values: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         self._links: dict[str, dict[tuple[str, str], Fact]] = defaultdict(dict)
         for number, row in enumerate(read_rows(path), 1):
             try:
                 self._add(Fact.model_validate(row), schema)
             except (ValidationError, KgcheckError) as error:
-                said = error.message if isinstance(error, KgcheckError) else str(error.errors()[0]["msg"])
-                raise InputFormat(f"{path}, fact {number}: {said}", "see docs/agents.md") from error
+                why = error.message if isinstance(error, KgcheckError) else str(error.errors()[0]["msg"])
+                raise InputFormat(f"{path}, fact {number}: {why}", "see docs/agents.md") from error
 
     def _add(self, fact: Fact, schema: Schema) -> None:
         match fact.check:
             case ("existence", label, id_):
                 state = "current" if fact.holds else GONE
-                self._lives[schema.label(label).name][id_] = Life(state, None, fact.record, fact.source)
+                self._lives[schema.label(label).name][id_] = TrueState(state, None, fact.record, fact.source)
             case ("attribute", label, id_, name):
                 if name not in schema.label(label).properties or fact.value is None:
                     raise UsageError(f"an attribute of {label} and its value are wanted, not {name!r}")
@@ -246,12 +245,10 @@ class LabelledFacts:
             case _:
                 raise UsageError(f"{' '.join(fact.check)!r} is no check")
 
-    def lives(self, label: Label) -> dict[str, Life]:
-        """See TruthSource."""
+    def lives(self, label: Label) -> dict[str, TrueState]:
         return self._lives[label.name]
 
     def values(self, label: Label, source: str, attribute: str) -> dict[str, str]:
-        """See TruthSource."""
         checked = [
             name for name, check in label.attributes.items() if check.reference == attribute and check.source == source
         ]
@@ -259,7 +256,7 @@ class LabelledFacts:
 
     def links(self, pattern: Pattern, source: str, threshold: float | None) -> Links:
         """See TruthSource; the file decides, whatever the source of the check and its threshold."""
-        held = self._links[str(pattern)]
-        linked = {pair: fact.record or " ".join(pair) for pair, fact in held.items() if fact.holds}
-        refuted = frozenset(pair for pair, fact in held.items() if not fact.holds)
+        facts = self._links[str(pattern)]
+        linked = {pair: fact.record or " ".join(pair) for pair, fact in facts.items() if fact.holds}
+        refuted = frozenset(pair for pair, fact in facts.items() if not fact.holds)
         return Links(linked, frozenset(), (), False, refuted)

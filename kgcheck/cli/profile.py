@@ -73,7 +73,7 @@ def validate(profile: str, format_: str) -> None:
     Exit code 2 if anything is.
     """
     from kgcheck.errors import EXIT_USAGE
-    from kgcheck.literature.edge_reader import load_claim_forms
+    from kgcheck.profile.claims import load_claim_forms
     from kgcheck.profile.folder import is_path
     from kgcheck.profile.validate import CLAIMS, validate_profile
 

@@ -20,7 +20,7 @@ from kgcheck.cli.output import json_result, note
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kgcheck.bench.metrics import Metrics
+    from kgcheck.bench.metrics import ClaimMetrics
 
 
 @click.command("scv")
@@ -102,7 +102,7 @@ def command(
     click.get_current_context().exit(EXIT_INCOMPLETE if done.metrics.errors or done.stopped else 0)
 
 
-def _table(metrics: "Metrics") -> "Table":
+def _table(metrics: "ClaimMetrics") -> "Table":
     from rich.table import Table
 
     from kgcheck.bench.scv_report import lines

@@ -33,7 +33,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     Returns:
         A condition on the columns head and tail; None where no edge of the pattern can be told to be so.
     """
-    if not pattern.checks or (tail.authority.site and not head.authority.site):
+    if not pattern.checks or (tail.site and not head.site):
         return None
     speaking = [check for check in pattern.checks if _speaks(db, check)]
     if not speaking or any(_stated_more_than_once(db, check) for check in speaking):
@@ -138,8 +138,9 @@ def _well_formed(
     ).fetchall()
     if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
         yield f"{key(label, end)} NOT IN (FROM {odd})"
-    if label.authority.isoforms:
-        yield f"NOT (contains({end}, '-') AND {malformed(label, end)})"
+    if label.isoforms:
+        signed = f"contains({end}, {literal(label.isoform_sign)})" if label.isoform_sign else "true"
+        yield f"NOT ({signed} AND {malformed(label, end)})"
 
 
 def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:

@@ -116,7 +116,7 @@ def look_up_edges(
     for about, label in (("head", head), ("tail", tail)):
         _moved_ends(tables, about, label)
         _odd_ends(tables, about, label, dates.get(label.name, ""))
-    if tail.authority.site and not head.authority.site:
+    if tail.site and not head.site:
         _read_site_ids(tables, head, tail)
     for check in pattern.checks:
         _look_for_links(tables, check)
@@ -373,7 +373,7 @@ def _silent_world(tables: WorkingTables, check: EdgeCheck, head: Label) -> str:
         return literal(check.world.value)
     if complete_release(tables.db, check.ontology or "", PARENT) is None:
         return "'open'"
-    if not head.authority.site:
+    if not head.site:
         return literal(check.world.value)
     listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(check.link)}"
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"

@@ -26,11 +26,10 @@ from kgcheck.reference.ids_sql import (
     base,
     filed_elsewhere,
     join_of_other_label,
+    part_of_id,
     sequence,
 )
 from kgcheck.reference.overlay import attach_snapshot
-
-_SITE = r"_([A-Z])([0-9]+)-"
 
 
 class EvidenceJoin:
@@ -99,8 +98,8 @@ class EvidenceJoin:
             {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
         ).fetchall()
         self._lifecycles(label)
-        if authority.site:
-            self._sites(authority.source)
+        if label.site:
+            self._sites(label)
         self._silence_of_ids(authority.source, self._dates.get(label.name, ""))
         if authority.other:
             self.tables.add_gaps(
@@ -221,7 +220,7 @@ class EvidenceJoin:
         """What the authority says of each id that it knows."""
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
-        decided = "l.state <> 'current'" if label.authority.site else "true"
+        decided = "l.state <> 'current'" if label.site else "true"
         self.tables.add_evidence(
             f"""
             SELECT a.task, l.source, l.release_id, l.record,
@@ -240,7 +239,7 @@ class EvidenceJoin:
             {"source": label.authority.source},
         )
 
-    def _sites(self, source: str) -> None:
+    def _sites(self, label: Label) -> None:
         """Compare the residue that a site id names with the sequence."""
         self.tables.add_evidence(
             f"""
@@ -256,14 +255,14 @@ class EvidenceJoin:
                             THEN 'residue ' || position || ' is ' || residues[position]
                             ELSE 'the sequence has ' || length(residues) || ' residues' END AS value
                 FROM (SELECT task, v.release_id, v.record, v.value AS residues, r.recency,
-                             regexp_extract(head, '{_SITE}', 1) AS residue,
-                             try_cast(regexp_extract(head, '{_SITE}', 2) AS BIGINT) AS position
+                             {part_of_id(label, "head", "residue")} AS residue,
+                             try_cast({part_of_id(label, "head", "position")} AS BIGINT) AS position
                       FROM node_key a JOIN ref.value v ON v.id = a.sequence JOIN ref.release r ON r.id = v.release_id
                       WHERE v.source = $source AND v.attribute = 'sequence' AND v.status = 'current')
                 ANTI JOIN (SELECT task FROM evidence WHERE stance = 'contradicts') USING (task)
                 QUALIFY row_number() OVER (PARTITION BY task ORDER BY recency DESC, release_id, residues) = 1)
             """,
-            {"source": source},
+            {"source": label.authority.source},
         )
 
     def _silence_of_ids(self, source: str, dated: str) -> None:

@@ -86,7 +86,7 @@ class Argument(NamedTuple):
     forms: frozenset[str]
 
 
-class Said(NamedTuple):
+class SentenceContent(NamedTuple):
     """What sentences hold, counted for comparison."""
 
     runs: frozenset[str]
@@ -108,11 +108,14 @@ def missing(
 
     Returns:
         The words of the claim that have no counterpart, in their order; empty where the sentences are about it.
+
+    >>> missing("Aspirin prevents stroke in mice.", ["Aspirin prevented stroke."])
+    ('mice',)
     """
     text = " ; ".join(sentences)
     text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))
-    said = _said(text)
-    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not _is_said(a, said))
+    content = _content(text)
+    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not _is_named(a, content))
 
 
 def arguments(claim: str) -> tuple[Argument, ...]:
@@ -163,27 +166,27 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     return 1, None
 
 
-def _is_said(argument: Argument, said: Said) -> bool:
+def _is_named(argument: Argument, content: SentenceContent) -> bool:
     if argument.kind == "number":
         number, _, unit = next(iter(argument.forms)).partition("|")
-        return (number, unit) in said.numbers or (unit != "%" and (number, "") in said.numbers)
+        return (number, unit) in content.numbers or (unit != "%" and (number, "") in content.numbers)
     if argument.kind == "population":
-        return bool(argument.forms & said.words)
+        return bool(argument.forms & content.words)
     if argument.kind == "human":
         # Of people is spoken where nobody is named; not where an animal is.
-        return bool(argument.forms & said.words) or not said.words & _rules().animals
+        return bool(argument.forms & content.words) or not content.words & _rules().animals
     if argument.kind in ("name", "label"):
-        return bool(argument.forms & said.runs) or _is_inflected(argument, said)
-    return any(_near(form, stem) for form in argument.forms for stem in said.stems)
+        return bool(argument.forms & content.runs) or _is_inflected(argument, content)
+    return any(_near(form, stem) for form in argument.forms for stem in content.stems)
 
 
-def _is_inflected(argument: Argument, said: Said) -> bool:
+def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
     """Whether a name stands there in the plural, or with 's: only for words, not for symbols with digits."""
     if argument.kind == "label":
         return False
     word = argument.words.lower().removesuffix("'s")
     symbol = any(c.isdigit() or c.isupper() for c in argument.words[1:])
-    if symbol and {other for form in argument.forms for other in (f"{form}s", form.removesuffix("s"))} & said.runs:
+    if symbol and {other for form in argument.forms for other in (f"{form}s", form.removesuffix("s"))} & content.runs:
         return True
     if "-" not in word and symbol:
         return False
@@ -191,15 +194,15 @@ def _is_inflected(argument: Argument, said: Said) -> bool:
         # Each part of a word such as anti-CD20 must be there.
         parts = [p for p in word.split("-") if len(p) > 1]
         return all(
-            _joined(p) in said.runs
-            or any(_near(f, s) for f in _forms(p) for s in said.stems)
+            _joined(p) in content.runs
+            or any(_near(f, s) for f in _forms(p) for s in content.stems)
             or (_is_common(p) and p not in _STATES)
             for p in parts
         )
-    return any(_near(form, stem) for form in _forms(word) for stem in said.stems)
+    return any(_near(form, stem) for form in _forms(word) for stem in content.stems)
 
 
-def _said(text: str) -> Said:
+def _content(text: str) -> SentenceContent:
     folded = text.translate(_FOLD)
     tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
     runs: set[str] = set()
@@ -218,7 +221,7 @@ def _said(text: str) -> Said:
             if _NUMBER.fullmatch(part) or part in _NUMBER_WORDS or part in _ORDINALS:
                 unit = "%" if following in _PER_CENT else following if following in _UNITS else ""
                 numbers.add((_number(part), unit))
-    return Said(frozenset(runs), frozenset(words), frozenset(stems), frozenset(numbers))
+    return SentenceContent(frozenset(runs), frozenset(words), frozenset(stems), frozenset(numbers))
 
 
 def _spelt_out(text: str, abstract: str) -> Iterator[str]:
@@ -353,7 +356,7 @@ def _american(word: str) -> str:
     return word
 
 
-class _Rules(NamedTuple):
+class _ArgumentRules(NamedTuple):
     common: frozenset[str]
     populations: dict[str, frozenset[str]]
     humans: frozenset[str]
@@ -370,7 +373,7 @@ def _empty() -> frozenset[str]:
 
 
 @cache
-def _rules() -> _Rules:
+def _rules() -> _ArgumentRules:
     raw = tomllib.loads((resource_dir("corpus") / "verifier" / "arguments.toml").read_text(encoding="utf-8"))
     synonyms: dict[str, tuple[str, ...]] = {}
     same: dict[str, frozenset[str]] = {}
@@ -382,10 +385,10 @@ def _rules() -> _Rules:
             synonyms[stem] = synonyms.get(stem, ()) + stems
     populations: dict[str, frozenset[str]] = {}
     for line in (*raw["populations"], *raw["animals"]):
-        asked, _, _ = line.partition("|")
-        for word in asked.split():
+        population, _, _ = line.partition("|")
+        for word in population.split():
             populations[word] = populations.get(word, frozenset()) | frozenset(line.replace("|", " ").split())
-    return _Rules(
+    return _ArgumentRules(
         common=frozenset(_stem(w) for w in raw["common"].split()),
         populations=populations,
         humans=frozenset(raw["humans"].split()),

@@ -188,8 +188,8 @@ class Corpus:
             shutil.rmtree(part, ignore_errors=True)
             if not isinstance(error, OSError | InputError):
                 raise
-            told = error.message if isinstance(error, InputError) else error.strerror or error
-            raise IndexFault(f"cannot write the index in {self.folder}: {told}", "free disk space") from error
+            why = error.message if isinstance(error, InputError) else error.strerror or error
+            raise IndexFault(f"cannot write the index in {self.folder}: {why}", "free disk space") from error
         for old in self.folder.glob("built-*"):
             if old.name != name:
                 shutil.rmtree(old, ignore_errors=True)
@@ -202,11 +202,11 @@ class Corpus:
         return manifest if (self.folder / manifest.folder).is_dir() else None
 
     def _check_model(self, embedder: Embedder, *, anew: bool) -> None:
-        held = self.model
-        if held and held[1] not in ("", embedder.digest):
+        model = self.model
+        if model and model[1] not in ("", embedder.digest):
             if not anew:
                 raise IndexFault(
-                    f"the embeddings in {self.folder} are of the model {held[0]} ({held[1]}),"
+                    f"the embeddings in {self.folder} are of the model {model[0]} ({model[1]}),"
                     f" not of {embedder.name} ({embedder.digest})",
                     "name that model with --model, or make them again with kgcheck corpus build --anew",
                 )
@@ -221,8 +221,8 @@ class Corpus:
         with self._progress.step("embedding abstracts", len(lacking)) as step:
             for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
                 part = lacking[at : at + _EMBEDDED_TOGETHER]
-                held = self.store.documents(part)
-                vectors = embedder.encode([held[n].text for n in part]).astype(np.float16)
+                documents = self.store.documents(part)
+                vectors = embedder.encode([documents[n].text for n in part]).astype(np.float16)
                 self.store.put_vectors(part, [row.tobytes() for row in vectors])
                 step.advance(len(part))
 
@@ -240,8 +240,8 @@ class Corpus:
             index = None
             if before and before.dense and before.dense.digest == embedder.digest:
                 old = self.folder / before.folder
-                held = dense.Dense.load(old / "vectors.faiss", before.dense.structure, writable=True)
-                index = held.changed(numbers, vectors, np.load(old / "numbers.npy"), exact_below=self._exact_below)
+                former = dense.Dense.load(old / "vectors.faiss", before.dense.structure, writable=True)
+                index = former.changed(numbers, vectors, np.load(old / "numbers.npy"), exact_below=self._exact_below)
             index = index or dense.Dense.of(numbers, vectors, exact_below=self._exact_below)
             index.save(part / "vectors.faiss")
         return DenseManifest(

@@ -95,11 +95,11 @@ class Dense:
         queries = vectors[np.sort(random.choice(len(vectors), size=min(_SAMPLE, len(vectors)), replace=False))]
         # Between two documents, as a query is: a document itself would always find its own list.
         noise = random.normal(scale=0.5 / vectors.shape[1] ** 0.5, size=queries.shape)
-        asked = (queries.astype(np.float32) + noise).astype(np.float32)
-        true = _exact(asked, numbers, vectors)
+        noisy = (queries.astype(np.float32) + noise).astype(np.float32)
+        true = _exact(noisy, numbers, vectors)
         for probes in (8, 16, 32, 64, 128, 256):
             self._engine.nprobe = min(probes, self.structure.lists)
-            _, found = self._engine.search(asked, 10)
+            _, found = self._engine.search(noisy, 10)
             recall = float(np.mean([len(set(f) & set(t)) / len(t) for f, t in zip(found, true, strict=True)]))
             if recall >= RECALL_WANTED:
                 break
@@ -123,20 +123,20 @@ class Dense:
             The index; None where it must be made anew: too much has changed since its lists were trained, they no
             longer find enough, or the number of documents has crossed the threshold.
         """
-        held = self.structure
+        structure = self.structure
         gone, new = np.setdiff1d(before, numbers), ~np.isin(numbers, before)
-        moved = held.moved + len(gone) + int(new.sum())
-        if moved > _CHANGED_ENOUGH * max(held.trained or len(before), 1):
+        moved = structure.moved + len(gone) + int(new.sum())
+        if moved > _CHANGED_ENOUGH * max(structure.trained or len(before), 1):
             return None
-        if (held.kind == "exact") != (len(numbers) < exact_below):
+        if (structure.kind == "exact") != (len(numbers) < exact_below):
             return None
         if len(gone):
             self._engine.remove_ids(gone)
         if new.any():
             _add(self._engine, numbers[new], vectors[new])
-        counts = {"documents": len(numbers), "trained": held.trained or len(before), "moved": moved}
-        made = Dense(self._engine, held.model_copy(update=counts))
-        if held.kind == "exact":
+        counts = {"documents": len(numbers), "trained": structure.trained or len(before), "moved": moved}
+        made = Dense(self._engine, structure.model_copy(update=counts))
+        if structure.kind == "exact":
             return made
         made = made._measured(numbers, vectors)
         return made if made.structure.recall >= RECALL_WANTED else None
@@ -185,9 +185,9 @@ def _add(engine: Any, numbers: Numbers, vectors: Half) -> None:
         engine.add_with_ids(vectors[at : at + 20_000].astype(np.float32), numbers[at : at + 20_000])
 
 
-def _exact(asked: Vectors, numbers: Numbers, vectors: Half) -> list[set[int]]:
+def _exact(queries: Vectors, numbers: Numbers, vectors: Half) -> list[set[int]]:
     scores = np.concatenate(
-        [asked @ vectors[at : at + 20_000].astype(np.float32).T for at in range(0, len(vectors), 20_000)], axis=1
+        [queries @ vectors[at : at + 20_000].astype(np.float32).T for at in range(0, len(vectors), 20_000)], axis=1
     )
     best = np.argpartition(-scores, 10, axis=1)[:, :10]
     return [set(numbers[row].tolist()) for row in best]

@@ -59,6 +59,9 @@ def clean(text: str) -> str:
 
     Returns:
         What is kept. Quotes and offsets are those of this text.
+
+    >>> clean("Mice &amp;lt;i&amp;gt;sleep&amp;lt;/i&amp;gt;  long.")
+    'Mice sleep long.'
     """
     text = html.unescape(html.unescape(text)) if "&" in text else text
     text = _MARKUP.sub(" ", text) if "<" in text else text
@@ -76,6 +79,10 @@ def sentences(text: str) -> tuple[Span, ...]:
 
     Returns:
         Spans that do not overlap and leave out nothing but space.
+
+    >>> text = "Mice sleep (Fig. 1). Rats do not."
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['Mice sleep (Fig. 1).', 'Rats do not.']
     """
     import sentencex
 

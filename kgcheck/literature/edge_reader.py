@@ -3,20 +3,18 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
 from typing import NamedTuple
 from urllib.parse import quote as quoted
 
 from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.names import Names, naming
-from kgcheck.literature.search import Hit, LiteratureIndex
+from kgcheck.literature.search import LiteratureIndex, SearchHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
-from kgcheck.model import Evidence, Stance, Tier, Triple, Value, World
+from kgcheck.model import Evidence, Stance, Tier, Triple, World
+from kgcheck.profile.claims import form_of, load_claim_forms
 from kgcheck.profile.corpus_files import load_corpus_recipes
-from kgcheck.profile.folder import part, profile_dir
 from kgcheck.profile.schema import Schema
-from kgcheck.profile.toml_files import read_value
 
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
@@ -31,59 +29,21 @@ _LONGEST = 1_000
 _NAMES = 4
 
 
-class ClaimForm(Value):
-    """How edges of one pattern are said."""
-
-    relation: str
-    head: str
-    tail: str
-    claim: str
-    words: str = ""
-    says: tuple[str, ...] = ()
-
-
-class Asked(NamedTuple):
+class EdgeClaim(NamedTuple):
     """An edge in words, and the names of its ends."""
 
     claim: str
     head: tuple[str, ...]
     tail: tuple[str, ...]
     words: str
-    says: tuple[str, ...]
+    cues: tuple[str, ...]
 
     @property
-    def told_in(self) -> Callable[[str], bool]:
-        """Whether a sentence names both ends and holds a word that says such a thing."""
+    def matches(self) -> Callable[[str], bool]:
+        """Whether a sentence names both ends and holds one of the cues."""
         head, tail = naming(self.head), naming(self.tail)
-        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.says))})" if self.says else "")
+        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.cues))})" if self.cues else "")
         return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
-
-
-class _Claims(Value):
-    claims: tuple[ClaimForm, ...]
-
-
-@cache
-def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
-    """The claims of a profile.
-
-    Args:
-        profile: A name or a path, as `Schema.address` gives it.
-
-    Returns:
-        Its forms; none where the profile has no ``claims.toml``.
-
-    Raises:
-        ConfigurationError: The file is wrong.
-    """
-    path = part(profile_dir(profile), "claims.toml")
-    return read_value(path, _Claims).claims if path.is_file() else ()
-
-
-def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
-    """How an edge is said, or None where papers do not say such things."""
-    wanted = (triple.head.label, triple.relation, triple.tail.label)
-    return next((f for f in load_claim_forms(schema.address) if (f.head, f.relation, f.tail) == wanted), None)
 
 
 class TripleReader:
@@ -102,7 +62,7 @@ class TripleReader:
         self._names = names
         self.schema = schema
 
-    def asked(self, triple: Triple) -> Asked:
+    def claim(self, triple: Triple) -> EdgeClaim:
         """An edge in words.
 
         Args:
@@ -123,7 +83,7 @@ class TripleReader:
         for ref, names in ((triple.head, head), (triple.tail, tail)):
             if not names:
                 raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return Asked(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.says)
+        return EdgeClaim(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues)
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """What papers say of an edge.
@@ -140,12 +100,12 @@ class TripleReader:
 
     def _read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """What `read` gives, and how many papers were looked at for sentences to read."""
-        asked = self.asked(triple)
-        hits, told = self._search(asked), asked.told_in
-        papers = {hit.document.id: hit.document for hit in hits if any(map(told, hit.document.passages))}
+        claim = self.claim(triple)
+        hits, matches = self._search(claim), claim.matches
+        papers = {hit.document.id: hit.document for hit in hits if any(map(matches, hit.document.passages))}
         read = dict(list(papers.items())[:_READ])
         judged = verify(
-            asked.claim, [_telling(d, told) for d in read.values()], self._verifier, (asked.head, asked.tail)
+            claim.claim, [_only_matching(d, matches) for d in read.values()], self._verifier, (claim.head, claim.tail)
         )
         return judged, read, len(hits)
 
@@ -159,12 +119,12 @@ class TripleReader:
             Sentences, those of the best paper first; none of a retracted one.
 
         Raises:
-            UnknownName: See `asked`.
+            UnknownName: See `claim`.
         """
-        asked = self.asked(triple)
-        told = asked.told_in
-        papers = {hit.document.id: hit.document for hit in self._search(asked)}
-        telling = [d for d in papers.values() if any(map(told, d.passages))]
+        claim = self.claim(triple)
+        matches = claim.matches
+        papers = {hit.document.id: hit.document for hit in self._search(claim)}
+        matching = [d for d in papers.values() if any(map(matches, d.passages))]
         found = [
             Passage(
                 document=d.id,
@@ -175,22 +135,22 @@ class TripleReader:
                 end=min(end, start + _LONGEST),
                 quote=d.abstract[start : min(end, start + _LONGEST)],
             )
-            for d in telling
+            for d in matching
             if not d.retracted
             for start, end in d.spans
-            if told(d.abstract[start:end])
+            if matches(d.abstract[start:end])
         ]
         return Passages(
-            claim=asked.claim,
+            claim=claim.claim,
             release=self._release,
             built_at=self._built,
             passages=tuple(found[:_SHOWN]),
-            retracted=tuple(d.id for d in telling if d.retracted),
+            retracted=tuple(d.id for d in matching if d.retracted),
         )
 
-    def _search(self, asked: Asked) -> list[Hit]:
-        also = (*asked.head[1:_NAMES], *asked.tail[1:_NAMES], asked.words)
-        return self._index.search(asked.claim, limit=_FOUND, also=also)
+    def _search(self, claim: EdgeClaim) -> list[SearchHit]:
+        also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
+        return self._index.search(claim.claim, limit=_FOUND, also=also)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """What papers say of an edge, as evidence of the tier `text` in an open world.
@@ -228,7 +188,7 @@ class TripleReader:
         )
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        held = _papers(self._index.manifest.documents)
+        papers = _papers(self._index.manifest.documents)
         return Evidence(
             source=SOURCE,
             release=self._release,
@@ -238,7 +198,7 @@ class TripleReader:
             world=World.OPEN,
             tier=Tier.TEXT,
             about=SEARCH,
-            value=f"{looked:,} of {held} looked at: "
+            value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
 
@@ -264,7 +224,7 @@ def _papers(count: int) -> str:
     return f"{count:,} paper{'' if count == 1 else 's'}"
 
 
-def _telling(document: Document, told: Callable[[str], bool]) -> Document:
+def _only_matching(document: Document, matches: Callable[[str], bool]) -> Document:
     """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
-    spans = tuple(s for s in document.spans if told(document.abstract[s[0] : s[1]]))
+    spans = tuple(s for s in document.spans if matches(document.abstract[s[0] : s[1]]))
     return document.model_copy().with_spans(spans)

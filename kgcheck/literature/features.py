@@ -32,7 +32,7 @@ _MOST = 0.5
 Numbers = NDArray[np.float64]
 
 
-class Words(NamedTuple):
+class ContentWords(NamedTuple):
     """What is counted of a text."""
 
     content: frozenset[str]
@@ -49,8 +49,8 @@ class Seen(NamedTuple):
     ``similar`` holds the cosine of each passage to the claim, zeros where there are no vectors.
     """
 
-    claim: Words
-    passages: tuple[Words, ...]
+    claim: ContentWords
+    passages: tuple[ContentWords, ...]
     places: tuple[int, ...]
     total: int
     similar: Numbers
@@ -68,20 +68,20 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
     Returns:
         What the features are made of.
     """
-    asked = words_of(claim)
+    wanted = words_of(claim)
     counted = [words_of(p) for p in passages]
     places = list(range(len(passages)))
     if len(places) > MAX_PASSAGES:
         tail = places[-_TAIL:]
-        best = sorted(places[:-_TAIL], key=lambda i: (-len(asked.content & counted[i].content), i))
+        best = sorted(places[:-_TAIL], key=lambda i: (-len(wanted.content & counted[i].content), i))
         places = sorted(best[: MAX_PASSAGES - _TAIL]) + tail
     cosines = np.zeros(len(places)) if similar is None else np.array([float(similar[i]) for i in places])
-    polarity = np.array([compare(asked.clauses, asked.content, counted[i].clauses) for i in places])
+    polarity = np.array([compare(wanted.clauses, wanted.content, counted[i].clauses) for i in places])
     polarity = polarity.reshape(len(places), len(POLARITY))
-    return Seen(asked, tuple(counted[i] for i in places), tuple(places), len(passages), cosines, polarity)
+    return Seen(wanted, tuple(counted[i] for i in places), tuple(places), len(passages), cosines, polarity)
 
 
-def words_of(text: str) -> Words:
+def words_of(text: str) -> ContentWords:
     """Stems, pairs of stems, numbers and cues of a text."""
     words = _WORD.findall(text.lower())
     stems = stemmer().stemWords(words)
@@ -89,7 +89,7 @@ def words_of(text: str) -> Words:
     content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty and len(w) > 1)
     counts = np.array([sum(1 for w in words if pattern.match(w)) for pattern in cues], dtype=float)
     pairs = frozenset(pairwise(stems))
-    return Words(
+    return ContentWords(
         content, pairs, frozenset(_NUMBER.findall(text)), np.minimum(counts, _CAP), len(words), clauses_of(text)
     )
 
@@ -199,7 +199,7 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
     together: frozenset[str] = frozenset().union(*(p.content for p in passages))
     figures: frozenset[str] = frozenset().union(*(p.numbers for p in passages))
     pooled, first = weights @ cues, cues[top]
-    denied, said = float(claim.cues[0] > 0), _way(claim.cues)
+    denied, way = float(claim.cues[0] > 0), _way(claim.cues)
     up, down = float(claim.cues[1] > 0), float(claim.cues[2] > 0)
     return [
         float(odds[top]),
@@ -221,9 +221,9 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
         float(pooled[0]) * (2 * denied - 1),
         float((pooled[0] > 0.5) != bool(denied)),
         float(first[0]) * (1 - 2 * denied),
-        said * _way(pooled),
-        said * _way(first),
-        abs(said - _way(first)),
+        way * _way(pooled),
+        way * _way(first),
+        abs(way - _way(first)),
         _way(pooled),
         _way(first),
         up * float(pooled[2]),
@@ -234,12 +234,12 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
     ]
 
 
-def _polarity(said: Numbers, weights: Numbers, top: int) -> list[float]:
+def _polarity(polarities: Numbers, weights: Numbers, top: int) -> list[float]:
     """How the best passage, all of them by their fit, and the one with most of the claim's words stand to it."""
-    matched = said[:, :1]
-    worth = said[:, 1:] * matched
+    matched = polarities[:, :1]
+    worth = polarities[:, 1:] * matched
     nearest = int(np.argmax(matched[:, 0]))
-    sharp = np.where(matched[:, 0] >= _MOST, matched[:, 0] * said[:, -1], 0.0)
+    sharp = np.where(matched[:, 0] >= _MOST, matched[:, 0] * polarities[:, -1], 0.0)
     return [
         *worth[top],
         *(weights @ worth),
@@ -256,8 +256,8 @@ def _way(cues: Numbers) -> float:
     return float((cues[1] - cues[2]) / (cues[1] + cues[2] + 0.5))
 
 
-def _share(wanted: frozenset[Any], held: frozenset[Any]) -> float:
-    return len(wanted & held) / max(len(wanted), 1)
+def _share(wanted: frozenset[Any], there: frozenset[Any]) -> float:
+    return len(wanted & there) / max(len(wanted), 1)
 
 
 @cache

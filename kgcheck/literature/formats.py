@@ -146,8 +146,8 @@ def _lines(path: Path) -> Iterator[str]:
                     raise InputFormat(f"{path} is no text file")
                 yield line
     except (OSError, EOFError, zlib.error) as error:
-        told = (error.strerror if isinstance(error, OSError) else "") or error
-        raise InputFormat(f"cannot read {path}: {told}") from error
+        why = (error.strerror if isinstance(error, OSError) else "") or error
+        raise InputFormat(f"cannot read {path}: {why}") from error
 
 
 def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:

@@ -48,7 +48,7 @@ For the claim "Drug X was given to mice." it is: {"opinions": [{"paper": 1, "quo
 40 mice drug X."}], "stance": "supports", "probability": 0.9}]}"""
 
 
-class SentenceSaid(BaseModel):
+class QuotedSentence(BaseModel):
     """A sentence that a model points to."""
 
     model_config = ConfigDict(extra="ignore")
@@ -57,25 +57,25 @@ class SentenceSaid(BaseModel):
     words: str = ""
 
 
-class PaperSaid(BaseModel):
+class PaperOpinion(BaseModel):
     """What a model says of one paper."""
 
     model_config = ConfigDict(extra="ignore")
 
     paper: int
     # Before the stance: a model that is bound to the order reads first, and then decides.
-    quotes: list[SentenceSaid] = []
+    quotes: list[QuotedSentence] = []
     stance: Literal["supports", "contradicts", "silent"]
     probability: float = Field(ge=0, le=1)
 
 
-class PapersSaid(BaseModel):
+class PaperOpinions(BaseModel):
     """The form of an answer."""
 
     # The docstring goes to the model, with the schema; what it leaves out is ours: why some opinions cannot be read.
     model_config = ConfigDict(extra="ignore")
 
-    opinions: list[PaperSaid]
+    opinions: list[PaperOpinion]
     unread: SkipJsonSchema[list[tuple[int | None, str]]] = []
 
     @model_validator(mode="before")
@@ -83,14 +83,14 @@ class PapersSaid(BaseModel):
     def _one_bad_opinion_loses_no_other(cls, raw: Any) -> Any:
         if not isinstance(raw, dict) or not isinstance(raw.get("opinions"), list):
             return raw
-        good: list[PaperSaid] = []
+        good: list[PaperOpinion] = []
         unread: list[tuple[int | None, str]] = []
-        for said in raw["opinions"]:
+        for opinion in raw["opinions"]:
             try:
-                good.append(PaperSaid.model_validate(said))
+                good.append(PaperOpinion.model_validate(opinion))
             except ValidationError as error:
                 first = error.errors()[0]
-                paper = said.get("paper") if isinstance(said, dict) else None
+                paper = opinion.get("paper") if isinstance(opinion, dict) else None
                 number = paper if isinstance(paper, int) else None
                 unread.append((number, f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()))
         # Where none can be read there is no answer, and the model is asked again.
@@ -129,14 +129,14 @@ class LlmVerifier:
         for at in range(0, len(documents), together):
             part = documents[at : at + together]
             messages = _messages(claim, part, self._client.small)
-            said, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter)
-            by_paper = {s.paper: s for s in reversed(said.opinions)}
-            unread = {n: why for n, why in said.unread if n is not None}
+            answer, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter)
+            by_paper = {s.paper: s for s in reversed(answer.opinions)}
+            unread = {n: why for n, why in answer.unread if n is not None}
             found += [_opinion(document, by_paper.get(n), unread.get(n)) for n, document in enumerate(part, 1)]
         return found
 
 
-def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
+def _form_of(documents: Sequence[Document], small: bool) -> type[PaperOpinions]:
     """The form of an answer about these papers: one opinion on each, a few sentences of those that there are.
 
     Bounds of lists and numbers bind a model, which may write opinions without end; they refuse nothing, so that one
@@ -147,16 +147,16 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
         small: A weak model copies badly: bind it to the sentences as they stand, of which it chooses.
 
     Returns:
-        PapersSaid, with a narrower schema.
+        PaperOpinions, with a narrower schema.
     """
     sentences = max(min(len(d.passages), MAX_PASSAGES) for d in documents)
 
-    class Bound(PapersSaid):
+    class BoundOpinions(PaperOpinions):
         @classmethod
         def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
             schema = super().model_json_schema(*args, **more)
             parts, opinions = schema["$defs"], schema["properties"]["opinions"]
-            paper, sentence = parts[PaperSaid.__name__], parts[SentenceSaid.__name__]
+            paper, sentence = parts[PaperOpinion.__name__], parts[QuotedSentence.__name__]
             opinions |= {"minItems": len(documents), "maxItems": len(documents)}
             paper["properties"]["paper"] |= {"minimum": 1, "maximum": len(documents)}
             paper["properties"]["quotes"] |= {"maxItems": MOST_QUOTES}
@@ -165,11 +165,11 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PapersSaid]:
                 part["required"] = list(part["properties"])
             if small:
                 whole = [w for d in documents for w in d.passages[:MAX_PASSAGES]]
-                parts[SentenceSaid.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
+                parts[QuotedSentence.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
             return schema
 
-    Bound.__name__, Bound.__doc__ = PapersSaid.__name__, PapersSaid.__doc__
-    return Bound
+    BoundOpinions.__name__, BoundOpinions.__doc__ = PaperOpinions.__name__, PaperOpinions.__doc__
+    return BoundOpinions
 
 
 def _messages(claim: str, documents: Sequence[Document], small: bool = False) -> list[Message]:
@@ -181,31 +181,31 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
         }
         for n, d in enumerate(documents, 1)
     ]
-    asked = json.dumps({"claim": claim, "papers": papers}, ensure_ascii=False)
-    return [{"role": "system", "content": _SHORT_TASK if small else _TASK}, {"role": "user", "content": asked}]
+    question = json.dumps({"claim": claim, "papers": papers}, ensure_ascii=False)
+    return [{"role": "system", "content": _SHORT_TASK if small else _TASK}, {"role": "user", "content": question}]
 
 
-def _opinion(document: Document, said: PaperSaid | None, unread: str | None) -> Opinion:
+def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:
     """What a model said, as far as the paper bears it out."""
-    if said is None and unread:
+    if opinion is None and unread:
         return _dropped(document, f"what the model said of this paper cannot be read: {unread}")
-    if said is None:
+    if opinion is None:
         return _made(document, Stance.SILENT, 0.0, (), "the model said nothing of this paper")
-    stance = Stance(said.stance)
+    stance = Stance(opinion.stance)
     if stance is Stance.SILENT:
-        return _made(document, stance, said.probability, (), "")
-    quotes = tuple(dict.fromkeys(q for s in said.quotes if (q := _quote(document, s))))
+        return _made(document, stance, opinion.probability, (), "")
+    quotes = tuple(dict.fromkeys(q for s in opinion.quotes if (q := _quote(document, s))))
     if not quotes:
         return _dropped(document, "the model quoted no sentence or clause that stands in this paper")
-    return _made(document, stance, said.probability, quotes, "")
+    return _made(document, stance, opinion.probability, quotes, "")
 
 
-def _quote(document: Document, said: SentenceSaid) -> Quote | None:
+def _quote(document: Document, pointed: QuotedSentence) -> Quote | None:
     """The words that a model points to, if the sentence of that number holds them and they are at least a clause."""
-    if not 1 <= said.sentence <= len(document.spans):
+    if not 1 <= pointed.sentence <= len(document.spans):
         return None
-    start, end = document.spans[said.sentence - 1]
-    words = said.words.strip()
+    start, end = document.spans[pointed.sentence - 1]
+    words = pointed.words.strip()
     found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", document.abstract[start:end]) if words else None
     if found is None:
         return None

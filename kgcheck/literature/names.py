@@ -7,9 +7,6 @@ from typing import Protocol
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
 
-NAMED = ("Protein", "Gene", "Disease", "Tissue")
-"""Labels whose nodes papers call by names."""
-
 MAX_NAMES = 12
 _LONGEST = 5
 """Words of a name that is looked for in a query."""
@@ -41,24 +38,21 @@ class StoreNames:
         self._store = store
 
     def of(self, ref: Ref) -> tuple[str, ...]:
-        """See Names."""
-        held = self._store.node(ref)
-        if held is None:
+        node = self._store.node(ref)
+        if node is None:
             return ()
-        synonyms = held.get("synonyms")
-        described = held.get("description") if ref.label == "Protein" else None
-        listed = [ref.id if ref.label == "Gene" else None, held.get("name"), described]
-        return good_names([*listed, *(synonyms if isinstance(synonyms, list) else ())])
+        label = self._store.schema.label(ref.label)
+        stated = [ref.id if name == label.key else node.get(name) for name in label.names]
+        return good_names([one for value in stated for one in (value if isinstance(value, list) else [value])])
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """See Names."""
         schema = self._store.schema
         found: list[str] = []
         for name in candidates(text):
-            for label in NAMED:
-                if label in schema.label_names:
-                    for identifier in self._store.ids_named(schema.label(label), name, 2):
-                        found += self.of(Ref(label=label, id=identifier))
+            for label in schema.labels:
+                if label.in_papers:
+                    for identifier in self._store.ids_named(label, name, 2):
+                        found += self.of(Ref(label=label.name, id=identifier))
         return others(found, text)
 
 
@@ -69,11 +63,9 @@ class AllNames:
         self._places = places
 
     def of(self, ref: Ref) -> tuple[str, ...]:
-        """See Names."""
         return good_names(name for place in self._places for name in place.of(ref))
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """See Names."""
         return others([name for place in self._places for name in place.mentioned(text)], text)
 
 
@@ -95,7 +87,18 @@ def candidates(text: str) -> list[str]:
 
 
 def others(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Names that a text does not hold itself."""
+    """Names that a text does not hold itself.
+
+    Args:
+        names: Of what it names.
+        text: A claim or a question.
+
+    Returns:
+        The good ones among them.
+
+    >>> others(["ABC1", "long name of ABC1", "abc one"], "Does ABC1 cause grey fever?")
+    ('long name of ABC1', 'abc one')
+    """
     folded = text.casefold()
     return good_names(n for n in names if n.casefold() not in folded)
 

@@ -28,7 +28,7 @@ _LIST_WORDS = 5
 Numbers = NDArray[np.float64]
 
 
-class Token(NamedTuple):
+class StemmedWord(NamedTuple):
     """A word: its stem, and which kind of cue it is, if any."""
 
     word: str
@@ -36,7 +36,7 @@ class Token(NamedTuple):
     kind: str
 
 
-class Reading(NamedTuple):
+class TermReading(NamedTuple):
     """How a text speaks of some terms."""
 
     matched: int
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
     way: int
 
 
-Clauses = tuple[tuple[Token, ...], ...]
+Clauses = tuple[tuple[StemmedWord, ...], ...]
 
 
 def clauses_of(text: str) -> Clauses:
@@ -95,22 +95,22 @@ def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
     Returns:
         Numbers, by the names in POLARITY.
     """
-    asked, told = read(claim, terms), read(passage, terms)
-    if not told.matched:
+    of_claim, of_passage = read(claim, terms), read(passage, terms)
+    if not of_passage.matched:
         return np.zeros(len(POLARITY))
-    denied, removed = asked.denied != told.denied, asked.removed != told.removed
-    way = asked.way * told.way or (told.way if removed else 0)
+    denied, removed = of_claim.denied != of_passage.denied, of_claim.removed != of_passage.removed
+    way = of_claim.way * of_passage.way or (of_passage.way if removed else 0)
     way = -way if removed else way
     against = (removed and not way) or way < 0
     # Denied and of the other direction at once, or both denied with other directions: it may be either.
     sign = (0 if against else -1) if denied else (-1 if against else 1)
-    if asked.denied and told.denied and against:
+    if of_claim.denied and of_passage.denied and against:
         sign = 0
     return np.array(
         [
-            told.matched / max(len(terms), 1),
+            of_passage.matched / max(len(terms), 1),
             float(denied),
-            float(asked.denied and told.denied),
+            float(of_claim.denied and of_passage.denied),
             float(removed),
             float(way > 0),
             float(way < 0),
@@ -119,7 +119,7 @@ def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
     )
 
 
-def read(clauses: Clauses, terms: Set[str]) -> Reading:
+def read(clauses: Clauses, terms: Set[str]) -> TermReading:
     """How a text speaks of terms: the clauses that hold them, the best first, each for the terms that it adds.
 
     Args:
@@ -130,10 +130,10 @@ def read(clauses: Clauses, terms: Set[str]) -> Reading:
         The reading.
     """
     left, denials, gone, way = set(terms), 0, 0, 0
-    held = [{t.stem for t in clause} & terms for clause in clauses]
-    order = sorted(range(len(clauses)), key=lambda i: (-len(held[i]), i))
+    matching = [{t.stem for t in clause} & terms for clause in clauses]
+    order = sorted(range(len(clauses)), key=lambda i: (-len(matching[i]), i))
     for i in order:
-        new = held[i] & left
+        new = matching[i] & left
         if not new:
             continue
         left -= new
@@ -141,10 +141,10 @@ def read(clauses: Clauses, terms: Set[str]) -> Reading:
         denials += sum(_denies(clause, at, new) for at, t in enumerate(clause) if t.kind in ("deny", "deny_all"))
         gone += sum(_removes(clause, at, new) for at, t in enumerate(clause) if t.kind == "gone")
         way += sum((t.kind == "more") - (t.kind == "less") for t in clause)
-    return Reading(len(set(terms) - left), bool(denials % 2), bool(gone % 2), int(np.sign(way)))
+    return TermReading(len(set(terms) - left), bool(denials % 2), bool(gone % 2), int(np.sign(way)))
 
 
-def _denies(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
+def _denies(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
     """Whether a denial reaches a term: what follows it, or where no term does, what is before it."""
     after = any(t.stem in terms for t in clause[at + 1 :])
     before = any(t.stem in terms for t in clause[:at])
@@ -153,7 +153,7 @@ def _denies(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
     return after or (before and clause[at].word not in ("no", "without"))
 
 
-def _removes(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
+def _removes(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
     """Whether a word of removal is about a term: "loss of it", "without it", "its loss"."""
     following = clause[at + 1 : at + 1 + _GONE_AFTER]
     if clause[at].word in ("without", "lacking", "lacks", "lack") or (following and following[0].word == "of"):
@@ -161,7 +161,7 @@ def _removes(clause: tuple[Token, ...], at: int, terms: Set[str]) -> bool:
     return any(t.stem in terms for t in clause[max(0, at - _GONE_BEFORE) : at])
 
 
-class _Rules(NamedTuple):
+class _PolarityRules(NamedTuple):
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
     turns: frozenset[str]
     verbs: frozenset[str]
@@ -190,9 +190,9 @@ def stemmer() -> Any:
 
 
 @cache
-def _rules() -> _Rules:
+def _rules() -> _PolarityRules:
     raw = lexicon()
-    return _Rules(
+    return _PolarityRules(
         tuple((kind, cue_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
     )
 
@@ -210,9 +210,9 @@ def _kind(word: str) -> str:
     return next((kind for kind, pattern in _rules().kinds if pattern.match(word)), "")
 
 
-def _token(word: str, piece: list[str], at: int) -> Token:
+def _token(word: str, piece: list[str], at: int) -> StemmedWord:
     kind = _kind(word)
     following = piece[at + 1] if at + 1 < len(piece) else ""
     if kind == "deny" and following in ("only", "just", "merely", "longer"):
         kind = ""
-    return Token(word, stemmer().stemWord(word), kind)
+    return StemmedWord(word, stemmer().stemWord(word), kind)

@@ -27,7 +27,7 @@ MAX_QUERY = 2_000
 Floats = NDArray[np.float32]
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """A document that was found. Without vectors, ``cosine`` is None and the score is that of the words alone."""
 
     document: Document
@@ -84,7 +84,7 @@ class LiteratureIndex:
 
     def search(
         self, query: str, *, limit: int = 10, within: Sequence[str] | None = None, also: Sequence[str] = ()
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """The documents that fit a query best, best first.
 
         Args:
@@ -106,10 +106,10 @@ class LiteratureIndex:
         cosines = self._cosines(rows, vector)
         scores = fused(words[rows], cosines)
         best = np.argsort(-scores, kind="stable")[:limit]
-        held = self.store.documents([int(self._numbers[rows[i]]) for i in best])
+        documents = self.store.documents([int(self._numbers[rows[i]]) for i in best])
         return [
-            Hit(
-                held[int(self._numbers[rows[i]])],
+            SearchHit(
+                documents[int(self._numbers[rows[i]])],
                 float(scores[i]),
                 float(words[rows[i]]),
                 None if cosines is None else float(cosines[i]),
@@ -121,8 +121,8 @@ class LiteratureIndex:
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Documents by id, in that order, each once."""
         numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids)))
-        held = self.store.documents(numbers)
-        return [held[n] for n in numbers]
+        documents = self.store.documents(numbers)
+        return [documents[n] for n in numbers]
 
     def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:
         count = min(_POOL, len(words))
@@ -150,7 +150,6 @@ class LiteratureIndex:
         return np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
 
     def close(self) -> None:
-        """Close the index."""
         self.store.close()
 
     def __enter__(self) -> "LiteratureIndex":
@@ -220,12 +219,12 @@ def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
     return LiteratureIndex(folder, SentenceModel(manifest.dense.model)), ""
 
 
-def choose_model(named: str | None, held: str | None) -> tuple[Embedder | None, str]:
+def choose_model(named: str | None, current: str | None) -> tuple[Embedder | None, str]:
     """The model to build an index with, and what is to be told of it.
 
     Args:
         named: What was asked for: a name, ``none``, or nothing.
-        held: The model of the index, or ``none``, or nothing for a new one.
+        current: The model of the index, or ``none``, or nothing for a new one.
 
     Returns:
         The model, or None for words alone, and one line or nothing.
@@ -233,14 +232,14 @@ def choose_model(named: str | None, held: str | None) -> tuple[Embedder | None, 
     Raises:
         MissingExtra: The model that was asked for, or that the index has, cannot be used.
     """
-    if (named or held) == WORDS_ALONE:
+    if (named or current) == WORDS_ALONE:
         return None, ""
     if not available():
         lacking = missing()
-        if named or held:
+        if named or current:
             raise lacking
         return None, f"indexing words alone: {lacking.message}; {lacking.hint}"
-    return SentenceModel(named or held or PACKAGED), ""
+    return SentenceModel(named or current or PACKAGED), ""
 
 
 def missing() -> MissingExtra:

@@ -45,7 +45,7 @@ class Added(StrEnum):
     CONFLICT = "conflict"
 
 
-class Listed(NamedTuple):
+class RecipeCount(NamedTuple):
     """How many documents came by one recipe."""
 
     recipe: str
@@ -100,11 +100,11 @@ class DocumentStore(Closing):
             if create and not tables:
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
-        held = self._meta("format") if "meta" in tables or create else None
-        if held != FORMAT:
+        found = self._meta("format") if "meta" in tables or create else None
+        if found != FORMAT:
             raise IndexFault(
                 f"{self.path} is no document store of this version of kgcheck"
-                + (f": it has format {held}, this one reads {FORMAT}" if held else ""),
+                + (f": it has format {found}, this one reads {FORMAT}" if found else ""),
                 "make the index anew in another folder",
             )
 
@@ -147,26 +147,26 @@ class DocumentStore(Closing):
         """
         content = document.content
         by_content = self._rows("SELECT number FROM document WHERE content = ?", [content])
-        held = {
+        known = {
             row[0]: row[1] for i in document.ids for row in self._rows("SELECT id, number FROM name WHERE id = ?", [i])
         }
         if by_content:
             number = by_content[0][0]
-            strangers = [i for i, n in held.items() if n != number]
+            strangers = [i for i, n in known.items() if n != number]
             if strangers and not replace:
                 return Added.CONFLICT, strangers[0]
-            for other in {held[i] for i in strangers}:
+            for other in {known[i] for i in strangers}:
                 self._drop(other)
-            new = [i for i in document.ids if held.get(i) != number]
+            new = [i for i in document.ids if known.get(i) != number]
             self._name(number, new)
             if document.retracted:
                 self._db.execute("UPDATE document SET retracted = 1 WHERE number = ?", [number])
             if new:
                 self._changed()
             return (Added.MERGED, self._ids(number)[0]) if new else (Added.UNCHANGED, "")
-        if held and not replace:
-            return Added.CONFLICT, next(iter(held))
-        for other in set(held.values()):
+        if known and not replace:
+            return Added.CONFLICT, next(iter(known))
+        for other in set(known.values()):
             self._drop(other)
         row = self._db.execute(
             "INSERT INTO document (title, abstract, spans, year, journal, types, retracted, recipe, content)"
@@ -185,7 +185,7 @@ class DocumentStore(Closing):
         )
         self._name(int(row.lastrowid or 0), document.ids)
         self._changed()
-        return (Added.REPLACED, next(iter(held))) if held else (Added.NEW, "")
+        return (Added.REPLACED, next(iter(known))) if known else (Added.NEW, "")
 
     def remove(self, ids: Iterable[str]) -> list[str]:
         """Take documents out by their ids; a document with several names leaves with its last one.
@@ -282,7 +282,7 @@ class DocumentStore(Closing):
             yield from part
             last = part[-1][0]
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[RecipeCount]:
         """What is here, by recipe."""
         rows = self._rows(
             """
@@ -291,7 +291,7 @@ class DocumentStore(Closing):
             FROM document GROUP BY recipe ORDER BY recipe
             """
         )
-        return [Listed(*row) for row in rows]
+        return [RecipeCount(*row) for row in rows]
 
     def ids(self, limit: int | None = None) -> list[tuple[str, int | None, bool, str]]:
         """Id, year, whether retracted, and title of documents, in the order in which they came."""
@@ -299,8 +299,8 @@ class DocumentStore(Closing):
             r[0]
             for r in self._rows("SELECT number FROM document ORDER BY number LIMIT ?", [-1 if limit is None else limit])
         ]
-        held = self.documents(numbers)
-        return [(d.id, d.year, d.retracted, d.title) for d in (held[n] for n in numbers)]
+        documents = self.documents(numbers)
+        return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
 
     def get_meta(self, key: str) -> str | None:
         """What was kept under a key."""
@@ -312,7 +312,6 @@ class DocumentStore(Closing):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 

@@ -90,7 +90,6 @@ class TrainedVerifier:
         self._weights = weights or load_weights()
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        """See Verifier."""
         passages = [d.passages for d in documents]
         similar = cosines(claim, passages, self._embedder)
         return [

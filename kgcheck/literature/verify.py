@@ -94,14 +94,14 @@ class Verifier(Protocol):
         """
 
 
-class Checked(Value):
+class QuotedOpinion(Value):
     """An opinion beside its abstract: quotes that are not in it cannot be made."""
 
     opinion: Opinion
     abstract: str
 
     @model_validator(mode="after")
-    def _quotes_are_exact(self) -> "Checked":
+    def _quotes_are_exact(self) -> "QuotedOpinion":
         for quote in self.opinion.quotes:
             if self.abstract[quote.start : quote.end] != quote.text:
                 raise ValueError(f"{self.opinion.document} does not say {quote.text!r} at {quote.start}")
@@ -124,18 +124,18 @@ def verify(
     Returns:
         The verdict with every opinion.
     """
-    held: dict[str, Document] = {}
+    by_id: dict[str, Document] = {}
     for document in documents:
-        held.setdefault(document.id, document)
-    retracted = tuple(name for name, d in held.items() if d.retracted)
-    read = [d for d in held.values() if not d.retracted]
-    asked = claim.strip()[:MAX_CLAIM]
-    opinions = verifier.judge(asked, read) if read and asked else []
+        by_id.setdefault(document.id, document)
+    retracted = tuple(name for name, d in by_id.items() if d.retracted)
+    read = [d for d in by_id.values() if not d.retracted]
+    wanted = claim.strip()[:MAX_CLAIM]
+    opinions = verifier.judge(wanted, read) if read and wanted else []
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
-        Checked(opinion=opinion, abstract=document.abstract)
-        found.append(_about(asked, opinion, document, synonyms))
-    return together(asked, verifier.name, found, retracted)
+        QuotedOpinion(opinion=opinion, abstract=document.abstract)
+        found.append(_about(wanted, opinion, document, synonyms))
+    return together(wanted, verifier.name, found, retracted)
 
 
 def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]]) -> Opinion:

@@ -18,7 +18,6 @@ class Usage(Value):
 
     @property
     def total(self) -> int:
-        """All tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -36,7 +35,17 @@ class Prices(Value):
     output_per_million: float = Field(default=0.0, ge=0)
 
     def cost(self, usage: Usage) -> float:
-        """What a call cost."""
+        """What a call cost.
+
+        Args:
+            usage: Its tokens.
+
+        Returns:
+            Money, in the currency of the prices.
+
+        >>> Prices(input_per_million=1, output_per_million=2).cost(Usage(input_tokens=500_000, output_tokens=250_000))
+        1.0
+        """
         return (usage.input_tokens * self.input_per_million + usage.output_tokens * self.output_per_million) / 1e6
 
 
@@ -47,6 +56,20 @@ class Limits(Value):
     tokens: int | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
     money: float | None = Field(default=None, gt=0)
+
+    def with_defaults(self, defaults: "Limits") -> "Limits":
+        """These limits, and others for what has none here.
+
+        Args:
+            defaults: The others.
+
+        Returns:
+            Limits of everything that either limits.
+
+        >>> Limits(turns=5).with_defaults(Limits(turns=30, seconds=60)).model_dump(exclude_none=True)
+        {'turns': 5, 'seconds': 60.0}
+        """
+        return Limits.model_validate(defaults.model_dump() | self.model_dump(exclude_none=True))
 
 
 class Spent(Value):

@@ -1,7 +1,10 @@
 """A chat model behind any OpenAI-compatible endpoint: one call, its tokens, and the limits it runs under.
 
-Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings); retry on
-transient errors is the client's own. What a model says is data: callers check it before they use it.
+Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings). Connections,
+retries on transient errors, timeouts of a read, streams and their assembly are the package ``openai``'s own. Ours is
+what it does not do: an end of all attempts together, answers of bounded size, no redirects, errors that never hold the
+key, tokens where a server does not count them, and forms for endpoints that refuse ``response_format`` (its ``parse``
+and ``stream`` take strict tools and schemas only, which few servers know). What a model writes is data: callers check.
 """
 
 import json
@@ -11,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from kgcheck import deadline
 from kgcheck.errors import (
+    BudgetExceeded,
     ConfigurationError,
     KgcheckError,
     MissingExtra,
@@ -122,7 +127,6 @@ class ChatClient:
         )
 
     def close(self) -> None:
-        """Give up connections."""
         self._client.close()
 
     def __enter__(self) -> "ChatClient":
@@ -163,22 +167,21 @@ class ChatClient:
         meter = meter or Meter(Limits())
         meter.take_turn()
         request = self._request(messages, tools, answer, must_call)
-        token = self._wire.deadline.set(meter.deadline)
         try:
-            answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
+            # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
+            with deadline.until(meter.deadline):
+                answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
             completion = self._wire.read_as(self._wire.Completion, answer)
         except self._wire.TooMuch as error:
             raise ModelAnswer(
                 f"{self._address} answered with too much: {error}", "raise KGCHECK_LLM_MAX_MB, or see what answers"
             ) from None
         except self._wire.TooLate:
-            meter.check()
+            _check_time(meter)
             raise ModelUnavailable(f"{self._address} took too long", "raise the limit") from None
         except (self._openai.OpenAIError, ValueError) as error:
-            meter.check()
+            _check_time(meter)
             raise self._mapped(error) from error
-        finally:
-            self._wire.deadline.reset(token)
         reply = _reply(completion, request)
         meter.add(reply.usage)
         return reply
@@ -211,8 +214,8 @@ class ChatClient:
             except ModelAnswer as error:
                 wrong = error.message
             conversation += [reply.as_message(), {"role": "user", "content": f"{wrong}. Answer with that JSON alone."}]
-        said = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
-        raise ModelAnswer(said, "try another model")
+        message = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
+        raise ModelAnswer(message, "try another model")
 
     def _request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], answer: type[BaseModel] | None, must_call: bool
@@ -238,7 +241,7 @@ class ChatClient:
         with stream:
             for chunk in self._chunks(stream):
                 meter.check()
-                piece = self._wire.read_as(self._wire.Piece, chunk)
+                piece = self._wire.read_as(self._wire.CompletionChunk, chunk)
                 try:
                     state.handle_chunk(chunk)
                 except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
@@ -259,36 +262,49 @@ class ChatClient:
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
-        said = str(getattr(error, "message", None) or error).strip()
-        said = (said.replace(self._key, HIDDEN) if self._key else said)[:300]
+        message = str(getattr(error, "message", None) or error).strip()
+        message = (message.replace(self._key, HIDDEN) if self._key else message)[:300]
         api = self._openai
         match error:
             case api.AuthenticationError() | api.PermissionDeniedError():
                 return ModelAccess(f"{self._address} refused the key", "set KGCHECK_LLM_API_KEY")
             case api.NotFoundError():
                 return ModelError(
-                    f"{self._address} has no model {self.model!r}: {said}",
+                    f"{self._address} has no model {self.model!r}: {message}",
                     "check KGCHECK_LLM_MODEL and KGCHECK_LLM_BASE_URL",
                 )
-            case api.BadRequestError() if _is_context(error, said):
+            case api.BadRequestError() if _is_context(error, message):
                 return ModelContext(
                     f"the conversation does not fit in the context of {self.model}", "use a model with a longer one"
                 )
             case api.APITimeoutError():
                 return ModelUnavailable(f"{self._address} took too long", "raise KGCHECK_LLM_TIMEOUT_S")
             case api.RateLimitError():
-                return ModelUnavailable(f"{self._address} takes no more requests for now: {said}", "try again later")
+                return ModelUnavailable(f"{self._address} takes no more requests for now: {message}", "try again later")
             case api.APIConnectionError() | api.InternalServerError() | api.ConflictError():
-                return ModelUnavailable(f"{self._address} does not answer: {said}", "check KGCHECK_LLM_BASE_URL")
+                return ModelUnavailable(f"{self._address} does not answer: {message}", "check KGCHECK_LLM_BASE_URL")
             case ValueError() | api.APIResponseValidationError():
-                told = " ".join(said.split())
-                return ModelAnswer(f"{self._address} sent no completion: {told}", "check that it is OpenAI-compatible")
+                why = " ".join(message.split())
+                return ModelAnswer(f"{self._address} sent no completion: {why}", "check that it is OpenAI-compatible")
             case _:
-                return ModelError(f"{self._address} refused the request: {said}", "check that it is OpenAI-compatible")
+                return ModelError(
+                    f"{self._address} refused the request: {message}", "check that it is OpenAI-compatible"
+                )
+
+
+def _check_time(meter: Meter) -> None:
+    """Tell an endpoint that failed from a conversation, or a check around it, that is out of time.
+
+    Raises:
+        BudgetExceeded: It is.
+    """
+    meter.check()
+    if deadline.left() == 0:
+        raise BudgetExceeded("the model was stopped: no seconds are left", "raise the limit")
 
 
 def parse_answer(text: str, form: type[A]) -> A:
-    """Read an answer that was asked for in a form.
+    r"""Read an answer that was asked for in a form.
 
     Args:
         text: What the model said: JSON, or JSON in a code fence.
@@ -299,6 +315,10 @@ def parse_answer(text: str, form: type[A]) -> A:
 
     Raises:
         ModelAnswer: It has another form.
+
+    >>> from kgcheck.llm.budget import Usage
+    >>> parse_answer('```json\n{"input_tokens": 3}\n```', Usage).total
+    3
     """
     fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", text, re.DOTALL)
     try:
@@ -308,8 +328,8 @@ def parse_answer(text: str, form: type[A]) -> A:
         raise ModelAnswer(f"the answer is no {form.__name__}: {wrong}") from None
 
 
-def _is_context(error: "openai.BadRequestError", said: str) -> bool:
-    return error.code == "context_length_exceeded" or "context length" in said.lower()
+def _is_context(error: "openai.BadRequestError", text: str) -> bool:
+    return error.code == "context_length_exceeded" or "context length" in text.lower()
 
 
 def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:

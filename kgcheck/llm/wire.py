@@ -1,18 +1,16 @@
 """What passes between a chat client and its endpoint: time and size have an end, and an answer is read by its form.
 
-Needs the extra ``llm``.
+Needs the extra ``llm``. The forms are here because ``openai`` either builds anything without a look, or, told to be
+strict, refuses servers that leave out fields which nobody reads, or have reasons of their own to finish.
 """
 
-import time
 from collections.abc import Iterator
-from contextvars import ContextVar
 from typing import Annotated, Any, TypeVar
 
 import httpx2
 from pydantic import BaseModel, Field
 
-deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-"""When the seconds of a conversation run out, by the monotonic clock."""
+from kgcheck import deadline
 
 
 class TooLate(BaseException):
@@ -44,10 +42,9 @@ class Bounds:
         """
         # What is packed has no size that could be told before it is unpacked.
         request.headers["Accept-Encoding"] = "identity"
-        ends = deadline.get()
-        if ends is None:
+        left = deadline.left()
+        if left is None:
             return
-        left = ends - time.monotonic()
         if left <= 0:
             raise TooLate
         timeouts = request.extensions.get("timeout", {})
@@ -73,12 +70,12 @@ class _Bounded(httpx2.SyncByteStream):
         self._stream, self._max_bytes = stream, max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
-        came, ends = 0, deadline.get()
+        came = 0
         for chunk in self._stream:
             came += len(chunk)
             if came > self._max_bytes:
                 raise TooMuch(f"it has over {self._max_bytes:,} bytes")
-            if ends is not None and time.monotonic() > ends:
+            if deadline.left() == 0:
                 raise TooLate
             yield chunk
 
@@ -89,36 +86,36 @@ class _Bounded(httpx2.SyncByteStream):
 Tokens = Annotated[int, Field(ge=0, strict=True)]
 
 
-class Function(BaseModel):
+class CalledFunction(BaseModel):
     """The tool that a call names, and its arguments as text."""
 
     name: str | None = None
     arguments: str | None = None
 
 
-class Called(BaseModel):
+class WireToolCall(BaseModel):
     """A call of a tool; a model may make some of another type, which have no function."""
 
     id: str | None = None
     type: str | None = "function"
-    function: Function = Function()
+    function: CalledFunction = CalledFunction()
 
 
-class Said(BaseModel):
+class AssistantMessage(BaseModel):
     """What a model says."""
 
     content: str | None = None
-    tool_calls: list[Called] | None = None
+    tool_calls: list[WireToolCall] | None = None
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     """One answer."""
 
-    message: Said
+    message: AssistantMessage
     finish_reason: str | None = None
 
 
-class Counted(BaseModel):
+class TokenCounts(BaseModel):
     """Tokens, as the endpoint counts them."""
 
     prompt_tokens: Tokens
@@ -128,22 +125,22 @@ class Counted(BaseModel):
 class Completion(BaseModel):
     """An answer of the endpoint: what is read of it must have this form, the client does not look."""
 
-    choices: list[Choice]
-    usage: Counted | None = None
+    choices: list[CompletionChoice]
+    usage: TokenCounts | None = None
     model: str | None = None
 
 
-class Part(BaseModel):
+class ChunkChoice(BaseModel):
     """What a piece adds to one answer."""
 
-    delta: Said
+    delta: AssistantMessage
 
 
-class Piece(BaseModel):
+class CompletionChunk(BaseModel):
     """A piece of an answer that is streamed; the last one may only count."""
 
-    choices: list[Part]
-    usage: Counted | None = None
+    choices: list[ChunkChoice]
+    usage: TokenCounts | None = None
 
 
 F = TypeVar("F", bound=BaseModel)

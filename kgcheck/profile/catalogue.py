@@ -15,9 +15,7 @@ class Authority(Value):
     """Who issues the identifiers of a label."""
 
     source: str = Field(default="", description="empty: nobody who could be asked, so that existence is not checked")
-    isoforms: bool = Field(default=False, description="an id may carry an isoform suffix, -2")
     namespace: str | None = Field(default=None, description="under which of its namespaces the source files them")
-    site: bool = Field(default=False, description="the id is a residue of a sequence of the source")
     pattern: str | None = Field(default=None, description="form of the ids that the source issues")
     other: str | None = Field(default=None, description="who issues the ids of any other form")
 

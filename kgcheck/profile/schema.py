@@ -17,7 +17,7 @@ from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
 from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
-from kgcheck.profile.patterns import matches, whole_pattern
+from kgcheck.profile.patterns import group_names, groups_of, matches, whole_pattern
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -46,6 +46,14 @@ class Species(Value):
     codes: dict[str, tuple[str, ...]] = {}
 
 
+ID_GROUPS = {"entry", "sequence", "isoform", "residue", "position", "kind"}
+"""Parts of an id that `id_pattern` may name.
+
+The entry under which its authority files it, the isoform, the sequence that it is of (an entry or an isoform); and of a
+site the residue, its position in the sequence and the kind of change.
+"""
+
+
 class Label(Value):
     """A node label, its key property, and how its nodes are checked."""
 
@@ -60,11 +68,40 @@ class Label(Value):
     properties: dict[str, Property] = {}
     attributes: dict[str, AttributeCheck] = {}
     species: Species | None = None
+    names: tuple[str, ...] = Field(
+        default=("name", "synonyms"),
+        description="properties, or the key, that hold what its nodes are called",
+    )
+    in_papers: bool = Field(default=False, description="papers call its nodes by their names")
 
     @field_validator("id_pattern")
     @classmethod
     def _is_pattern(cls, pattern: str) -> str:
-        return whole_pattern(pattern)
+        unknown = set(group_names(whole_pattern(pattern))) - ID_GROUPS
+        if unknown:
+            raise ValueError(f"an id has no group {sorted(unknown)[0]!r}: it may have {', '.join(sorted(ID_GROUPS))}")
+        return pattern
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The parts that the form of an id names, see ID_GROUPS, each at the place of its number less 1."""
+        return group_names(self.id_pattern)
+
+    @property
+    def site(self) -> bool:
+        """Whether an id is a place in the sequence of another node, which the authority files in its stead."""
+        return "position" in self.groups
+
+    @property
+    def isoforms(self) -> bool:
+        """Whether an id may be that of a variant of what the authority files."""
+        return "isoform" in self.groups and not self.site
+
+    @property
+    def isoform_sign(self) -> str:
+        """The sign that stands before every isoform, where the form writes one; else nothing."""
+        found = re.search(r"\(\?:([^\w\s()\[\]\\.*+?{}|^$])\(\?P<isoform>", self.id_pattern)
+        return found[1] if found else ""
 
     def matches(self, identifier: str) -> bool:
         """Whether the identifier has the form that this label's authority gives out."""
@@ -72,11 +109,9 @@ class Label(Value):
 
     def base_id(self, identifier: str) -> str:
         """The id under which the authority files it: an isoform under its entry, a site under its protein."""
-        if self.authority.site:
-            identifier = identifier.split("_", 1)[0]
-        if self.authority.isoforms or self.authority.site:
-            return identifier.split("-", 1)[0]
-        return identifier
+        if "entry" not in self.groups:
+            return identifier
+        return groups_of(self.id_pattern, identifier).get("entry") or identifier
 
 
 class Pattern(Value):
@@ -218,6 +253,14 @@ class Schema(Value):
     def address(self) -> str:
         """What `--profile` and `load_schema` take to read this profile again: a name, or an absolute path."""
         return address_of(self.folder)
+
+    @property
+    def edge_example(self) -> str:
+        """An edge in words, with ids of the right form: for hints."""
+        if not self.relations:
+            return "HEAD RELATION TAIL"
+        pattern = self.relations[0]
+        return f"{self.label(pattern.head).id_example} {pattern.type} {self.label(pattern.tail).id_example}"
 
     @property
     def holders(self) -> tuple[Holder, ...]:

@@ -12,7 +12,7 @@ from kgcheck.profile.lexicon import load_lexicon
 from kgcheck.progress import Progress
 from kgcheck.questions.compiler import Compiler
 from kgcheck.questions.names import NameIndex
-from kgcheck.questions.plan import Anchor, Plan, Step, Variable
+from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable
 from kgcheck.questions.running import Edge, Reached, Runner
 from kgcheck.questions.sentence import sentence
 
@@ -130,8 +130,8 @@ def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
     except BudgetExceeded as error:
         return _answer(question, plan, Status.STOPPED, read_as, because=f"{error.message}; {error.hint}")
     # Whoever asks for a number does not read thousands of names.
-    told = ids[:MOST_PATHS] if plan.count or plan.whether else ids
-    found = tuple(_found(plan.target.label, told, reached, store))
+    shown = ids[:MOST_PATHS] if plan.count or plan.whether else ids
+    found = tuple(_found(plan.target.label, shown, reached, store))
     plan = plan.model_copy(update={"notes": plan.notes + notes})
     if plan.whether:
         holds = _holds(plan, ids)
@@ -171,10 +171,10 @@ def _only_back(target: Variable, ids: set[str], run: Runner) -> set[str]:
 
 def _holds(plan: Plan, ids: list[str]) -> bool:
     """Whether it is so: of any of the nodes, or of each of the named ones where all are asked about."""
-    held = set(ids)
+    there = set(ids)
     if plan.every and plan.target.among:
-        return all(any(ref.id in held for ref in anchor.refs) for anchor in plan.target.among)
-    return bool(held)
+        return all(any(ref.id in there for ref in anchor.refs) for anchor in plan.target.among)
+    return bool(there)
 
 
 def _answer(question: str, plan: Plan, status: Status, read_as: str, **rest: Any) -> Answer:
@@ -198,12 +198,12 @@ def _named(plan: Plan, store: GraphStore) -> dict[Ref, str]:
 
 
 def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> list[Found]:
-    held = store.nodes(store.schema.label(label), ids)
+    nodes = store.nodes(store.schema.label(label), ids)
     return [
         Found(
             ref=Ref(label=label, id=id_),
-            name=held.get(id_, {}).get("name"),
-            properties={k: v for k, v in held.get(id_, {}).items() if k not in ("id", "name")}
+            name=nodes.get(id_, {}).get("name"),
+            properties={k: v for k, v in nodes.get(id_, {}).items() if k not in ("id", "name")}
             if n < MOST_PATHS
             else {},
             path=tuple(taken.edge for taken in reached[id_]) if n < MOST_PATHS else (),
@@ -212,7 +212,7 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
     ]
 
 
-def _anchors(step: Step) -> list[Anchor]:
+def _anchors(step: PlanStep) -> list[Anchor]:
     """Named nodes that a step leads to, at any distance."""
     return [step.to] if isinstance(step.to, Anchor) else [a for s in step.to.steps for a in _anchors(s)]
 

@@ -15,8 +15,8 @@ from kgcheck.questions.joining import Joiner
 from kgcheck.questions.modifiers import Mark
 from kgcheck.questions.names import Candidate, NameIndex
 from kgcheck.questions.nodes import Node, NodeMaker, Way
-from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, Rank, Step, Variable
-from kgcheck.questions.reading import Name, Noun, Phrase, Reader, Reading
+from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable
+from kgcheck.questions.reading import Name, Noun, Phrase, QuestionReading, Reader
 from kgcheck.questions.scope import Scope
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
@@ -64,7 +64,7 @@ class Compiler:
 class _Compilation:
     """One question under way."""
 
-    def __init__(self, schema: Schema, lexicon: Lexicon, reading: Reading) -> None:
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
@@ -112,13 +112,13 @@ class _Compilation:
             raise NotUnderstood("the number of the first few is no question", "leave out how many")
         if _is_anchored(target) or target.among or plan.count or plan.rank:
             return
-        said = reading.marks or (any(n.is_any for n in nodes if n.ways or not n.is_named) and target.groups)
-        if not said:
+        has_condition = reading.marks or (any(n.is_any for n in nodes if n.ways or not n.is_named) and target.groups)
+        if not has_condition:
             raise NotUnderstood(_NOTHING, "name a node by its id or its name")
 
     def _check_used(self, nodes: list[Node]) -> None:
         """Refuse to go on where words that stand for a relation had no part in the plan."""
-        for phrase in [p for p in self._joiner.unused if not self._says_nothing(p)]:
+        for phrase in [p for p in self._joiner.unused if not self._is_filler(p)]:
             raise NotUnderstood(f"I did not understand: {phrase.text!r}", "say between which things it is")
         used = {way.pattern.type for _, way in self._joiner.ways}
         for node in nodes:
@@ -129,9 +129,9 @@ class _Compilation:
             if noun and earlier and _SECOND.search(self._reading.text[: node.start].lower()):
                 raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
 
-    def _says_nothing(self, said: Phrase) -> bool:
+    def _is_filler(self, phrase: Phrase) -> bool:
         """Whether all words of a phrase are such that may be left over."""
-        return set(said.text.split()) <= self._lexicon.words.ignored
+        return set(phrase.text.split()) <= self._lexicon.words.ignored
 
     # --- what is asked for ---------------------------------------------------------------------------
 
@@ -144,12 +144,12 @@ class _Compilation:
         if reading.describes:
             return nodes[0]
         if reading.whether and nodes and (not unnamed or any(m.kind == "amount" for m in reading.marks)):
-            return self._asked_about(nodes)
-        first_said = reading.mentions[0] if reading.mentions else None
+            return self._subject(nodes)
+        first = reading.mentions[0] if reading.mentions else None
         if (
-            isinstance(first_said, Phrase)
-            and first_said.start > 0
-            and not self._says_nothing(first_said)
+            isinstance(first, Phrase)
+            and first.start > 0
+            and not self._is_filler(first)
             and nodes
             and not reading.count
             and not reading.whether
@@ -190,7 +190,7 @@ class _Compilation:
                 nodes.remove(node)
                 return
 
-    def _asked_about(self, nodes: list[Node]) -> Node:
+    def _subject(self, nodes: list[Node]) -> Node:
         """What a yes or no question is about: its first name. "Do A and B interact": A is, of B."""
         named = next((n for n in nodes if n.is_named), None)
         if named is None:
@@ -207,7 +207,7 @@ class _Compilation:
         for mark in [m for m in self._reading.marks if m.kind == "except"]:
             node = self._next(mark, nodes)
             shared = [label for label in node.labels if label in target.labels] if node and node.is_named else []
-            if node and node is not target and len(shared) == 1 and not self._said_after(mark, node):
+            if node and node is not target and len(shared) == 1 and not self._phrase_between(mark, node):
                 nodes.remove(node)
                 found += [self._anchor(name, shared[0]) for name in node.names]
         return found
@@ -215,7 +215,7 @@ class _Compilation:
     def _next(self, mark: Mark, nodes: list[Node]) -> Node | None:
         return min((n for n in nodes if n.start >= mark.end), key=lambda n: n.start, default=None)
 
-    def _said_after(self, mark: Mark, node: Node) -> Phrase | None:
+    def _phrase_between(self, mark: Mark, node: Node) -> Phrase | None:
         """The phrase between a mark and a node."""
         return next((p for p in self._phrases if mark.end <= p.start < node.start), None)
 
@@ -268,9 +268,9 @@ class _Compilation:
         ways = [way for _, way in self._joiner.ways]
         after = [m for m in self._reading.mentions if m.start >= mark.end]
         if after and isinstance(after[0], Phrase):
-            said = [w for w in ways if w.phrase is after[0]]
-            if said:
-                return said[0]
+            named = [w for w in ways if w.phrase is after[0]]
+            if named:
+                return named[0]
         node = self._next(mark, nodes)
         if node is not None:
             firsts = [w for w in ways if w.to is node or _leads_to(w, node)]
@@ -312,8 +312,8 @@ class _Compilation:
 
     def _rank_by(self, target: Node, name: str, descending: bool, limit: int) -> Rank:
         for way in target.ways:
-            held = way.pattern.properties
-            if name in held and not way.negated:
+            properties = way.pattern.properties
+            if name in properties and not way.negated:
                 to = self._step(way, self._end(way)) if not way.to.is_named else self._steps(way)[0][0]
                 return Rank(step=to, property=name, descending=descending, limit=limit)
         if target.labels and name in self._schema.label(target.labels[0]).properties:
@@ -328,8 +328,8 @@ class _Compilation:
     def _variable(self, node: Node) -> Variable:
         if len(node.labels) != 1:
             raise NotUnderstood(f"{node.mention.text!r} may mean nodes of several labels", "name what it is of")
-        groups: list[tuple[Step, ...]] = []
-        without: list[Step] = []
+        groups: list[tuple[PlanStep, ...]] = []
+        without: list[PlanStep] = []
         for way in node.ways:
             made = self._steps(way)
             if way.negated:
@@ -353,21 +353,21 @@ class _Compilation:
     def _end(self, way: Way) -> Variable:
         return self._variable(way.to)
 
-    def _step(self, way: Way, to: Anchor | Variable) -> Step:
+    def _step(self, way: Way, to: Anchor | Variable) -> PlanStep:
         """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
-        said = self._lexicon.relation(way.pattern.type).one_way
-        one_way = [Filter(property=name, comparison="=", value=value) for name, value in said.items()]
-        return Step(
+        one_way_values = self._lexicon.relation(way.pattern.type).one_way
+        one_way = [Filter(property=name, comparison="=", value=value) for name, value in one_way_values.items()]
+        return PlanStep(
             pattern=way.pattern,
             direction="either" if way.pattern.symmetric else way.direction,
-            said=way.direction,
+            wanted_direction=way.direction,
             one_way=one_way[0] if one_way else None,
             filters=tuple(way.filters),
             to=to,
             times=way.times,
         )
 
-    def _steps(self, way: Way) -> list[tuple[Step, ...]]:
+    def _steps(self, way: Way) -> list[tuple[PlanStep, ...]]:
         """The groups of steps that a relation makes: one for each name of an "and", one for all of an "or"."""
         if not way.to.is_named:
             return [(self._step(way, self._variable(way.to)),)]
@@ -380,7 +380,7 @@ class _Compilation:
         note = f"{name.text} names {len(refs)} {label} nodes; all are meant"
         if len(refs) > 1 and note not in self._notes:
             self._notes.append(note)
-        return Anchor(refs=refs, said=name.text)
+        return Anchor(refs=refs, text=name.text)
 
 
 def _leads_to(way: Way, node: Node) -> bool:

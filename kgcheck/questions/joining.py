@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import Lexicon
 from kgcheck.profile.schema import Pattern, Schema
-from kgcheck.questions.nodes import Direction, Node, Way, told
-from kgcheck.questions.reading import Noun, Phrase, Reading
+from kgcheck.questions.nodes import Direction, Node, Way, node_text
+from kgcheck.questions.reading import Noun, Phrase, QuestionReading
 
 Step = tuple[Pattern, Direction, str]
 """A relation, its direction seen from the near end, and the label at the far end."""
@@ -83,7 +83,7 @@ class Joiner:
         reading: What was read.
     """
 
-    def __init__(self, schema: Schema, lexicon: Lexicon, reading: Reading) -> None:
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
@@ -124,18 +124,19 @@ class Joiner:
                 continue
             if not self._join(node, variables):
                 raise NotUnderstood(
-                    f"the graph has no way from {told(variables[-1])} to {told(node)} that the question names",
+                    f"the graph has no way from {node_text(variables[-1])} to {node_text(node)} that the question"
+                    " names",
                     "say how they are related",
                 )
             if not node.is_named and not any(node is v for v in variables):
                 variables.append(node)
         for node in before:
             if not self._join(node, variables[:1]):
-                raise NotUnderstood(f"the graph has no way from {told(target)} to {told(node)}", "say how")
+                raise NotUnderstood(f"the graph has no way from {node_text(target)} to {node_text(node)}", "say how")
         for phrase in self.unused:
-            self._say_again(phrase)
+            self._join_again(phrase)
 
-    def _say_again(self, phrase: Phrase) -> None:
+    def _join_again(self, phrase: Phrase) -> None:
         """A second relation to the same name: "that A acts on but does not interact with"."""
         for variable, way in list(self.ways):
             before = way.phrase
@@ -149,12 +150,12 @@ class Joiner:
                 continue
             again = Node(way.to.mention, way.to.labels, way.to.names, way.to.mode, noun=way.to.noun)
             for relation, backward in phrase.readings:
-                said = self._said(variable, again, phrase, relation, backward)
-                if said:
-                    said.phrase = phrase
-                    said.alternative = bool(_OR.match(gap))
-                    variable.ways.append(said)
-                    self.ways.append((variable, said))
+                second = self._direct_way(variable, again, phrase, relation, backward)
+                if second:
+                    second.phrase = phrase
+                    second.alternative = bool(_OR.match(gap))
+                    variable.ways.append(second)
+                    self.ways.append((variable, second))
                     return
 
     def _join(self, node: Node, variables: list[Node]) -> bool:
@@ -217,7 +218,7 @@ class Joiner:
         if hidden:
             for phrase in phrases:
                 for relation, backward in phrase.readings:
-                    ways = self._said_far(variable, node, phrase, relation, backward)
+                    ways = self._far_ways(variable, node, phrase, relation, backward)
                     if ways:
                         return ways
             return self._hidden(variable, node)
@@ -229,7 +230,7 @@ class Joiner:
                     return ways
         for phrase in phrases:
             for relation, backward in phrase.readings:
-                way = self._said(variable, node, phrase, relation, backward)
+                way = self._direct_way(variable, node, phrase, relation, backward)
                 if way:
                     way.phrase = phrase
                     return [way]
@@ -238,7 +239,7 @@ class Joiner:
             return [inherited]
         first, last = sorted((variable.start, node.start))
         for phrase in [p for p in phrases if first <= p.start < last]:
-            ways = self._said_far(variable, node, phrase, *phrase.readings[0])
+            ways = self._far_ways(variable, node, phrase, *phrase.readings[0])
             if ways:
                 return ways
         for pattern in self._schema.relations:
@@ -301,12 +302,12 @@ class Joiner:
         earlier, later = (variable, node) if variable.start < node.start else (node, variable)
         return later if phrase.start > later.start else earlier
 
-    def _said(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> Way | None:
+    def _direct_way(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> Way | None:
         words = self._lexicon.relation(relation)
         subject = self._subject(variable, node, phrase)
         out = (subject is variable) != backward
         if not variable.labels and not words.words_needed:
-            return self._said_of_anything(variable, node, relation, out)
+            return self._way_of_anything(variable, node, relation, out)
         for pattern in self._schema.patterns(relation):
             head, tail = (variable, node) if out else (node, variable)
             if pattern.head == pattern.tail:
@@ -330,7 +331,7 @@ class Joiner:
                 return way
         return None
 
-    def _said_of_anything(self, variable: Node, node: Node, relation: str, out: bool) -> Way | None:
+    def _way_of_anything(self, variable: Node, node: Node, relation: str, out: bool) -> Way | None:
         """A relation of what has no noun, if only one of its label pairs fits: "What is encoded by TP53?"."""
         fits = [p for p in self._schema.patterns(relation) if self._may(node, p.tail if out else p.head)]
         if len(fits) != 1 or not node.labels:
@@ -345,7 +346,7 @@ class Joiner:
             for a, b in ((pattern.head, pattern.tail), (pattern.tail, pattern.head))
         )
 
-    def _said_far(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> list[Way]:
+    def _far_ways(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> list[Way]:
         """A relation that is said of two nodes, one of which only has it through a label in between."""
         words = self._lexicon.relation(relation)
         if not words.words_needed:
@@ -354,13 +355,13 @@ class Joiner:
         for pattern in self._schema.patterns(relation):
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
             direction: Direction = "either" if words.mutual else "out" if out else "in"
-            said: Step = (pattern, direction, far)
+            named: Step = (pattern, direction, far)
             for route in self._routes.same(self._labels(variable), (near,)) if self._may(node, far) else ():
                 self._used.add(phrase.start)
-                return self._way_along([*route[1], said], route[0], variable, node, phrase)
+                return self._way_along([*route[1], named], route[0], variable, node, phrase)
             for route in self._routes.same((far,), self._labels(node)) if self._may(variable, near) else ():
                 self._used.add(phrase.start)
-                return self._way_along([said, *route[1]], near, variable, node, phrase)
+                return self._way_along([named, *route[1]], near, variable, node, phrase)
         return []
 
     def _by_role(self, variable: Node, node: Node, noun: Noun) -> list[Way]:
@@ -380,14 +381,14 @@ class Joiner:
                 return [Way(pattern, direction, to) for to in (*steps, node)]
             other, end = (node, at_node) if noun_is_variable else (variable, at_variable)
             if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
-                said: Step = (pattern, direction, at_node)
+                named: Step = (pattern, direction, at_node)
                 if noun_is_variable:
                     for route in self._routes.same((end,), other.labels):
                         self._used.add(noun.start)
-                        return self._way_along([said, *route[1]], at_variable, variable, node, None)
+                        return self._way_along([named, *route[1]], at_variable, variable, node, None)
                 for route in self._routes.same(other.labels, (end,)) if not noun_is_variable else ():
                     self._used.add(noun.start)
-                    return self._way_along([*route[1], said], route[0], variable, node, None)
+                    return self._way_along([*route[1], named], route[0], variable, node, None)
         return []
 
     def _plain(self, variable: Node, node: Node, pattern: Pattern) -> Way | None:

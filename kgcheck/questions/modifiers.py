@@ -101,7 +101,7 @@ class ScopedFinder:
             "every": words.every,
             "distinct": words.distinct,
         }
-        self._shapes = [(kind, re.compile(phrase("|".join(said)))) for kind, said in kinds.items()]
+        self._shapes = [(kind, re.compile(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
 
     def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
         """The words of a question that nothing else explains; the longest first, none over another.
@@ -133,12 +133,22 @@ def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark
 
 
 def any_of(phrases: Sequence[str]) -> str:
-    """A pattern for any of some phrases, with any white space in them."""
+    r"""A pattern for any of some phrases, with any white space in them.
+
+    Args:
+        phrases: Patterns.
+
+    Returns:
+        One pattern.
+
+    >>> any_of(["more than", "over"])
+    'more\\\\s+than|over'
+    """
     return "|".join(map(spaced, phrases))
 
 
 def spaced(text: str) -> str:
-    """A phrase with any white space in it."""
+    """A phrase with any white space between its words, as a pattern."""
     return text.replace(" ", r"\s+")
 
 
@@ -153,10 +163,10 @@ def _negations(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
 def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
     found = []
     for comparison, phrases in lexicon.comparisons.items():
-        for said in phrases:
-            sign = re.escape(said) if is_sign(said) else spaced(said)
-            text = sign.replace("#", _NUMBER) if "#" in said else rf"(?:{sign})\s*{_NUMBER}"
-            lead = "" if is_sign(said) else r"(?<![\w-])"
+        for words in phrases:
+            sign = re.escape(words) if is_sign(words) else spaced(words)
+            text = sign.replace("#", _NUMBER) if "#" in words else rf"(?:{sign})\s*{_NUMBER}"
+            lead = "" if is_sign(words) else r"(?<![\w-])"
             found.append(_shape("amount", lead + text, comparison=comparison))
     found.append(_shape("amount", rf"(?<![\w-])(?:{any_of(lexicon.ranks.exactly)})\s+{_NUMBER}", comparison="="))
     found.append(_shape("amount", phrase("|".join(lexicon.ranks.several)), comparison=">", number=1))
@@ -164,9 +174,9 @@ def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
     return found
 
 
-def is_sign(said: str) -> bool:
-    """Whether a comparison is said by a sign."""
-    return not any(c.isalpha() for c in said)
+def is_sign(words: str) -> bool:
+    """Whether a comparison is a sign, such as `>=`, and no word."""
+    return not any(c.isalpha() for c in words)
 
 
 def _ranks(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:

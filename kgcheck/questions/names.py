@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     name: str
 
 
-class Link(NamedTuple):
+class NameLink(NamedTuple):
     """Words that name nodes."""
 
     start: int
@@ -80,7 +80,17 @@ def tokens(text: str) -> list[Token]:
 
 
 def folded(name: str) -> str:
-    """A name as the index keeps it: words in lower case, without the punctuation around them."""
+    """A name as the index keeps it: words in lower case, without the punctuation around them.
+
+    Args:
+        name: As the graph or a question has it.
+
+    Returns:
+        What is looked up.
+
+    >>> folded("Alzheimer's Disease (familial)")
+    'alzheimer disease familial'
+    """
     return " ".join(bare for word in name.casefold().split() if (bare := _bare(word)))
 
 
@@ -159,32 +169,32 @@ class NameIndex:
         key = text.casefold() if _PLAIN.fullmatch(text) else folded(text)
         if not key:
             return
-        held = self._entries.setdefault(key, [])
-        if not held or not any(e.label == entry.label and e.id == entry.id for e in held):
-            held.append(entry)
+        entries = self._entries.setdefault(key, [])
+        if not entries or not any(e.label == entry.label and e.id == entry.id for e in entries):
+            entries.append(entry)
 
     def named(self, text: str) -> tuple[Candidate, ...]:
         """Nodes that a text names, the surest first."""
         found = self._entries.get(folded(text), ())
         return _candidates(e for e in found if self._may_be(e, text))
 
-    def links(self, words: list[Token]) -> list[Link]:
+    def links(self, words: list[Token]) -> list[NameLink]:
         """The longest names at every word of a question; they may overlap."""
         found = []
         for first, token in enumerate(words):
             for last in range(min(len(words), first + _MOST_WORDS), first, -1):
-                held = self._held([t.folded for t in words[first:last]])
-                if held is None:
+                entries = self._entries_of([t.folded for t in words[first:last]])
+                if entries is None:
                     continue
                 written = " ".join(t.text for t in words[first:last])
                 alone = last - first == 1
-                kept = [e for e in held if self._may_be(e, written) and not (alone and self._is_plain(token, e))]
+                kept = [e for e in entries if self._may_be(e, written) and not (alone and self._is_plain(token, e))]
                 if kept:
-                    found.append(Link(token.start, words[last - 1].end, written, _candidates(kept)))
+                    found.append(NameLink(token.start, words[last - 1].end, written, _candidates(kept)))
                     break
         return found
 
-    def _held(self, words: list[str]) -> list[_Entry] | None:
+    def _entries_of(self, words: list[str]) -> list[_Entry] | None:
         """What is named so, or so but for a hyphen, a plural or a British spelling."""
         key = " ".join(words)
         found = self._entries.get(key) or self._entries.get(self._adjectives.get(key, ""))
@@ -263,10 +273,10 @@ def _candidates(entries: Iterable[_Entry]) -> tuple[Candidate, ...]:
     """The surest of each label."""
     best: dict[str, list[_Entry]] = {}
     for entry in entries:
-        held = best.setdefault(entry.label, [])
-        if held and held[0].how > entry.how:
-            held.clear()
-        if not held or held[0].how == entry.how:
-            held.append(entry)
-    ordered = sorted((e for held in best.values() for e in held), key=lambda e: (e.how, e.label, e.id))
+        of_label = best.setdefault(entry.label, [])
+        if of_label and of_label[0].how > entry.how:
+            of_label.clear()
+        if not of_label or of_label[0].how == entry.how:
+            of_label.append(entry)
+    ordered = sorted((e for of_label in best.values() for e in of_label), key=lambda e: (e.how, e.label, e.id))
     return tuple(Candidate(Ref(label=e.label, id=e.id), e.how, e.written) for e in ordered)

@@ -9,7 +9,7 @@ from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.plan import Filter
-from kgcheck.questions.reading import Mention, Name, Noun, Phrase, Reading
+from kgcheck.questions.reading import Mention, Name, Noun, Phrase, QuestionReading
 
 Direction = Literal["out", "in", "either"]
 
@@ -40,7 +40,6 @@ class Node:
 
     @property
     def start(self) -> int:
-        """Where it stands."""
         return self.mention.start
 
     @property
@@ -72,7 +71,7 @@ class NodeMaker:
         reading: The question's mentions.
     """
 
-    def __init__(self, schema: Schema, lexicon: Lexicon, reading: Reading) -> None:
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
@@ -100,8 +99,8 @@ class NodeMaker:
                 nodes.append(self._named(after, mention))
                 position += 1
             else:
-                said = self._reading.text[: mention.start].lower()
-                nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(said))))
+                before = self._reading.text[: mention.start].lower()
+                nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(before))))
         found = self._turned(self._grouped(self._merged(nodes)))
         self._check_beside(found)
         return found
@@ -115,8 +114,8 @@ class NodeMaker:
                 {p.head, p.tail} == {a, b} for p in self._schema.relations for a in one.labels for b in other.labels
             )
             if one.labels and other.labels and not joined:
-                said = self._reading.text[one.start : other.end]
-                raise NotUnderstood(f"I did not understand: {said!r}", "ask with other words")
+                between = self._reading.text[one.start : other.end]
+                raise NotUnderstood(f"I did not understand: {between!r}", "ask with other words")
 
     def _named(self, name: Name, noun: Noun | None) -> Node:
         labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
@@ -191,11 +190,11 @@ class NodeMaker:
         """Whether a relation between nodes of one label is said around two nouns of that label."""
         for label in node.labels:
             for pattern in self._schema.relations:
-                if pattern.head == pattern.tail == label and self._is_said(pattern.type):
+                if pattern.head == pattern.tail == label and self._is_mentioned(pattern.type):
                     return True
         return False
 
-    def _is_said(self, relation: str) -> bool:
+    def _is_mentioned(self, relation: str) -> bool:
         return any(r == relation for p in self._phrases for r, _ in p.readings)
 
     def _grouped(self, nodes: list[Node]) -> list[Node]:
@@ -220,7 +219,7 @@ class NodeMaker:
         return any(s.kind == "either" and max(before, default=0) <= s.start < name.start for s in self._reading.scoped)
 
 
-def told(node: Node) -> str:
+def node_text(node: Node) -> str:
     """The node as the question says it."""
-    said: Mention = node.mention
-    return repr(said.text) if said.text else " or ".join(node.labels)
+    mention: Mention = node.mention
+    return repr(mention.text) if mention.text else " or ".join(node.labels)

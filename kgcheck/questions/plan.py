@@ -45,7 +45,7 @@ class Anchor(Value):
     """Nodes that the question names; several where several carry the name."""
 
     refs: tuple[Ref, ...] = Field(min_length=1)
-    said: str
+    text: str = Field(description="what the question calls them")
 
     @property
     def label(self) -> str:
@@ -54,26 +54,25 @@ class Anchor(Value):
 
     @property
     def hops(self) -> int:
-        """None."""
         return 0
 
     def __str__(self) -> str:
         ids = ", ".join(ref.id for ref in self.refs[:3]) + (", ..." if len(self.refs) > 3 else "")
-        named = "" if ids == self.said else f" ({self.said})"
+        named = "" if ids == self.text else f" ({self.text})"
         return f"{self.label} {ids}{named}"
 
 
-class Step(Value):
+class PlanStep(Value):
     """One relation from a variable to what it is linked with.
 
     ``direction`` is that of the edge seen from the variable: out, in, or either, as for every symmetric relation; an
-    edge that fulfils ``one_way`` states a direction, and counts only where that is the one that was ``said``. ``times``
-    says how many nodes it has to reach; at least one, if nothing is said.
+    edge that fulfils ``one_way`` states a direction, and counts only where that is ``wanted_direction``. ``times``
+    says how many nodes it has to reach; at least one, where it is left out.
     """
 
     pattern: Pattern
     direction: Literal["out", "in", "either"]
-    said: Literal["out", "in", "either"] = "either"
+    wanted_direction: Literal["out", "in", "either"] = "either"
     one_way: Filter | None = None
     filters: tuple[Filter, ...] = ()
     to: "Anchor | Variable"
@@ -89,8 +88,12 @@ class Step(Value):
         Returns:
             Whether its direction and its properties are as asked.
         """
-        if self.one_way and self.said != "either" and self.one_way.holds(properties.get(self.one_way.property)):
-            if out != (self.said == "out"):
+        if (
+            self.one_way
+            and self.wanted_direction != "either"
+            and self.one_way.holds(properties.get(self.one_way.property))
+        ):
+            if out != (self.wanted_direction == "out"):
                 return False
         return all(f.holds(properties.get(f.property)) for f in self.filters)
 
@@ -106,15 +109,15 @@ class Variable(Value):
     """Nodes that are looked for: those that have a step of every group. A group is fulfilled by any of its steps."""
 
     label: str
-    groups: tuple[tuple[Step, ...], ...] = ()
-    without: tuple[Step, ...] = Field(default=(), description="steps that none of the nodes has")
+    groups: tuple[tuple[PlanStep, ...], ...] = ()
+    without: tuple[PlanStep, ...] = Field(default=(), description="steps that none of the nodes has")
     filters: tuple[Filter, ...] = ()
     ends: tuple[str, str] | None = Field(default=None, description="a property, and how its value ends")
     among: tuple[Anchor, ...] = Field(default=(), description="only these, where the question names them")
     excluded: tuple[Anchor, ...] = Field(default=(), description="none of these")
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PlanStep, ...]:
         """All steps, wanted or not."""
         return (*(step for group in self.groups for step in group), *self.without)
 
@@ -140,7 +143,7 @@ class Variable(Value):
 class Rank(Value):
     """An order: by how many nodes a step reaches, or by a property of the step, of what it reaches, or of the node."""
 
-    step: Step | None = None
+    step: PlanStep | None = None
     property: str | None = None
     descending: bool = True
     limit: int = Field(default=1, ge=1)
@@ -162,5 +165,5 @@ class Plan(Value):
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        asked = "how many " if self.count else "whether there is " if self.whether else ""
-        return f"{asked}{self.target}{f', {self.rank}' if self.rank else ''}"
+        wanted = "how many " if self.count else "whether there is " if self.whether else ""
+        return f"{wanted}{self.target}{f', {self.rank}' if self.rank else ''}"

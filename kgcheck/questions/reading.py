@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import Comparison, Lexicon, Role, changes_meaning, phrase
 from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_of, is_sign, spaced
-from kgcheck.questions.names import Candidate, Link, NameIndex, Token, tokens
+from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
 
 _LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
@@ -71,7 +71,7 @@ Mention = Noun | Name | Phrase
 
 
 @dataclass
-class Reading:
+class QuestionReading:
     """What was found in a question."""
 
     text: str
@@ -122,7 +122,7 @@ class Reader:
         self._filters = _filter_shapes(lexicon)
         self._properties = {p.name: re.compile("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
-    def read(self, question: str) -> Reading:
+    def read(self, question: str) -> QuestionReading:
         """Find the mentions of a question.
 
         Args:
@@ -136,7 +136,7 @@ class Reader:
         """
         # "TP53-associated" is two words.
         text = _SUFFIX.sub(r" \1", _PLURAL.sub("s", question))
-        reading = Reading(text)
+        reading = QuestionReading(text)
         low = text.lower()
         words = tokens(text)
         links = [link for link in self._index.links(words) if not link.text.isdigit()]
@@ -171,26 +171,28 @@ class Reader:
         if not found:
             return [question]
         again = (
-            [question[: found.start()]] if self._says_again(question[: found.start()], question[found.end() :]) else []
+            [question[: found.start()]]
+            if self._adds_nothing(question[: found.start()], question[found.end() :])
+            else []
         )
         return [*again, self._aside.sub(" ", question)]
 
-    def _says_again(self, said: str, again: str) -> bool:
+    def _adds_nothing(self, before: str, again: str) -> bool:
         """Whether words add nothing to a question: no name, condition or quantity that it does not have."""
         try:
             more = self.read(again)
         except NotUnderstood:
             return False
         names = {m.text.casefold() for m in more.mentions if isinstance(m, Name)}
-        return not (more.marks or more.filters or more.scoped) and all(name in said.casefold() for name in names)
+        return not (more.marks or more.filters or more.scoped) and all(name in before.casefold() for name in names)
 
     def _take_filters(
-        self, text: str, low: str, reading: Reading, names: list[tuple[int, int]]
+        self, text: str, low: str, reading: QuestionReading, names: list[tuple[int, int]]
     ) -> list[tuple[int, int]]:
         taken: list[tuple[int, int]] = []
-        said = {name for name, pattern in self._properties.items() if pattern.search(low)}
+        named = {name for name, pattern in self._properties.items() if pattern.search(low)}
         for pattern, name, comparison in self._filters:
-            if name not in said:
+            if name not in named:
                 continue
             for match in pattern.finditer(low):
                 if not _is_free(match, taken) or not _is_free(match, names, "value"):
@@ -208,7 +210,7 @@ class Reader:
                 taken.append(match.span())
         return taken
 
-    def _chosen(self, low: str, links: list[Link], taken: list[tuple[int, int]]) -> list[Mention]:
+    def _chosen(self, low: str, links: list[NameLink], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
         mutual = frozenset(r.type for r in self._lexicon.relations if r.mutual)
         found: list[Mention] = [_predicate(noun, low, mutual) for noun in self._nouns(low)]
@@ -259,7 +261,7 @@ class Reader:
                     readings.append((relation, backward))
         return [Phrase(a, b, low[a:b], *r[0], others=tuple(r[1:])) for (a, b), r in by_span.items()]
 
-    def _check_rest(self, words: list[Token], reading: Reading, taken: list[tuple[int, int]], low: str) -> None:
+    def _check_rest(self, words: list[Token], reading: QuestionReading, taken: list[tuple[int, int]], low: str) -> None:
         spans = [*taken, *((m.start, m.end) for m in reading.mentions)]
         if reading.describes:
             spans.append((0, reading.mentions[0].start))
@@ -288,15 +290,15 @@ class Reader:
         return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
 
 
-def _is_verb(low: str, said: Noun, links: list[Link]) -> bool:
+def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:
     """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
-    if re.search(r"\bto\s+$", low[: said.start]):
+    if re.search(r"\bto\s+$", low[: noun.start]):
         return True
-    before = [link for link in links if link.end <= said.start]
-    after = [link for link in links if link.start >= said.end]
-    if after and re.fullmatch(r"\s+(?:the\s+|gene\s+|protein\s+)*", low[said.end : after[0].start]):
+    before = [link for link in links if link.end <= noun.start]
+    after = [link for link in links if link.start >= noun.end]
+    if after and re.fullmatch(r"\s+(?:the\s+|gene\s+|protein\s+)*", low[noun.end : after[0].start]):
         return True
-    named = before and not low[before[-1].end : said.start].strip()
+    named = before and not low[before[-1].end : noun.start].strip()
     return bool(named) and bool(re.search(r"\b(?:does|do|did|that|which|whom)\s", low[: before[-1].start]))
 
 
@@ -331,17 +333,17 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
 
 def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:
     """Each phrase of a relation, and whether it is said backwards; those that end in a preposition also without it."""
-    said = [
+    shapes = [
         (text, relation.type, backward)
         for relation in lexicon.relations
         for phrases, backward in ((relation.forward, False), (relation.backward, True))
         for text in phrases
     ]
     # A question may part the two: "into which kinds is A divided".
-    said = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in said]
+    shapes = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in shapes]
     if without_preposition:
-        said = [(match[1], relation, way) for text, relation, way in said if (match := _ENDS_SO.fullmatch(text))]
-    return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in said]
+        shapes = [(match[1], relation, way) for text, relation, way in shapes if (match := _ENDS_SO.fullmatch(text))]
+    return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in shapes]
 
 
 def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
@@ -363,8 +365,8 @@ def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Compari
         found.append((re.compile(ranges), prop.name, ">="))
         found.append((re.compile(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
         for comparison, phrases in lexicon.comparisons.items():
-            for said in phrases:
-                sign = re.escape(said) if is_sign(said) else spaced(said)
+            for sign_text in phrases:
+                sign = re.escape(sign_text) if is_sign(sign_text) else spaced(sign_text)
                 compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
                 text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
                 found.append((re.compile(text), prop.name, comparison))

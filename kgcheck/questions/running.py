@@ -6,7 +6,7 @@ from kgcheck.errors import BudgetExceeded
 from kgcheck.graph.store import NO_ID, Direction, GraphStore, Hop
 from kgcheck.model import Ref, Triple, Value
 from kgcheck.profile.schema import Schema
-from kgcheck.questions.plan import Anchor, Rank, Step, Variable
+from kgcheck.questions.plan import Anchor, PlanStep, Rank, Variable
 
 MOST_NODES = 200_000
 """Nodes that one step of a question may start from."""
@@ -25,7 +25,7 @@ class Edge(Value):
 class Taken(NamedTuple):
     """An edge that was taken; made an Edge only where it is told."""
 
-    step: Step
+    step: PlanStep
     label: str
     here: str
     there: str
@@ -108,11 +108,11 @@ class Runner:
         paths: Reached = dict(reached or {})
         if rank.step:
             ends = self._ends(rank.step, label, reached)
-            held = self._values(rank, ends)
+            known_values = self._values(rank, ends)
             for id_, there in ends.items():
                 if rank.property is None:
                     values[id_] = len(there)
-                elif known := [held[id_][end] for end in there if end in held[id_]]:
+                elif known := [known_values[id_][end] for end in there if end in known_values[id_]]:
                     values[id_] = max(known) if rank.descending else min(known)
                 paths[id_] = (*paths.get(id_, ()), next(iter(there.values())))
             if rank.property is None and not rank.descending:
@@ -140,13 +140,13 @@ class Runner:
                 for i, there in ends.items()
             }
         every = sorted({end for there in ends.values() for end in there})
-        held = self._store.nodes(self._schema.label(step.to.label), every)
+        nodes = self._store.nodes(self._schema.label(step.to.label), every)
         return {
-            i: {end: v for end in there if (v := _number(held.get(end, {}).get(name))) is not None}
+            i: {end: v for end in there if (v := _number(nodes.get(end, {}).get(name))) is not None}
             for i, there in ends.items()
         }
 
-    def looped(self, step: Step, ids: set[str]) -> set[str]:
+    def looped(self, step: PlanStep, ids: set[str]) -> set[str]:
         """Those of some nodes that a step joins with themselves, where they are among what it leads to.
 
         Args:
@@ -166,7 +166,7 @@ class Runner:
 
     # --- one step ------------------------------------------------------------------------------------
 
-    def _back(self, step: Step, label: str) -> Reached:
+    def _back(self, step: PlanStep, label: str) -> Reached:
         """The nodes at the near end of a step whose far end is known."""
         if isinstance(step.to, Anchor):
             origin: Reached = {ref.id: () for ref in step.to.refs}
@@ -183,7 +183,7 @@ class Runner:
                     )
         return reached
 
-    def _ends(self, step: Step, label: str, reached: Reached | None) -> Ends:
+    def _ends(self, step: PlanStep, label: str, reached: Reached | None) -> Ends:
         """What a step reaches from nodes, or from any node of the label."""
         wanted = None
         if isinstance(step.to, Anchor):
@@ -203,7 +203,7 @@ class Runner:
                     there.setdefault(hop.end, Taken(step, label, hop.start, hop.end, out, hop.properties))
         return ends
 
-    def _hops(self, step: Step, ids: list[str], *, from_far: bool) -> list[tuple[bool, list[Hop]]]:
+    def _hops(self, step: PlanStep, ids: list[str], *, from_far: bool) -> list[tuple[bool, list[Hop]]]:
         """Hops from one end of a step; ``True`` where they go along the edges."""
         ways: dict[str, tuple[Direction, ...]] = {"out": ("out",), "in": ("in",), "either": ("out", "in")}
         turned: dict[Direction, Direction] = {"out": "in", "in": "out"}
@@ -213,7 +213,7 @@ class Runner:
             found.append((taken == "out", self._store.hops(ids, step.pattern, taken) if ids else []))
         return found
 
-    def _scanned(self, step: Step) -> list[tuple[bool, list[Hop]]]:
+    def _scanned(self, step: PlanStep) -> list[tuple[bool, list[Hop]]]:
         """Every edge of a step's relation as hops from its near end."""
         total = self._store.counts().edges.get(str(step.pattern), 0)
         if total > MOST_EDGES:
@@ -224,14 +224,14 @@ class Runner:
             columns = [table.column(name).to_pylist() for name in ("head", "tail", *names)]
             for head, tail, *values in zip(*columns, strict=True):
                 if NO_ID not in (head, tail):
-                    held = {n: v for n, v in zip(names, values, strict=True) if v is not None}
-                    out.append(Hop(head, tail, held))
+                    properties = {n: v for n, v in zip(names, values, strict=True) if v is not None}
+                    out.append(Hop(head, tail, properties))
         back = [Hop(h.end, h.start, h.properties) for h in out] if step.direction != "out" else []
         return [(True, out if step.direction != "in" else []), (False, back)]
 
     # --- groups that start from nothing, and what is not wanted --------------------------------------
 
-    def _with(self, group: tuple[Step, ...], label: str, reached: Reached | None) -> Reached:
+    def _with(self, group: tuple[PlanStep, ...], label: str, reached: Reached | None) -> Reached:
         kept: Reached = {}
         for step in group:
             ends = self._ends(step, label, reached)
@@ -243,10 +243,10 @@ class Runner:
                     kept.setdefault(id_, (reached or {}).get(id_, ()) + tuple(there.values())[:1])
         return kept
 
-    def _without(self, step: Step, label: str, reached: Reached | None) -> Reached:
-        held = self._all(label) if reached is None else reached
+    def _without(self, step: PlanStep, label: str, reached: Reached | None) -> Reached:
+        wanted = self._all(label) if reached is None else reached
         gone = self._back(step, label) if _is_anchored(step) else self._ends(step, label, reached)
-        return {i: p for i, p in held.items() if i not in gone}
+        return {i: p for i, p in wanted.items() if i not in gone}
 
     def _all(self, label: str) -> Reached:
         spec = self._schema.label(label)
@@ -260,15 +260,15 @@ class Runner:
             reached = {i: p for i, p in reached.items() if i.endswith(end)}
         if not (variable.filters or name != "id") or not reached:
             return reached
-        held = self._store.nodes(self._schema.label(variable.label), list(reached))
+        nodes = self._store.nodes(self._schema.label(variable.label), list(reached))
         if name != "id":
-            reached = {i: p for i, p in reached.items() if str(held.get(i, {}).get(name, "")).endswith(end)}
+            reached = {i: p for i, p in reached.items() if str(nodes.get(i, {}).get(name, "")).endswith(end)}
         return {
-            i: p for i, p in reached.items() if all(f.holds(held.get(i, {}).get(f.property)) for f in variable.filters)
+            i: p for i, p in reached.items() if all(f.holds(nodes.get(i, {}).get(f.property)) for f in variable.filters)
         }
 
 
-def _is_anchored(step: Step) -> bool:
+def _is_anchored(step: PlanStep) -> bool:
     """Whether a step can be taken from its far end: that end is known, and nobody counts."""
     return step.times is None and (isinstance(step.to, Anchor) or not step.to.is_any)
 

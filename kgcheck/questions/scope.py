@@ -11,7 +11,7 @@ from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import changes_meaning
 from kgcheck.questions.modifiers import Scoped
 from kgcheck.questions.nodes import Node, Way
-from kgcheck.questions.reading import Name, Noun, Phrase, Reading
+from kgcheck.questions.reading import Name, Noun, Phrase, QuestionReading
 
 _PAIR = 2
 _MIXED = re.compile(r"\b(?:and|as well as|together with)\b|&")
@@ -30,7 +30,9 @@ class Scope:
         ways: The relations of the plan, each with the node that it starts from.
     """
 
-    def __init__(self, reading: Reading, nodes: Sequence[Node], target: Node, ways: Sequence[tuple[Node, Way]]) -> None:
+    def __init__(
+        self, reading: QuestionReading, nodes: Sequence[Node], target: Node, ways: Sequence[tuple[Node, Way]]
+    ) -> None:
         self._reading = reading
         self._target = target
         self._ways = ways
@@ -97,8 +99,8 @@ class Scope:
             return True
         if any(g.mode == "or" and after is g.names[0] for g in self._groups):
             return True
-        said = [s for s in self._reading.scoped if s.kind == "or" and s.start >= word.end]
-        return isinstance(after, Phrase) and any(self._is_or(s) for s in said)
+        alternatives = [s for s in self._reading.scoped if s.kind == "or" and s.start >= word.end]
+        return isinstance(after, Phrase) and any(self._is_or(s) for s in alternatives)
 
     def _touches(self, word: Scoped, group: Node) -> bool:
         """Whether a word stands right before or right after the names of a group, of which all are meant."""
@@ -113,8 +115,8 @@ class Scope:
             return True
         wanted = [way for node, way in self._ways if node is self._target and not way.negated and not way.alternative]
         joined = bool(_AND.search(self._reading.text[word.end :].lower()))
-        said = isinstance(self._next(word.end), Phrase)
-        return said and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
+        by_phrase = isinstance(self._next(word.end), Phrase)
+        return by_phrase and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
 
     def _is_shared(self, word: Scoped) -> bool:
         """Of several names, or of what is asked for and a name: "proteins in the same pathway as A"."""
@@ -122,8 +124,8 @@ class Scope:
         for group in self._groups:
             if self._touches(word, group):
                 return True
-            held = any(way.to is group and node.mention is after and not way.negated for node, way in self._ways)
-            if held and group.mode != "or":
+            belongs = any(way.to is group and node.mention is after and not way.negated for node, way in self._ways)
+            if belongs and group.mode != "or":
                 return True
         for node, way in self._ways:
             if way.to.mention is after and not way.to.is_named and len(way.to.ways) == 1 and not way.negated:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from kgcheck.model import Ref
-from kgcheck.questions.plan import Anchor, Filter, Plan, Rank, Step, Variable
+from kgcheck.questions.plan import Anchor, Filter, Plan, PlanStep, Rank, Variable
 
 Names = Mapping[Ref, str]
 """What the graph calls the nodes that a plan names."""
 
-_SAID = {">=": "at least", "<=": "at most", ">": "more than", "<": "fewer than", "=": "exactly"}
+_COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "fewer than", "=": "exactly"}
 _MOST_SHOWN = 3
 
 
@@ -26,9 +26,9 @@ def sentence(plan: Plan, names: Names) -> str:
     target = plan.target
     if plan.whether and target.among:
         joint = " and " if plan.every else " or "
-        said = joint.join(anchor(a, names) for a in target.among)
+        subjects = joint.join(anchor(a, names) for a in target.among)
         has = "have" if len(target.among) > 1 and plan.every else "has"
-        return f"whether {said} {has} {_and(_conditions(target, names), strip='with ')}"
+        return f"whether {subjects} {has} {_and(_conditions(target, names), strip='with ')}"
     text = variable(target, names)
     if plan.rank:
         text = f"{_rank(plan.rank, names)}, of {text}"
@@ -46,7 +46,17 @@ def variable(wanted: Variable, names: Names) -> str:
 
 
 def plural(label: str) -> str:
-    """A label as people write more of one: Biological_process, biological processes."""
+    """A label as people write more of one.
+
+    Args:
+        label: Of a node.
+
+    Returns:
+        Its words, the last one in the plural.
+
+    >>> plural("Biological_process")
+    'biological processes'
+    """
     word = label.replace("_", " ").lower()
     if word.endswith(("s", "x", "ch")):
         return f"{word}es"
@@ -62,7 +72,7 @@ def anchor(named: Anchor, names: Names) -> str:
     if len(named.refs) == 1:
         return f"the {named.label} {shown}"
     more = f" and {len(named.refs) - _MOST_SHOWN} more" if len(named.refs) > _MOST_SHOWN else ""
-    return f"any of the {len(named.refs)} {plural(named.label)} called {named.said!r} ({shown}{more})"
+    return f"any of the {len(named.refs)} {plural(named.label)} called {named.text!r} ({shown}{more})"
 
 
 def _conditions(wanted: Variable, names: Names) -> list[str]:
@@ -74,19 +84,19 @@ def _conditions(wanted: Variable, names: Names) -> list[str]:
     return found + [f"other than {anchor(a, names)}" for a in wanted.excluded]
 
 
-def _step(step: Step, names: Names, lead: str = "with") -> str:
+def _step(step: PlanStep, names: Names, lead: str = "with") -> str:
     way = {"out": "to", "in": "from", "either": "to or from"}[step.direction]
     where = f" ({_and(map(_filter, step.filters))})" if step.filters else ""
     edge = f"{step.pattern.type} edge{where}"
     if step.times:
-        many = f"{_SAID[step.times.comparison]} {step.times.value:g}"
+        many = f"{_COMPARED[step.times.comparison]} {step.times.value:g}"
         return f"{lead} {edge}s {way} {many} {_end(step, names)}"
     article = "any" if lead == "without" else "an" if edge[0] in "AEIO" else "a"
     some = "" if isinstance(step.to, Anchor) else "any of the "
     return f"{lead} {article} {edge} {way} {some}{_end(step, names)}"
 
 
-def _end(step: Step, names: Names) -> str:
+def _end(step: PlanStep, names: Names) -> str:
     return anchor(step.to, names) if isinstance(step.to, Anchor) else variable(step.to, names)
 
 

@@ -235,7 +235,7 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
         for check in pattern.checks:
             for end, label in (("head", schema.label(pattern.head)), ("tail", schema.label(pattern.tail))):
                 chosen = (check.source, check.link, end, label.authority.source)
-                if chosen not in done and not label.authority.site:
+                if chosen not in done and not label.site:
                     done.add(chosen)
                     _update_ends(db, chosen, label)
 
@@ -243,7 +243,7 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
 def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: Label) -> None:
     source, relation, end, authority = chosen
     links = f"link.source = {literal(source)} AND link.relation = {literal(relation)}"
-    if label.authority.isoforms:
+    if label.isoforms:
         db.execute(
             f"UPDATE link SET {end}_now = {base(label, end)} WHERE {links} AND {end}_now <> {base(label, end)}"
         ).fetchall()

@@ -17,7 +17,7 @@ from kgcheck.workspace.opening import Spending, brain_maker, live_sources, open_
 
 if TYPE_CHECKING:
     from kgcheck.bench.make import BenchSet
-    from kgcheck.bench.metrics import Metrics
+    from kgcheck.bench.metrics import ClaimMetrics
     from kgcheck.bench.scv import Scope
     from kgcheck.bench.truth import TruthSource
     from kgcheck.workspace.workspace import Workspace
@@ -45,7 +45,7 @@ class BatchResult:
 class ClaimsResult:
     """How a batch of claims went; ``stopped`` says why some are open, where the budget was spent."""
 
-    metrics: "Metrics"
+    metrics: "ClaimMetrics"
     folder: Path
     batch: Batch
     claims: int

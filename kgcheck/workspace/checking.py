@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kgcheck.agents.outside import with_papers
-from kgcheck.agents.request import FORMS, Request, parse_request
-from kgcheck.agents.team import Budget, Checked, CheckStopped, Team
+from kgcheck.agents.request import Request, forms, parse_request
+from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
@@ -13,6 +13,7 @@ from kgcheck.audit.run import pinned_releases, store_place
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Tally, Target, Triple
 from kgcheck.outputs import write_text
@@ -48,7 +49,7 @@ def request_of(what: What, schema: Schema) -> Request:
         case Triple():
             return _between(what, None, schema)
         case CheckTask(type=CheckType.STRUCTURE):
-            raise UsageError("structure is checked by an audit, not as one thing", FORMS)
+            raise UsageError("structure is checked by an audit, not as one thing", forms(schema))
         case CheckTask(relation=str() as relation, object=tail) if tail:
             return _between(Triple(head=what.subject, relation=relation, tail=tail), what.attribute, schema)
         case CheckTask():
@@ -70,7 +71,7 @@ def check(
     what: What,
     *,
     graph_date: str | None,
-    budget: Budget,
+    limits: Limits,
     spending: Spending,
     on_event: Callable[[Event], None] | None,
     on_text: Callable[[str], None] | None,
@@ -87,9 +88,9 @@ def check(
         Ledger(workspace.ledger) as ledger,
     ):
         toolbox = Toolbox(graph, *with_papers(source, schema, live, workspace.paper_reader(notes)))
-        with open_brain(workspace.brain, schema, settings, spending.limits(budget.seconds), on_text) as brain:
+        with open_brain(workspace.brain, schema, settings, spending.limits(limits.seconds), on_text) as brain:
             try:
-                checked = Team(toolbox, brain, budget).check(request, transcript)
+                checked = Team(toolbox, brain, limits).check(request, transcript)
             except CheckStopped as stopped:
                 notes.append(f"{stopped.message}: {stopped.hint}")
                 checked = stopped.checked
@@ -114,7 +115,7 @@ def check(
     return CheckResult(finding, run, tally, checked, file, tuple(notes))
 
 
-def _model_note(checked: Checked, events: Sequence[Event]) -> str:
+def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:
     """What a model took, and whether it would have concluded something else."""
     tokens, costs = sum(e.tokens for e in events), [e.cost for e in events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
@@ -123,7 +124,7 @@ def _model_note(checked: Checked, events: Sequence[Event]) -> str:
     return text
 
 
-def _finding(checked: Checked, run: str) -> Finding:
+def _finding(checked: TeamConclusion, run: str) -> Finding:
     return Finding(
         run=run,
         fingerprint=checked.task.fingerprint,
@@ -133,7 +134,7 @@ def _finding(checked: Checked, run: str) -> Finding:
     )
 
 
-def _tally(checked: Checked) -> Tally:
+def _tally(checked: TeamConclusion) -> Tally:
     return Tally(
         type=checked.task.type,
         target=Target.of(checked.task),

@@ -358,14 +358,14 @@ class Workspace(Closing):
             UsageError: The words are no check.
             UnknownName: A label, relation, attribute or node does not exist.
         """
-        from kgcheck.agents.team import Budget
+        from kgcheck.llm.budget import Limits
         from kgcheck.workspace.checking import check
 
         return check(
             self,
             what,
             graph_date=day(graph_date) if graph_date else None,
-            budget=_valid(Budget, turns=turns, seconds=seconds),
+            limits=_valid(Limits, turns=turns, seconds=seconds),
             spending=Spending(tokens, money),
             on_event=on_event,
             on_text=on_text,
@@ -654,14 +654,14 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.literature.edge_reader import form_of
         from kgcheck.model import Ref
+        from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):
             return what
         request = parse_request([what], self.schema)
         if not request.relation or request.attribute:
-            raise UsageError(f"{what!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+            raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
         names = self._names()
         meant = [
             Triple(
@@ -695,10 +695,10 @@ class Workspace(Closing):
             for source, refusal in (live.refusals if live else {}).items():
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
-                notes.append(f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}")
+                notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
             tallies = tuple(ledger.tallies(run))
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.told) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":

@@ -30,8 +30,8 @@ def test_no_more_items_are_built_than_are_wanted(monkeypatch: pytest.MonkeyPatch
     built: list[Item] = []
     original = drafts.Draft.item
 
-    def item(self: drafts.Draft, told_by: str = "") -> Item:
-        built.append(original(self, told_by))
+    def item(self: drafts.Draft, truth_from: str = "") -> Item:
+        built.append(original(self, truth_from))
         return built[-1]
 
     monkeypatch.setattr(drafts.Draft, "item", item)
@@ -73,7 +73,7 @@ def test_a_set_that_its_own_judge_made_says_so(tmp_path: Path) -> None:
 
     assert said.code == 0
     assert "the same snapshot says what is true and judges" in said.err
-    assert {i.truth.told_by for i in items} == {demo().reference.name}
+    assert {i.truth.truth_from for i in items} == {demo().reference.name}
 
 
 def test_the_snapshot_that_judges_is_no_other_one(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_another_snapshot_says_what_is_true(tmp_path: Path) -> None:
     said, items = make(tmp_path, "--per-type", 4, "--truth-from", other)
     assert said.code == 0
     assert "there they are not independent" in said.err
-    assert {i.truth.told_by for i in items} == {"other.duckdb"}
+    assert {i.truth.truth_from for i in items} == {"other.duckdb"}
 
     # Another release, in which everything has another name.
     with duckdb.connect(str(other)) as database:
@@ -134,7 +134,7 @@ def test_a_file_of_labelled_facts_says_what_is_true(tmp_path: Path) -> None:
             ("attribute", "Disease", diseases[1]["id"], "name"): "refute",
         }.items()
     )
-    assert {i.truth.told_by for i in items} == {"facts.jsonl"}
+    assert {i.truth.truth_from for i in items} == {"facts.jsonl"}
     assert len(items) >= 4
 
 

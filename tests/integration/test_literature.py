@@ -12,16 +12,17 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.bench.metrics import measure, ndcg
-from kgcheck.bench.scv import ClaimWork, Item, load_claim_recipes, read_items
+from kgcheck.bench.scv import ClaimItem, ClaimWork, load_claim_recipes, read_items
 from kgcheck.errors import InputFormat, InputMissing, UnknownName, UsageError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
-from kgcheck.literature.edge_reader import TripleReader, address, load_claim_forms
+from kgcheck.literature.edge_reader import TripleReader, address
 from kgcheck.literature.names import AllNames, StoreNames, candidates, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
+from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.names import SnapshotNames
@@ -236,7 +237,7 @@ def test_every_claim_form_is_of_the_schema() -> None:
     for form in load_claim_forms("ckg"):
         schema.pattern(form.head, form.relation, form.tail)
         assert form.claim.format(head="A", tail="B").count("A") == 1
-        assert form.says
+        assert form.cues
 
 
 def reader(index: LiteratureIndex) -> TripleReader:
@@ -286,7 +287,7 @@ def test_no_paper_is_silence_and_what_papers_cannot_say_is_nothing(index: Path) 
         unnamed = SOD1_ALS.model_copy(update={"tail": Ref(label="Disease", id="DOID:1")})
         assert reader(opened).evidence(unnamed) == ()
         with pytest.raises(UnknownName, match=r"there is no claim"):
-            reader(opened).asked(unsaid)
+            reader(opened).claim(unsaid)
 
     assert (silent.stance, silent.world) == (Stance.SILENT, World.OPEN)
     assert address(paper("p1")) == ""
@@ -372,7 +373,7 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
             AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
         )
 
-    assert asked.told == []
+    assert asked.found == []
 
 
 def test_synonyms_help_a_search(graph: Path) -> None:
@@ -542,11 +543,11 @@ def test_broken_claim_files_are_told(tmp_path: Path, name: str, text: str) -> No
 
 def test_measures() -> None:
     items = [
-        Item(id="1", claim="a", label=Stance.SUPPORTS, documents=("d1", "d2")),
-        Item(id="2", claim="b", label=Stance.SUPPORTS),
-        Item(id="3", claim="c", label=Stance.CONTRADICTS),
-        Item(id="4", claim="d"),
-        Item(id="5", claim="not done", label=Stance.SILENT),
+        ClaimItem(id="1", claim="a", label=Stance.SUPPORTS, documents=("d1", "d2")),
+        ClaimItem(id="2", claim="b", label=Stance.SUPPORTS),
+        ClaimItem(id="3", claim="c", label=Stance.CONTRADICTS),
+        ClaimItem(id="4", claim="d"),
+        ClaimItem(id="5", claim="not done", label=Stance.SILENT),
     ]
     results: dict[str, dict[str, Any]] = {
         "1": {"answer": "supports", "probability": 0.9, "retrieved": ["x", "d1"], "opinions": []},
@@ -572,6 +573,6 @@ def test_measures() -> None:
 
 def test_work_needs_what_its_scope_reads() -> None:
     with pytest.raises(UsageError, match="needs an index"):
-        ClaimWork(None, TrainedVerifier(), "corpus", 5)(Item(id="1", claim="a"))
+        ClaimWork(None, TrainedVerifier(), "corpus", 5)(ClaimItem(id="1", claim="a"))
     with pytest.raises(UsageError, match="no passages"):
-        ClaimWork(None, TrainedVerifier(), "passages", 5)(Item(id="1", claim="a"))
+        ClaimWork(None, TrainedVerifier(), "passages", 5)(ClaimItem(id="1", claim="a"))

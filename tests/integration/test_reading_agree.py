@@ -79,7 +79,7 @@ def test_both_stores_answer_alike(server: Neo4jStore, text: str) -> None:
 @settings(max_examples=100)
 def test_no_attack_does_harm_on_a_server(server: Neo4jStore, canaries: Canaries, attack: str) -> None:
     try:
-        found = Toolbox(server, Source()).call(Role.KG, "kg_cypher", {"query": canaries.aim(attack)})
+        found = Toolbox(server, Source()).call(Role.KG, "cypher", {"query": canaries.aim(attack)})
         shown = found.model_dump_json()
     except UsageError:
         # What is refused before anything is sent cannot have changed anything.

@@ -45,17 +45,15 @@ def edges(messages: list[Message]) -> set[tuple[str, str, str]]:
     """Every edge that a result shows: head, relation, tail."""
     found = set()
     for tool, asked, told in results(messages):
-        if tool == "edges":
-            found |= {tuple(row["triple"].split(" ")) for row in told}
-        if tool == "kg_relations":
+        if tool == "relations":
             found |= {
                 (r["triple"]["head"]["id"], r["triple"]["relation"], r["triple"]["tail"]["id"])
                 for r in told["relations"]
                 if r["edges"]
             }
-        starts: list[dict[str, str]] = {"neighbours": [asked.get("node", {})], "shared": asked.get("nodes", [])}.get(
-            tool, []
-        )
+        starts: list[dict[str, str]] = asked.get("nodes", []) if tool == "shared_neighbours" else []
+        if tool == "neighbours":
+            starts = [asked["node"]]
         for start in starts:
             for node in told["nodes"]:
                 ends = (start["id"], node["id"]) if asked["direction"] == "out" else (node["id"], start["id"])
@@ -93,5 +91,5 @@ def assert_rests_on_results(answer: dict[str, Any], question: str, messages: lis
         assert answer["found"], "yes without its edge"
         assert all(found["path"] for found in answer["found"]), "yes without its edge"
     if answer.get("holds") is False:
-        looked = [t for t in told if t[0] in ("edges", "kg_relations", "neighbours", "shared")]
+        looked = [t for t in told if t[0] in ("relations", "neighbours", "shared_neighbours")]
         assert looked, "no without a look-up"

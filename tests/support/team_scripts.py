@@ -10,9 +10,9 @@ HEAD, RELATION, TAIL = ("Gene", "MGEA5"), "TRANSLATED_INTO", ("Protein", "O60502
 WORDS = f"{HEAD[1]} {RELATION} {TAIL[1]}"
 
 REFS = [{"label": label, "id": id_} for label, id_ in (HEAD, TAIL)]
-NODES = [Call("kg_node", dict(ref)) for ref in REFS]
+NODES = [Call("node", dict(ref)) for ref in REFS]
 TASK = {"type": "triple", "subject": REFS[0], "relation": RELATION, "object": REFS[1]}
-EDGES = Call("kg_edges", {"head": REFS[0], "relation": RELATION, "tail": REFS[1]})
+EDGES = Call("edges", {"head": REFS[0], "relation": RELATION, "tail": REFS[1]})
 HAND_TASK = Call("hand_over", {"message": "there is such an edge", "task": TASK})
 LOOK_UP = Call("reference_look_up", {"task": TASK})
 
@@ -30,7 +30,7 @@ def agents(
 
     def act(asked: Asked) -> Move:
         steps = sum(1 for m in asked.messages if m["role"] == "assistant")
-        if "kg_node" in asked.tools:
+        if "node" in asked.tools:
             return Say(calls=(kg[min(steps, len(kg) - 1)],))
         if "reference_look_up" in asked.tools:
             return Say(calls=(validation[min(steps, len(validation) - 1)],))

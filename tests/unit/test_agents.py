@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.agents.brains.rules import RulesBrain
-from kgcheck.agents.grounding import Seen, call_key, check_grounded, value_text
 from kgcheck.agents.replay import replay
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.agents.team import Action, Brain, Budget, Checked, HandOver, Team, UseTool
-from kgcheck.agents.toolbox import RelationsResult, Tool, Toolbox
+from kgcheck.agents.team import Action, Brain, HandOver, Team, TeamConclusion, UseTool
+from kgcheck.agents.team_support import TeamResults, call_key, check_supported, value_text
+from kgcheck.agents.tool_types import NodesResult, RelationsResult
+from kgcheck.agents.toolbox import Tool, Toolbox
 from kgcheck.agents.transcript import Event, Role, Stage, Transcript
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
@@ -27,6 +28,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.llm.budget import Limits
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, Ref, Stance, Tier, World
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
@@ -183,10 +185,8 @@ TP53, MDM2 = Ref(label="Protein", id="P04637"), Ref(label="Protein", id="Q00987"
 TRIPLE = CheckTask(type=CheckType.TRIPLE, subject=TP53, relation="ACTS_ON", object=MDM2)
 REQUEST = parse_request(["P04637 ACTS_ON Q00987"], SCHEMA)
 
-NODES = [UseTool(tool="kg_node", arguments=end.model_dump()) for end in (TP53, MDM2)]
-EDGES = UseTool(
-    tool="kg_edges", arguments={"head": TP53.model_dump(), "relation": "ACTS_ON", "tail": MDM2.model_dump()}
-)
+NODES = [UseTool(tool="node", arguments=end.model_dump()) for end in (TP53, MDM2)]
+EDGES = UseTool(tool="edges", arguments={"head": TP53.model_dump(), "relation": "ACTS_ON", "tail": MDM2.model_dump()})
 LOOK_UP = UseTool(tool="reference_look_up", arguments={"task": TRIPLE.model_dump(mode="json")})
 GOOD: dict[Stage, list[Action]] = {
     Stage.PLAN: [HandOver(message="go")],
@@ -209,7 +209,7 @@ class Script:
         self.tools: dict[Role, set[str]] = {}
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
         self.refused += [seen.refused] if seen.refused else []
         self.tools[role] = {tool.name for tool in tools}
@@ -217,9 +217,9 @@ class Script:
         return lines.pop(0) if len(lines) > 1 else lines[0]
 
 
-def checked(brain: Brain, source: OneSource | None = None, **budget: Any) -> tuple[Checked, Transcript]:
+def checked(brain: Brain, source: OneSource | None = None, **budget: Any) -> tuple[TeamConclusion, Transcript]:
     transcript = Transcript()
-    team = Team(Toolbox(graph(), source or OneSource(evidence())), brain, Budget(**budget))
+    team = Team(Toolbox(graph(), source or OneSource(evidence())), brain, Limits(**budget))
     return team.check(REQUEST, transcript), transcript
 
 
@@ -245,9 +245,9 @@ def test_agents_are_offered_their_own_tools_only() -> None:
     checked(brain)
 
     assert brain.tools[Role.LEADER] == set()
-    shown = {"uniprot_entry", "uniprot_lifecycle", "string_pair", "literature_search"}
+    shown = {"reference_entry", "id_lifecycle", "network_link", "literature_search"}
     assert brain.tools[Role.VALIDATION] == {"reference_look_up"} | shown
-    assert "kg_edges" in brain.tools[Role.KG]
+    assert "edges" in brain.tools[Role.KG]
     assert "reference_look_up" not in brain.tools[Role.KG]
 
 
@@ -269,50 +269,50 @@ def test_an_agent_that_takes_too_long_runs_out_of_seconds() -> None:
 
 def test_the_transcript_of_a_check_that_fails_is_whole_so_far() -> None:
     transcript = Transcript()
-    team = Team(Toolbox(graph(), OneSource()), Script({Stage.KG_QUERY: [EDGES]}), Budget(turns=5))
+    team = Team(Toolbox(graph(), OneSource()), Script({Stage.KG_QUERY: [EDGES]}), Limits(turns=5))
 
     with pytest.raises(BudgetExceeded):
         team.check(REQUEST, transcript)
 
-    assert [e.tool for e in transcript.events] == [None, *["kg_edges"] * 4]
+    assert [e.tool for e in transcript.events] == [None, *["edges"] * 4]
 
 
 @pytest.mark.parametrize(
     ("stage", "action", "why"),
     [
         (Stage.PLAN, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
-        (Stage.PLAN, EDGES, "there is no tool of the leader 'kg_edges'"),
+        (Stage.PLAN, EDGES, "there is no tool of the leader 'edges'"),
         (Stage.KG_QUERY, LOOK_UP, "there is no tool of the kg agent 'reference_look_up'"),
-        (Stage.VALIDATION, EDGES, "there is no tool of the validation agent 'kg_edges'"),
+        (Stage.VALIDATION, EDGES, "there is no tool of the validation agent 'edges'"),
         (Stage.CONCLUSION, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
         (Stage.KG_QUERY, UseTool(tool="rm -rf", arguments={}), "there is no tool of the kg agent 'rm -rf'"),
         (
             Stage.KG_QUERY,
-            UseTool(tool="kg_node", arguments={}),
-            "arguments of kg_node do not fit: label: Field required",
+            UseTool(tool="node", arguments={}),
+            "arguments of node do not fit: label: Field required",
         ),
         (
             Stage.KG_QUERY,
-            UseTool(tool="kg_node", arguments={"label": "Protein", "id": "P04637", "cypher": "MATCH (n)"}),
-            "arguments of kg_node do not fit: cypher: Extra inputs are not permitted",
+            UseTool(tool="node", arguments={"label": "Protein", "id": "P04637", "cypher": "MATCH (n)"}),
+            "arguments of node do not fit: cypher: Extra inputs are not permitted",
         ),
         (
             Stage.KG_QUERY,
-            UseTool(tool="kg_node", arguments={"label": "Protein`) DETACH DELETE (n", "id": "P04637"}),
+            UseTool(tool="node", arguments={"label": "Protein`) DETACH DELETE (n", "id": "P04637"}),
             "there is no label",
         ),
         (
             Stage.KG_QUERY,
-            UseTool(tool="kg_edges", arguments=EDGES.arguments | {"relation": "HAS_STRUCTURE"}),
+            UseTool(tool="edges", arguments=EDGES.arguments | {"relation": "HAS_STRUCTURE"}),
             "there is no relation 'Protein HAS_STRUCTURE Protein'",
         ),
         (
             Stage.KG_QUERY,
             UseTool(
-                tool="kg_neighbours",
+                tool="neighbours",
                 arguments={"node": TP53.model_dump(), "relation": "ACTS_ON", "direction": "up", "label": "Protein"},
             ),
-            "arguments of kg_neighbours do not fit: direction",
+            "arguments of neighbours do not fit: direction",
         ),
         (Stage.KG_QUERY, HandOver(message="nothing"), "say what is to be validated"),
         (Stage.VALIDATION, HandOver(message="I know it"), "look the task up in the reference sources first"),
@@ -375,21 +375,21 @@ def test_a_task_is_refused_until_its_ends_and_edges_were_looked_up() -> None:
 
 def test_what_nodes_are_said_to_be_must_have_been_seen() -> None:
     request = parse_request(["attribute Protein Q00987 synonyms"], SCHEMA)
-    toolbox, seen = Toolbox(graph(), OneSource()), Seen()
+    toolbox, seen = Toolbox(graph(), OneSource()), TeamResults()
     task = CheckTask(type=CheckType.ATTRIBUTE, subject=MDM2, attribute="synonyms", value=r"HDM2; a\; b")
     for wrong in (task, None):
         with pytest.raises(UsageError):
-            check_grounded(wrong, request, seen)
-    seen.nodes[call_key("kg_node", MDM2.model_dump())] = toolbox.call(Role.KG, "kg_node", MDM2.model_dump())  # type: ignore[assignment]
+            check_supported(wrong, request, seen)
+    seen.nodes[call_key("node", MDM2.model_dump())] = toolbox.call(Role.KG, "node", MDM2.model_dump())  # type: ignore[assignment]
 
-    check_grounded(task, request, seen)
+    check_supported(task, request, seen)
     for change in ({"value": "HDM2"}, {"value": None}, {"attribute": "name"}, {"subject": TP53}):
         with pytest.raises(UsageError):
-            check_grounded(task.model_copy(update=change), request, seen)
+            check_supported(task.model_copy(update=change), request, seen)
 
 
 def test_a_call_has_one_name_in_whatever_order_its_arguments_come() -> None:
-    assert call_key("kg_node", {"label": "Gene", "id": "x"}) == call_key("kg_node", {"id": "x", "label": "Gene"})
+    assert call_key("node", {"label": "Gene", "id": "x"}) == call_key("node", {"id": "x", "label": "Gene"})
 
 
 @pytest.mark.parametrize("stance", Stance)
@@ -438,7 +438,9 @@ def test_neighbours_are_one_step_away() -> None:
 
     def neighbours(node: Ref, direction: str) -> object:
         arguments = {"node": node.model_dump(), "relation": "ACTS_ON", "direction": direction, "label": "Protein"}
-        return toolbox.call(Role.KG, "kg_neighbours", arguments).model_dump()["ids"]
+        found = toolbox.call(Role.KG, "neighbours", arguments)
+        assert isinstance(found, NodesResult)
+        return tuple(n.id for n in found.nodes)
 
     assert neighbours(TP53, "out") == ("Q00987",)
     # Order means nothing, so that there is one way for both.
@@ -474,7 +476,7 @@ def test_relations_between_two_nodes_either_way() -> None:
 
     def relations(one: Ref, other: Ref) -> dict[str, int]:
         arguments = {"one": one.model_dump(), "other": other.model_dump()}
-        found = toolbox.call(Role.KG, "kg_relations", arguments)
+        found = toolbox.call(Role.KG, "relations", arguments)
         assert isinstance(found, RelationsResult)
         return {str(r.triple): len(r.edges) for r in found.relations}
 
@@ -500,7 +502,7 @@ def toolbox() -> Iterator[Toolbox]:
         yield Toolbox(store, source)
 
 
-def ask(toolbox: Toolbox, *words: str) -> tuple[Checked, Transcript]:
+def ask(toolbox: Toolbox, *words: str) -> tuple[TeamConclusion, Transcript]:
     transcript = Transcript()
     return Team(toolbox, RulesBrain(SCHEMA)).check(parse_request(words, SCHEMA), transcript), transcript
 
@@ -641,23 +643,23 @@ def test_an_edge_without_a_score_to_check_says_why(
 def test_a_score_that_was_not_asked_for_or_not_seen_is_refused() -> None:
     request = parse_request([SCORE], SCHEMA)
     store = edges_of(("P04637", "Q00987", 0.4, "STRING"), ("P04637", "Q00987", 0.9, "STRING"))
-    toolbox, seen = Toolbox(store, OneSource()), Seen()
+    toolbox, seen = Toolbox(store, OneSource()), TeamResults()
     good = TRIPLE.model_copy(update={"type": CheckType.ATTRIBUTE, "attribute": "score", "value": "0.4"})
     for action in NODES:
         result = toolbox.call(Role.KG, action.tool, action.arguments)
         seen.nodes[call_key(action.tool, action.arguments)] = result  # type: ignore[assignment]
     with pytest.raises(UsageError):
-        check_grounded(good, request, seen)
+        check_supported(good, request, seen)
     result = toolbox.call(Role.KG, EDGES.tool, EDGES.arguments)
     seen.edges[call_key(EDGES.tool, EDGES.arguments)] = result  # type: ignore[assignment]
 
-    check_grounded(good, request, seen)
+    check_supported(good, request, seen)
     changes = ({"value": "0.9"}, {"value": None}, {"attribute": None}, {"type": CheckType.TRIPLE}, {"object": TP53})
     for change in changes:
         with pytest.raises(UsageError):
-            check_grounded(good.model_copy(update=change), request, seen)
+            check_supported(good.model_copy(update=change), request, seen)
     with pytest.raises(UsageError):
-        check_grounded(good, REQUEST, seen)
+        check_supported(good, REQUEST, seen)
 
 
 def test_a_name_of_several_nodes_is_ambiguous(toolbox: Toolbox) -> None:
@@ -737,7 +739,7 @@ def test_a_check_is_kept_in_the_ledger_with_its_transcript(tmp_path: Path) -> No
     path = Path(run.options["transcript"])
     assert path == tmp_path / ".kgcheck/transcripts" / f"{run.id}.jsonl"
     events = [Event.model_validate_json(line) for line in path.read_text().splitlines()]
-    assert [e.tool for e in events if e.tool] == ["kg_node", "kg_node", "kg_edges", "reference_look_up"]
+    assert [e.tool for e in events if e.tool] == ["node", "node", "edges", "reference_look_up"]
     assert [e.stage for e in events if not e.tool] == list(Stage)
     for event in events:
         assert f"[{event.stage.value}] {event.role.value}: " in said.err

@@ -1,6 +1,7 @@
 """The chat client against a scripted endpoint on loopback."""
 
 import gzip
+import json
 import sys
 import time
 import tracemalloc
@@ -154,7 +155,17 @@ GARBLED: dict[str, bytes] = {
     "nothing": b"",
     "no text at all": b"\xff\xfe\x00",
 }
+TERSE = {"choices": [{"message": {"content": "yes"}, "finish_reason": "eos_token"}], "model": None}
 PAGE = b"<!DOCTYPE html>\n<html><body>maintenance</body></html>"
+
+
+def test_a_server_that_leaves_out_what_nobody_reads_is_understood(serve: Any) -> None:
+    """Which the client of the package would refuse, were it told to be strict: no id, no object, no date."""
+    client, _ = serve(play.stubborn(Raw(json.dumps(TERSE).encode(), "application/json")))
+
+    reply = client.complete(ASK)
+
+    assert (reply.text, reply.cut_off, reply.usage.estimated) == ("yes", False, True)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

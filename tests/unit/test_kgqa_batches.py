@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.bench.kgqa import Metrics, metrics, read_questions, score, unique, work_of
+from kgcheck.bench.kgqa import QuestionMetrics, metrics, read_questions, score, unique, work_of
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError
 from kgcheck.model import Ref
 from kgcheck.questions.answer import Answer, Found, Questions, Status
@@ -36,7 +36,7 @@ def test_scores_compare_sets_by_id_name_or_sequence(tmp_path: Path, questions: Q
 
     found = metrics(results)
     assert [round(r["score"]["f1"], 3) for r in results] == [0.667, 1.0, 1.0, 1.0, 0.0]
-    assert found["count"] == Metrics(questions=2, f1=50.0, exact_match=50.0, executability=50.0)
+    assert found["count"] == QuestionMetrics(questions=2, f1=50.0, exact_match=50.0, executability=50.0)
     assert found["all"].executability == 80.0
     assert len({q.id for q in asked}) == 5
 

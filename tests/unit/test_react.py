@@ -30,7 +30,7 @@ IDS = st.sampled_from(["P00001", "P00002", "P99999", "DOID:2", "DOID:3"])
 FEVER = {"label": "Disease", "id": "DOID:2"}
 AGUE = {"label": "Disease", "id": "DOID:3"}
 STEP = {"relation": "ASSOCIATED_WITH", "direction": "in", "label": "Protein"}
-FIND = Say("I look it up.", (Call("find", {"name": "grey fever"}),))
+FIND = Say("I look it up.", (Call("find_nodes", {"name": "grey fever"}),))
 LOOK = Say(calls=(Call("node", {"label": "Protein", "id": "P00001"}),))
 GO = Say(calls=(Call("neighbours", {"node": FEVER, **STEP}),))
 
@@ -79,17 +79,20 @@ def test_every_tool() -> None:
     both = [FEVER, {"label": "Disease", "id": "DOID:3"}]
     script = play.good(
         Say(calls=(Call("node", FEVER),)),
-        Say(calls=(Call("shared", {"nodes": both, **STEP}),)),
-        Say(calls=(Call("edges", {"one": both[1], "other": {"label": "Protein", "id": "P00002"}}),)),
+        Say(calls=(Call("shared_neighbours", {"nodes": both, **STEP}),)),
+        Say(calls=(Call("relations", {"one": both[1], "other": {"label": "Protein", "id": "P00002"}}),)),
         final("P00002"),
     )
 
     answer, requests = ask(script)
 
     shown = [json.loads(m["content"][7:-8]) for m in requests[-1]["messages"] if m["role"] == "tool"]
-    assert shown[0]["attributes"]["name"] == "grey fever"
+    assert shown[0]["properties"]["name"] == "grey fever"
     assert shown[1] == {"total": 1, "nodes": [{"id": "P00002", "name": "BCD2"}], "cut_off": False}
-    assert shown[2] == [{"triple": "P00002 ASSOCIATED_WITH DOID:3", "source": "Curators"}]
+    triple = {"head": {"label": "Protein", "id": "P00002"}, "relation": "ASSOCIATED_WITH", "tail": both[1]}
+    assert [r for r in shown[2]["relations"] if r["edges"]] == [
+        {"triple": triple, "edges": [{"source": "Curators"}], "turned": 0, "cut_off": False}
+    ]
     assert len(answer.found[0].path) == 2
 
 
@@ -103,9 +106,9 @@ class Papers(MemoryStore):
 def test_tools_of_the_team() -> None:
     ends = {"one": FEVER, "other": {"label": "Protein", "id": "P00002"}}
     script = play.good(
-        Say(calls=(Call("kg_relations", ends),)),
-        Say(calls=(Call("kg_cypher", {"query": "MATCH (p:Protein) DELETE p"}),)),
-        Say(calls=(Call("kg_cypher", {"query": "MATCH (p:Protein) RETURN p.id"}),)),
+        Say(calls=(Call("relations", ends),)),
+        Say(calls=(Call("cypher", {"query": "MATCH (p:Protein) DELETE p"}),)),
+        Say(calls=(Call("cypher", {"query": "MATCH (p:Protein) RETURN p.id"}),)),
         final("P77777"),
         final("P00002"),
     )
@@ -121,7 +124,7 @@ def test_tools_of_the_team() -> None:
     assert "no tool has shown" in shown[3]["refused"]
     assert [f.ref.id for f in answer.found] == ["P00002"]
     tools = {t["function"]["name"] for t in requests[0]["tools"]}
-    assert {"kg_relations", "kg_cypher"} <= tools
+    assert {"relations", "cypher"} <= tools
     assert "literature_search" not in tools
 
 
@@ -141,8 +144,8 @@ def test_yes_and_no_of_a_model() -> None:
         question = f"Is protein {protein} associated with ague?"
         return ask(play.good(*looked, Say(calls=(Call("answer", {"holds": holds}),))), question=question)[0]
 
-    look = Say(calls=(Call("edges", {"one": {"label": "Protein", "id": "P00002"}, "other": AGUE}),))
-    other = Say(calls=(Call("edges", {"one": {"label": "Protein", "id": "P00001"}, "other": AGUE}),))
+    look = Say(calls=(Call("relations", {"one": {"label": "Protein", "id": "P00002"}, "other": AGUE}),))
+    other = Say(calls=(Call("relations", {"one": {"label": "Protein", "id": "P00001"}, "other": AGUE}),))
     walk = Say(calls=(Call("neighbours", {"node": AGUE, **STEP}),))
     yes, no = asked("BCD2", True, look), asked("P00001", False, other)
 
@@ -181,7 +184,7 @@ def test_yes_or_no_is_not_judged_where_the_question_says_more_than_an_edge(quest
 def test_which_way_a_parent_is_asked_for() -> None:
     nodes: dict[str, Rows] = {"Disease": [{"id": "DOID:2", "name": "grey fever"}, {"id": "DOID:3", "name": "ague"}]}
     store = MemoryStore(nodes, {"Disease HAS_PARENT Disease": [{"head": "DOID:2", "tail": "DOID:3"}]})
-    look = Say(calls=(Call("edges", {"one": FEVER, "other": AGUE}),))
+    look = Say(calls=(Call("relations", {"one": FEVER, "other": AGUE}),))
 
     def asked(question: str, holds: bool) -> Answer:
         return ask(play.good(look, Say(calls=(Call("answer", {"holds": holds}),))), store, question=question)[0]
@@ -195,7 +198,7 @@ def test_what_is_not_in_the_graph_has_no_neighbours_to_tell_of() -> None:
     nobody = {"label": "Disease", "id": "DOID:99"}
     script = play.good(
         Say(calls=(Call("neighbours", {"node": nobody, **STEP}),)),
-        Say(calls=(Call("edges", {"one": nobody, "other": FEVER}),)),
+        Say(calls=(Call("relations", {"one": nobody, "other": FEVER}),)),
         Say(calls=(Call("answer", {"count": 0}),)),
     )
     answer, requests = ask(script)
@@ -319,7 +322,7 @@ class Rowed(MemoryStore):
         (play.chatty, Status.STOPPED, [], MOST_ACTIONS),
         (play.empty, Status.STOPPED, [], MOST_ACTIONS),
         (play.stubborn(final("P99999")), Status.UNSUPPORTED, [], MOST_UNSUPPORTED),
-        (play.endless(Call("find", {"name": "grey fever"})), Status.STOPPED, [], MOST_ACTIONS),
+        (play.endless(Call("find_nodes", {"name": "grey fever"})), Status.STOPPED, [], MOST_ACTIONS),
         (play.wrong_tool(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 4),
         (play.wrong_json(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 4),
         (play.rate_limited(play.good(FIND, GO, final("P00001"))), Status.ANSWERED, ["P00001"], 3),
@@ -371,14 +374,14 @@ def test_rows_of_statements(
     monkeypatch.setattr(Rowed, "rows", rows)
     said = Say(calls=(Call("answer", {"label": "Protein", **answer}),))
 
-    found, _ = ask(play.good(Say(calls=(Call("kg_cypher", {"query": query}),)), said), store)
+    found, _ = ask(play.good(Say(calls=(Call("cypher", {"query": query}),)), said), store)
 
     assert found.status is status
 
 
 def test_two_nodes_between_which_nothing_stands_show_neither() -> None:
     ends = {"one": AGUE, "other": {"label": "Protein", "id": "P00001"}}
-    between = Say(calls=(Call("kg_relations", ends),))
+    between = Say(calls=(Call("relations", ends),))
 
     assert ask(play.good(between, final("P00001")))[0].status is Status.UNSUPPORTED
     no = Say(calls=(Call("answer", {"holds": False}),))
@@ -386,7 +389,7 @@ def test_two_nodes_between_which_nothing_stands_show_neither() -> None:
 
 
 CALLS = st.one_of(
-    st.builds(lambda name: Call("find", {"name": name}), st.sampled_from(["grey fever", "ABC1", "P00002", "x"])),
+    st.builds(lambda name: Call("find_nodes", {"name": name}), st.sampled_from(["grey fever", "ABC1", "P00002", "x"])),
     st.builds(
         lambda label, id_: Call("node", {"label": label, "id": id_}),
         st.sampled_from(["Protein", "Disease", "Nothing"]),
@@ -395,12 +398,12 @@ CALLS = st.one_of(
     st.builds(lambda id_: Call("neighbours", {"node": {"label": "Disease", "id": id_}, **STEP}), IDS),
     st.builds(
         lambda one, other: Call(
-            "edges", {"one": {"label": "Disease", "id": one}, "other": {"label": "Protein", "id": other}}
+            "relations", {"one": {"label": "Disease", "id": one}, "other": {"label": "Protein", "id": other}}
         ),
         IDS,
         IDS,
     ),
-    st.just(Call("find", "{")),
+    st.just(Call("find_nodes", "{")),
     st.just(Call("delete_graph", {"id": "P00001"})),
 )
 ANSWERS = st.one_of(
@@ -421,7 +424,7 @@ def step(tool: str, **arguments: Any) -> Say:
 @pytest.mark.parametrize("takes_forms", [True, False])
 def test_a_model_that_cannot_call_tools_answers_in_a_form(takes_forms: bool) -> None:
     moves = iter(
-        [Say("Grey fever is a fever."), step("find", name="grey fever"), step("neighbours", node=FEVER, **STEP)]
+        [Say("Grey fever is a fever."), step("find_nodes", name="grey fever"), step("neighbours", node=FEVER, **STEP)]
     )
 
     def play_on(asked: play.Asked) -> play.Move:
@@ -447,7 +450,7 @@ def test_a_made_up_answer_in_a_form_is_refused_too() -> None:
 
 
 def test_a_weak_model_goes_on_from_what_was_shown() -> None:
-    moves = [step("find", name="grey fever", label="Disease"), step("neighbours", node=FEVER, **STEP)]
+    moves = [step("find_nodes", name="grey fever", label="Disease"), step("neighbours", node=FEVER, **STEP)]
     moves.append(step("answer", label="Protein", ids=["P00001"]))
     answer, requests = ask(play.good(*moves), small=True)
 
@@ -461,7 +464,7 @@ def test_a_weak_model_goes_on_from_what_was_shown() -> None:
 
 
 def test_a_weak_model_that_finds_nothing_may_say_so() -> None:
-    moves = step("find", name="red fever", label="Disease"), step("answer", understood=False)
+    moves = step("find_nodes", name="red fever", label="Disease"), step("answer", understood=False)
     answer, requests = ask(play.good(*moves), small=True)
 
     assert (answer.status, len(requests)) == (Status.NOT_UNDERSTOOD, 2)
@@ -501,9 +504,9 @@ def test_whatever_a_model_does_its_answer_is_in_what_it_was_told(calls: list[Cal
 
 def test_limits_stop_a_question() -> None:
     slow, _ = ask(play.slow(play.good(FIND), 2.0), seconds=0.3)
-    long, _ = ask(play.endless(Call("find", {"name": "grey fever"})), tokens=1000)
-    dear, _ = ask(play.endless(Call("find", {"name": "grey fever"})), money=0.001)
-    few, _ = ask(play.endless(Call("find", {"name": "grey fever"})), turns=3)
+    long, _ = ask(play.endless(Call("find_nodes", {"name": "grey fever"})), tokens=1000)
+    dear, _ = ask(play.endless(Call("find_nodes", {"name": "grey fever"})), money=0.001)
+    few, _ = ask(play.endless(Call("find_nodes", {"name": "grey fever"})), turns=3)
 
     assert {a.status for a in (slow, long, dear, few)} == {Status.STOPPED}
     assert dear.actions < MOST_ACTIONS
@@ -533,7 +536,7 @@ def test_an_instruction_in_the_graph_cannot_bring_in_what_was_not_shown() -> Non
 
 
 def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = Say(calls=(Call("find", {"name": "O60502"}),))
+    find = Say(calls=(Call("find_nodes", {"name": "O60502"}),))
     monkeypatch.setenv("KGCHECK_LLM_MODEL", play.MODEL)
     with play.chat_server(play.good(find, final("O60502"))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)

@@ -2,27 +2,35 @@
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
 checked by the team like any other brain's steps, and the verdict is never its to give. A model that cannot call tools
-is told of them in words, and its text is bound to the form of a step (kgcheck.agents.bound).
+gets them in words, and its text is bound to the form of a step (kgcheck.agents.model_steps).
 """
 
 import json
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from kgcheck.agents.bound import Choices, as_call, form_of_steps, told_of
-from kgcheck.agents.grounding import Seen
+from kgcheck.agents.model_steps import (
+    Choices,
+    Offer,
+    arguments_of,
+    as_call,
+    as_data,
+    form_of_steps,
+    specs_of,
+    tools_in_words,
+)
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
-from kgcheck.agents.toolbox import Tool
+from kgcheck.agents.team_support import TeamResults
+from kgcheck.agents.toolbox import Tool, checked_arguments
 from kgcheck.agents.transcript import Role, Stage
-from kgcheck.errors import ModelAnswer
+from kgcheck.errors import ModelAnswer, UsageError
 from kgcheck.graph.scored import cited_source
-from kgcheck.inputs import parse_json
 from kgcheck.llm.budget import Limits, Meter
-from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall, ToolSpec
+from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import complete_bound
 from kgcheck.model import CheckTask, CheckType, Outcome, Value
 
@@ -34,8 +42,8 @@ MOST_WRONG = 4
 
 HAND_OVER = "hand_over"
 
-FEW = ("kg_node", "kg_ids_by_name", "kg_edges", "reference_look_up")
-"""Tools that do for a check; a weak model is told of no others."""
+FEW = ("node", "find_nodes", "edges", "reference_look_up")
+"""Tools that do for a check; a weak model is offered no others."""
 
 _PROMPTS = {Role.LEADER: "leader", Role.KG: "kg", Role.VALIDATION: "validation"}
 
@@ -47,30 +55,38 @@ _ASK = {
 }
 
 
-class _Words(Value):
+class _PlainHandOver(Value):
     """Be done with your part."""
 
     message: str = Field(description="what came of it")
 
 
-class _Task(Value):
+class _TaskHandOver(_PlainHandOver):
     """Hand over what is to be validated."""
 
     message: str = Field(description="what you found")
     task: CheckTask
 
 
-class _Conclusion(Value):
+class _Conclusion(_PlainHandOver):
     """Conclude from the evidence."""
 
     message: str = Field(description="the conclusion in a sentence")
     outcome: Literal["supported", "refuted", "insufficient", "unavailable"]
 
 
-_FORMS: dict[Stage, type[_Words] | type[_Task] | type[_Conclusion]] = {
-    Stage.PLAN: _Words,
-    Stage.KG_QUERY: _Task,
-    Stage.VALIDATION: _Words,
+class _HandOverForm(NamedTuple):
+    """The form with which a part ends, offered beside the tools."""
+
+    name: str
+    purpose: str
+    arguments: type[BaseModel]
+
+
+_FORMS: dict[Stage, type[_PlainHandOver]] = {
+    Stage.PLAN: _PlainHandOver,
+    Stage.KG_QUERY: _TaskHandOver,
+    Stage.VALIDATION: _PlainHandOver,
     Stage.CONCLUSION: _Conclusion,
 }
 
@@ -98,9 +114,8 @@ class LlmBrain:
         self._bound = client.small
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         self._wrong = self._wrong + 1 if seen.refused else 0
         if self._wrong >= MOST_WRONG:
             raise ModelAnswer(
@@ -122,18 +137,20 @@ class LlmBrain:
     ) -> Reply:
         """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
+        form = _FORMS[stage]
+        offers: list[Offer] = [*tools, _HandOverForm(HAND_OVER, form.__doc__ or "", form)]
         if not self._bound:
-            specs = [*(spec_of(tool.name, tool.purpose, tool.arguments) for tool in tools), _hand_over_spec(stage)]
-            return self._client.complete(conversation, tools=specs, **more)
-        forms = {tool.name: tool.arguments for tool in tools} | ({HAND_OVER: _FORMS[stage]} if done else {})
+            return self._client.complete(conversation, tools=specs_of(offers), **more)
         system, *rest = conversation
         small = self._client.small
-        told = {**system, "content": f"{system['content']}\n{told_of(forms, example=not small)}"}
-        form = form_of_steps(forms, choices if small else None)
-        return as_call(complete_bound(self._client, [told, *rest], form, **more))
+        if not done:
+            offers = list(tools)
+        system = {**system, "content": f"{system['content']}\n{tools_in_words(offers, example=not small)}"}
+        steps = form_of_steps(offers, choices if small else None)
+        return as_call(complete_bound(self._client, [system, *rest], steps, **more))
 
     def _continued(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults
     ) -> list[Message]:
         """The conversation of a role with what has happened since."""
         memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role, self._client.small)}])
@@ -141,15 +158,15 @@ class LlmBrain:
         same = self._stage.get(role) is stage
         made = waiting and "tool_calls" in memory[-1]
         if waiting and (same or seen.refused):
-            told = json.dumps({"refused": seen.refused}) if seen.refused else data(seen.last)
+            result = json.dumps({"refused": seen.refused}) if seen.refused else as_data(seen.last)
             answers = {"role": "tool", "tool_call_id": waiting.id} if made else {"role": "user"}
-            memory.append({**answers, "content": told})
+            memory.append({**answers, "content": result})
         elif waiting and made:
             memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
         elif same and seen.refused:
             memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
         if not same:
-            memory.append({"role": "user", "content": _asked(stage, request, task, seen)})
+            memory.append({"role": "user", "content": _assignment(stage, request, task, seen)})
         self._stage[role], self._waiting[role] = stage, None
         return [memory[0], *_recent(memory[1:])]
 
@@ -174,44 +191,22 @@ class LlmBrain:
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
         try:
-            arguments = parse_json(call.arguments or "{}")
-        except ValueError as error:
-            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON: {error}", **took)
-        if not isinstance(arguments, dict):
-            return Talk(message=call.arguments, why=f"the arguments of {call.name} are no JSON object", **took)
-        if call.name != HAND_OVER:
-            return UseTool(tool=call.name, arguments=arguments, **took)
-        return _handed_over(stage, arguments, took)
+            arguments = arguments_of(call)
+            if call.name == HAND_OVER:
+                return _hand_over(stage, arguments, took)
+        except UsageError as error:
+            return Talk(message=call.arguments, why=error.message, **took)
+        return UseTool(tool=call.name, arguments=arguments, **took)
 
 
-def _handed_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> Action:
-    try:
-        said = _FORMS[stage].model_validate(arguments)
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
-        return Talk(message=json.dumps(arguments), why=f"the arguments of hand_over do not fit: {wrong}", **took)
-    task = said.task if isinstance(said, _Task) else None
-    concluded = Outcome(said.outcome) if isinstance(said, _Conclusion) else None
-    return HandOver(message=said.message, task=task, concluded=concluded, **took)
+def _hand_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> HandOver:
+    form = checked_arguments(HAND_OVER, _FORMS[stage], arguments)
+    task = form.task if isinstance(form, _TaskHandOver) else None
+    concluded = Outcome(form.outcome) if isinstance(form, _Conclusion) else None
+    return HandOver(message=form.message, task=task, concluded=concluded, **took)
 
 
-def spec_of(name: str, purpose: str, arguments: type[BaseModel]) -> ToolSpec:
-    """A tool as a model is told of it."""
-    return ToolSpec(name=name, description=purpose, parameters=arguments.model_json_schema())
-
-
-def _hand_over_spec(stage: Stage) -> ToolSpec:
-    form = _FORMS[stage]
-    return spec_of(HAND_OVER, form.__doc__ or "", form)
-
-
-def data(text: str) -> str:
-    """Text from outside, marked as data; it cannot end the mark itself."""
-    closed = text.replace("</", "<\\/")
-    return f"<data>\n{closed}\n</data>"
-
-
-def _may_hand_over(stage: Stage, request: Request, seen: Seen) -> bool:
+def _may_hand_over(stage: Stage, request: Request, seen: TeamResults) -> bool:
     """Whether something was shown that a hand-over can rest on; before that, it is sure to be refused."""
     match stage:
         case Stage.KG_QUERY:
@@ -223,15 +218,20 @@ def _may_hand_over(stage: Stage, request: Request, seen: Seen) -> bool:
 
 
 def _of_use(tool: Tool, choices: Choices) -> bool:
-    """Whether a weak model is told of a tool: one of the few, all of whose arguments the request has."""
+    """Whether a weak model is offered a tool: one of the few, all of whose arguments the request has."""
     fields = tool.arguments.model_fields
     return tool.name in FEW and not any(f.is_required() and not choices.get(name, True) for name, f in fields.items())
 
 
-def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> Choices:
-    """What a step can name: what was asked, and what the tools have shown."""
+def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> Choices:
+    """What a step can name: what the request names, and what the tools have shown."""
     texts = [text for text in (request.subject, request.object) if text]
-    shown = [id_ for result in seen.ids.values() for id_ in result.ids]
+    shown = [
+        id_
+        for results in (seen.named.values(), (s.ids for s in seen.similar.values()))
+        for ids in results
+        for id_ in ids
+    ]
     labels = [request.label] if request.label else [label for p in request.patterns for label in (p.head, p.tail)]
     types = [request.type] if request.type else [CheckType.TRIPLE, CheckType.POTENTIAL]
     choices: dict[str, Sequence[Any]] = {
@@ -257,8 +257,8 @@ def _prompt(role: Role, small: bool) -> str:
     return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in ("common", _PROMPTS[role]))
 
 
-def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -> str:
-    """What an agent is asked, with the facts that it may rest on, as data."""
+def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> str:
+    """What an agent is to do, with the facts that it may rest on, as data."""
     facts: dict[str, Any] = {
         "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
         "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],
@@ -270,7 +270,7 @@ def _asked(stage: Stage, request: Request, task: CheckTask | None, seen: Seen) -
     if stage is Stage.CONCLUSION:
         facts["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in seen.evidence]
         facts["could_not_ask"] = [str(gap) for gap in seen.gaps]
-    return f"{_ASK[stage]}\n{data(json.dumps(facts, ensure_ascii=False))}"
+    return f"{_ASK[stage]}\n{as_data(json.dumps(facts, ensure_ascii=False))}"
 
 
 def _recent(memory: list[Message]) -> list[Message]:

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kgcheck.agents.grounding import Seen, call_key, edge_arguments, scores_seen, value_text
 from kgcheck.agents.outside import triple_of
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, UseTool
-from kgcheck.agents.toolbox import EdgesResult, Tool
+from kgcheck.agents.team_support import TeamResults, call_key, edge_arguments, scores_seen, value_text
+from kgcheck.agents.tool_types import EdgesResult
+from kgcheck.agents.toolbox import Tool
 from kgcheck.agents.transcript import Role, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
@@ -28,30 +29,29 @@ class RulesBrain:
         self._schema = schema
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: Seen, tools: list[Tool]
+        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
     ) -> Action:
-        """See Brain."""
         if stage is Stage.PLAN:
             return HandOver(message=_plan(request))
         if task is None:
             return self._query_edge(request, seen) if request.relation else self._query_node(request, seen)
         return _validate(task, seen) if stage is Stage.VALIDATION else HandOver(message=_conclusion(task, seen))
 
-    def _query_node(self, request: Request, seen: Seen) -> Action:
+    def _query_node(self, request: Request, seen: TeamResults) -> Action:
         ref = Ref(label=request.label or "", id=request.subject)
         node = seen.node(ref)
         if node is None:
-            return UseTool(tool="kg_node", arguments=ref.model_dump())
+            return UseTool(tool="node", arguments=ref.model_dump())
         if request.type is CheckType.EXISTENCE:
-            said = "is in the graph" if node.found else "is not in the graph"
-            return HandOver(message=f"{ref} {said}", task=CheckTask(type=CheckType.EXISTENCE, subject=ref))
+            where = "is in the graph" if node.found else "is not in the graph"
+            return HandOver(message=f"{ref} {where}", task=CheckTask(type=CheckType.EXISTENCE, subject=ref))
         if not node.found:
             return _give_up([ref], seen)
         text = value_text(node.properties.get(request.attribute or ""))
         task = CheckTask(type=CheckType.ATTRIBUTE, subject=ref, attribute=request.attribute, value=text)
         return HandOver(message=f"{ref} has {request.attribute} {text!r}", task=task)
 
-    def _query_edge(self, request: Request, seen: Seen) -> Action:
+    def _query_edge(self, request: Request, seen: TeamResults) -> Action:
         """Find both ends under every pattern that the request may mean, by id or by name, then the edges."""
         meant: list[Triple] = []
         unknown: list[Ref] = []
@@ -69,39 +69,37 @@ class RulesBrain:
                 meant.append(Triple(head=ends[0], relation=pattern.type, tail=ends[1]))
         return _between(meant, request, seen) if meant else _give_up(unknown, seen)
 
-    def _find(self, label: str, text: str, seen: Seen) -> Ref | UseTool | None:
+    def _find(self, label: str, text: str, seen: TeamResults) -> Ref | UseTool | None:
         """The node that an id or a name means, the step that would tell, or None if there is no such node."""
         if self._schema.label(label).matches(text):
             ref = Ref(label=label, id=text)
             node = seen.node(ref)
             if node is None:
-                return UseTool(tool="kg_node", arguments=ref.model_dump())
+                return UseTool(tool="node", arguments=ref.model_dump())
             if node.found:
                 return ref
-        by_name = {"label": label, "name": text}
-        named = seen.ids.get(call_key("kg_ids_by_name", by_name))
-        if named is None:
-            return UseTool(tool="kg_ids_by_name", arguments=by_name)
-        if len(named.ids) > 1:
-            hint = f"name one by its id: {', '.join(named.ids)}"
-            raise AmbiguousName(f"several {label} nodes are called {text!r}", hint)
-        return Ref(label=label, id=named.ids[0]) if named.ids else None
+        ids = seen.ids_named(label, text)
+        if ids is None:
+            return UseTool(tool="find_nodes", arguments={"label": label, "name": text})
+        if len(ids) > 1:
+            raise AmbiguousName(f"several {label} nodes are called {text!r}", f"name one by its id: {', '.join(ids)}")
+        return Ref(label=label, id=ids[0]) if ids else None
 
 
-def _between(meant: list[Triple], request: Request, seen: Seen) -> Action:
+def _between(meant: list[Triple], request: Request, seen: TeamResults) -> Action:
     """Look for the edges of each triple that is meant; the request must mean one that the graph has, or only one."""
     stated: list[Triple] = []
     for triple in meant:
         edges = seen.edges_between(triple.head, triple.relation, triple.tail)
         if edges is None:
             arguments = edge_arguments(triple.head, triple.relation, triple.tail)
-            return UseTool(tool="kg_edges", arguments=arguments)
+            return UseTool(tool="edges", arguments=arguments)
         if edges.edges:
             stated.append(triple)
     candidates = stated or meant
     if len(candidates) > 1:
-        told = "; ".join(f"{t.head} {t.relation} {t.tail}" for t in candidates)
-        raise AmbiguousName(f"{request.text!r} may mean several edges", f"name the ends by their ids: {told}")
+        edges_by_id = "; ".join(f"{t.head} {t.relation} {t.tail}" for t in candidates)
+        raise AmbiguousName(f"{request.text!r} may mean several edges", f"name the ends by their ids: {edges_by_id}")
     triple = candidates[0]
     edges = seen.edges_between(triple.head, triple.relation, triple.tail)
     if request.attribute:
@@ -109,27 +107,27 @@ def _between(meant: list[Triple], request: Request, seen: Seen) -> Action:
     kind = CheckType.TRIPLE if stated else CheckType.POTENTIAL
     task = CheckTask(type=kind, subject=triple.head, relation=triple.relation, object=triple.tail)
     count = len(edges.edges) if edges else 0
-    said = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
-    return HandOver(message=f"{task}: {said}", task=task)
+    found = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
+    return HandOver(message=f"{task}: {found}", task=task)
 
 
 def _score_of(triple: Triple, request: Request, edges: EdgesResult) -> HandOver:
     """The task of an attribute of an edge that is there, and that cites the source with which it is compared."""
-    told, attribute = str(triple), request.attribute or ""
+    edge, attribute = str(triple), request.attribute or ""
     if not edges.edges:
-        hint = f"only an edge that is there has a {attribute}; kgcheck check {told!r} looks whether it should be there"
-        raise UnknownName("edge", told, [], hint)
+        hint = f"only an edge that is there has a {attribute}; kgcheck check {edge!r} looks whether it should be there"
+        raise UnknownName("edge", edge, [], hint)
     ends = triple.head.label, triple.tail.label
     pattern = next(p for p in request.patterns if (p.head, p.tail) == ends)
     scores = scores_seen(pattern, attribute, edges)
     if not scores:
         source = cited_source(pattern, attribute)
-        if any(cites(pattern, attribute, edge) for edge in edges.edges):
-            message = f"the edge {told} has no {attribute} to check, but {PLACEHOLDER_NUMBER:g}, which stands for none"
+        if any(cites(pattern, attribute, e) for e in edges.edges):
+            message = f"the edge {edge} has no {attribute} to check, but {PLACEHOLDER_NUMBER:g}, which stands for none"
             raise UsageError(message, "kgcheck audit --type structure lists such edges")
-        cited = ", ".join(dict.fromkeys(str(edge.get("source") or "nothing") for edge in edges.edges))
+        cited = ", ".join(dict.fromkeys(str(e.get("source") or "nothing") for e in edges.edges))
         hint = f"it cites {cited}; the {attribute} is compared with that of {source} where an edge cites it"
-        raise UsageError(f"the edge {told} does not cite {source}", hint)
+        raise UsageError(f"the edge {edge} does not cite {source}", hint)
     task = CheckTask(
         type=CheckType.ATTRIBUTE,
         subject=triple.head,
@@ -138,39 +136,39 @@ def _score_of(triple: Triple, request: Request, edges: EdgesResult) -> HandOver:
         attribute=attribute,
         value=value_text(scores[0]),
     )
-    return HandOver(message=f"{told} has {attribute} {task.value!r}", task=task)
+    return HandOver(message=f"{edge} has {attribute} {task.value!r}", task=task)
 
 
-def _give_up(unknown: list[Ref], seen: Seen) -> UseTool:
+def _give_up(unknown: list[Ref], seen: TeamResults) -> UseTool:
     """Look for ids like those that do not exist, then say so."""
     similar: list[str] = []
     for ref in unknown:
-        found = seen.ids.get(call_key("kg_similar_ids", ref.model_dump()))
+        found = seen.similar.get(call_key("similar_ids", ref.model_dump()))
         if found is None:
-            return UseTool(tool="kg_similar_ids", arguments=ref.model_dump())
+            return UseTool(tool="similar_ids", arguments=ref.model_dump())
         similar += found.ids
     hint = f"did you mean {' or '.join(dict.fromkeys(similar))}?" if similar else "no id of the graph looks like it"
-    raise UnknownName("node", _told(unknown), [], hint)
+    raise UnknownName("node", _looked_for(unknown), [], hint)
 
 
-def _told(unknown: list[Ref]) -> str:
+def _looked_for(unknown: list[Ref]) -> str:
     """The nodes that were looked for: one id or name, perhaps under several labels."""
     first = unknown[0].id
     return f"{' or '.join(dict.fromkeys(r.label for r in unknown if r.id == first))} {first}"
 
 
-def _validate(task: CheckTask, seen: Seen) -> Action:
+def _validate(task: CheckTask, seen: TeamResults) -> Action:
     if not seen.looked_up:
         return UseTool(tool="reference_look_up", arguments={"task": task.model_dump(mode="json")})
     arguments = _to_read(task, seen)
     shown = seen.papers.get(call_key("literature_search", arguments)) if arguments else None
     if arguments and shown is None:
         return UseTool(tool="literature_search", arguments=arguments)
-    told = f"the references gave {_counted(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
-    return HandOver(message=f"{told}; papers: {_counted(len(shown.passages), 'passage')}" if shown else told)
+    outcome = f"the references gave {_counted(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
+    return HandOver(message=f"{outcome}; papers: {_counted(len(shown.passages), 'passage')}" if shown else outcome)
 
 
-def _to_read(task: CheckTask, seen: Seen) -> dict[str, Any]:
+def _to_read(task: CheckTask, seen: TeamResults) -> dict[str, Any]:
     """The search that shows what papers say of an edge of which nothing else speaks; nothing where no paper does."""
     spoken = {e.source for e in seen.evidence if e.stance is not Stance.SILENT}
     triple = triple_of(task)
@@ -195,6 +193,6 @@ def _plan(request: Request) -> str:
     return f"KG agent: find {request.label} {request.subject}. Validation agent: ask the authority of its label."
 
 
-def _conclusion(task: CheckTask, seen: Seen) -> str:
+def _conclusion(task: CheckTask, seen: TeamResults) -> str:
     judged = verdict(task.type, seen.evidence, seen.gaps)
     return f"{task} is {judged.outcome.value}: {judged.reason.value.replace('_', ' ')}"

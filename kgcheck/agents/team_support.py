@@ -5,9 +5,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from kgcheck.agents.outside import LiteratureResult
 from kgcheck.agents.request import Request
-from kgcheck.agents.toolbox import EdgesResult, IdsResult, NodeResult
+from kgcheck.agents.tool_types import (
+    EdgesResult,
+    LiteratureResult,
+    NameArguments,
+    NamedNodesResult,
+    NodeResult,
+    SimilarIdsResult,
+)
 from kgcheck.checks.lists import joined
 from kgcheck.errors import UsageError
 from kgcheck.graph.scored import Score, scores_of
@@ -15,11 +21,12 @@ from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref
 from kgcheck.profile.schema import Pattern
 
 
-class Seen(BaseModel):
+class TeamResults(BaseModel):
     """Typed results so far, by tool call: what a brain may decide on."""
 
     nodes: dict[str, NodeResult] = {}
-    ids: dict[str, IdsResult] = {}
+    named: dict[tuple[str, str], tuple[str, ...]] = Field(default={}, description="ids by label and name")
+    similar: dict[str, SimilarIdsResult] = {}
     edges: dict[str, EdgesResult] = {}
     evidence: tuple[Evidence, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -30,15 +37,24 @@ class Seen(BaseModel):
 
     def node(self, ref: Ref) -> NodeResult | None:
         """What was seen of a node."""
-        return self.nodes.get(call_key("kg_node", ref.model_dump()))
+        return self.nodes.get(call_key("node", ref.model_dump()))
+
+    def ids_named(self, label: str, name: str) -> tuple[str, ...] | None:
+        """Ids of the nodes of a label that carry a name, or None where nobody has looked."""
+        return self.named.get((label, name))
+
+    def add_named(self, wanted: NameArguments, result: NamedNodesResult) -> None:
+        """Keep what a look-up by name has shown."""
+        for label in (wanted.label,) if wanted.label else result.ids:
+            self.named[label, wanted.name] = result.ids.get(label, ())
 
     def edges_between(self, head: Ref, relation: str, tail: Ref) -> EdgesResult | None:
         """What was seen of the edges between two nodes."""
-        return self.edges.get(call_key("kg_edges", edge_arguments(head, relation, tail)))
+        return self.edges.get(call_key("edges", edge_arguments(head, relation, tail)))
 
 
 def edge_arguments(head: Ref, relation: str, tail: Ref) -> dict[str, Any]:
-    """Arguments of the tool kg_edges."""
+    """Arguments of the tool `edges`."""
     return {"head": head.model_dump(), "relation": relation, "tail": tail.model_dump()}
 
 
@@ -64,8 +80,8 @@ def scores_seen(pattern: Pattern, attribute: str, seen: EdgesResult) -> list[Sco
     return scores_of(pattern, attribute, seen.edges[:own]) or scores_of(pattern, attribute, seen.edges[own:])
 
 
-def check_grounded(task: CheckTask | None, request: Request, seen: Seen) -> None:
-    """Refuse a task that was not asked for, or that says of the graph what no tool has shown.
+def check_supported(task: CheckTask | None, request: Request, seen: TeamResults) -> None:
+    """Refuse a task that is not the request's, or that says of the graph what no tool has shown.
 
     Args:
         task: What the KG agent hands over.
@@ -81,9 +97,9 @@ def check_grounded(task: CheckTask | None, request: Request, seen: Seen) -> None
         raise UsageError(f"{task.type.value} {task} is not what was asked for, or not what the tools have shown")
 
 
-def _of_node(task: CheckTask, request: Request, seen: Seen) -> bool:
-    asked = (request.type, request.label, request.subject, request.attribute)
-    if (task.type, task.subject.label, task.subject.id, task.attribute) != asked:
+def _of_node(task: CheckTask, request: Request, seen: TeamResults) -> bool:
+    wanted = (request.type, request.label, request.subject, request.attribute)
+    if (task.type, task.subject.label, task.subject.id, task.attribute) != wanted:
         return False
     node = seen.node(task.subject)
     if node is None or task.type is CheckType.EXISTENCE:
@@ -91,7 +107,7 @@ def _of_node(task: CheckTask, request: Request, seen: Seen) -> bool:
     return node.found and task.value == value_text(node.properties.get(task.attribute or ""))
 
 
-def _of_edge(task: CheckTask, request: Request, seen: Seen) -> bool:
+def _of_edge(task: CheckTask, request: Request, seen: TeamResults) -> bool:
     relation, tail = request.relation or "", task.object
     if tail is None or (task.relation, task.attribute) != (relation, request.attribute):
         return False
@@ -109,10 +125,9 @@ def _of_edge(task: CheckTask, request: Request, seen: Seen) -> bool:
     return task.value is None and task.type is (CheckType.TRIPLE if edges.edges else CheckType.POTENTIAL)
 
 
-def _is_meant(end: Ref, text: str | None, seen: Seen) -> bool:
+def _is_meant(end: Ref, text: str | None, seen: TeamResults) -> bool:
     """Whether a node is the one that a request names by id or by name."""
     if end.id == text:
         node = seen.node(end)
         return node is not None and node.found
-    named = seen.ids.get(call_key("kg_ids_by_name", {"label": end.label, "name": text}))
-    return named is not None and named.ids == (end.id,)
+    return seen.ids_named(end.label, text or "") == (end.id,)

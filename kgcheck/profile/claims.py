@@ -1,0 +1,59 @@
+"""How papers put the edges of a profile into words: `claims.toml`."""
+
+from functools import cache
+
+from pydantic import AliasChoices, Field
+
+from kgcheck.model import Triple, Value
+from kgcheck.profile.folder import part, profile_dir
+from kgcheck.profile.schema import Schema
+from kgcheck.profile.toml_files import read_value
+
+
+class ClaimForm(Value):
+    """How edges of one pattern are put into words.
+
+    Attributes:
+        relation: Of the pattern.
+        head: Label of its head.
+        tail: Label of its tail.
+        claim: A sentence with `{head}` and `{tail}` in it.
+        words: Further words of a search.
+        cues: Beginnings of words; a sentence of a paper speaks of such an edge only if it holds one of them. Where
+            there are none, any sentence may.
+    """
+
+    relation: str
+    head: str
+    tail: str
+    claim: str
+    words: str = ""
+    # As the key was called in version 0.1.
+    cues: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("cues", "says"))
+
+
+class _Claims(Value):
+    claims: tuple[ClaimForm, ...]
+
+
+@cache
+def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
+    """The claims of a profile.
+
+    Args:
+        profile: A name or a path, as `Schema.address` gives it.
+
+    Returns:
+        Its forms; none where the profile has no `claims.toml`.
+
+    Raises:
+        ConfigurationError: The file is wrong.
+    """
+    path = part(profile_dir(profile), "claims.toml")
+    return read_value(path, _Claims).claims if path.is_file() else ()
+
+
+def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
+    """How an edge is put into words, or None where papers do not write such things."""
+    wanted = (triple.head.label, triple.relation, triple.tail.label)
+    return next((f for f in load_claim_forms(schema.address) if (f.head, f.relation, f.tail) == wanted), None)

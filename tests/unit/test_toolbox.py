@@ -1,0 +1,160 @@
+"""The one list of tools: prompts, documentation and the toolbox go by it, and transcripts of older names replay."""
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgcheck.agents.replay import read_transcript, replay
+from kgcheck.agents.team import CHECK_LIMITS
+from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, RelationsResult
+from kgcheck.agents.toolbox import MOST_EDGES, MOST_NODES, TOOLS, Toolbox, tools_table
+from kgcheck.agents.transcript import Role
+from kgcheck.errors import UnknownName
+from kgcheck.llm.budget import Limits
+from kgcheck.profile.schema import load_schema
+from tests.support.audits import MemoryStore
+from tests.unit.test_llm_brain import Source
+
+ROOT = Path(__file__).parents[2]
+PROMPTS = {"kg": Role.KG, "validation": Role.VALIDATION, "leader": Role.LEADER, "asker": Role.ASKER}
+ACTS_ON = "Protein ACTS_ON Protein"
+
+
+def toolbox(proteins: int = 2, parallel: int = 1, way: str = "P00000 P00001") -> Toolbox:
+    head, tail = way.split()
+    nodes = [{"id": f"P{n:05}", "name": f"NAME{n}"} for n in range(proteins)]
+    edges = [{"head": head, "tail": tail, "score": n / 1000} for n in range(parallel)]
+    return Toolbox(MemoryStore({"Protein": nodes}, {ACTS_ON: edges}), Source())
+
+
+def protein(id_: str) -> dict[str, str]:
+    return {"label": "Protein", "id": id_}
+
+
+def test_every_tool_has_its_name_and_runs_under_it() -> None:
+    for name, tool in TOOLS.items():
+        assert tool.name == name
+        assert getattr(Toolbox, name) is tool.run
+        assert tool.roles
+        assert "\n" not in tool.purpose
+        assert tool.arguments.model_json_schema()["type"] == "object"
+
+
+@pytest.mark.parametrize(("prompt", "role"), PROMPTS.items())
+def test_a_prompt_names_tools_of_its_role_alone(prompt: str, role: Role) -> None:
+    text = (files("kgcheck.agents") / "prompts" / f"{prompt}.md").read_text(encoding="utf-8")
+    named = {word for word in re.findall(r"`(\w+)`", text) if word in TOOLS}
+
+    assert named <= {name for name, tool in TOOLS.items() if role in tool.roles}
+    assert named or role is Role.LEADER
+    former = re.findall(r"kg_\w+|uniprot_\w+|string_\w+", text)
+    assert not former
+
+
+def test_the_documentation_lists_every_tool() -> None:
+    assert tools_table(TOOLS.values()) in (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_role_calls_its_own_tools_alone(role: Role) -> None:
+    box = toolbox()
+    own = {tool.name for tool in box.tools(role)}
+
+    assert own == {name for name, tool in TOOLS.items() if role in tool.roles}
+    for name in TOOLS.keys() - own:
+        with pytest.raises(UnknownName, match=f"there is no tool of the {role.value}"):
+            box.call(role, name, {})
+
+
+def test_nodes_are_found_by_name_or_id_under_one_label_or_all() -> None:
+    def found(**arguments: str) -> dict[str, tuple[str, ...]]:
+        result = toolbox().call(Role.KG, "find_nodes", arguments)
+        assert isinstance(result, NamedNodesResult)
+        return result.ids
+
+    assert found(name="NAME1") == found(name="NAME1", label="Protein") == {"Protein": ("P00001",)}
+    assert found(name="P00001") == {"Protein": ("P00001",)}
+    assert found(name="NAME1", label="Disease") == found(name="nobody") == {}
+
+
+def test_relations_name_the_end_that_is_missing_and_where_edges_are_cut_off() -> None:
+    def relations(box: Toolbox, one: str, other: str) -> RelationsResult:
+        result = box.call(Role.KG, "relations", {"one": protein(one), "other": protein(other)})
+        assert isinstance(result, RelationsResult)
+        return result
+
+    assert [m.id for m in relations(toolbox(), "P00000", "P99999").missing] == ["P99999"]
+    few, many = (relations(toolbox(parallel=n), "P00000", "P00001") for n in (2, MOST_EDGES + 5))
+    assert few.missing == ()
+    assert {(len(r.edges), r.cut_off) for r in few.relations if r.edges} == {(2, False)}
+    assert {(len(r.edges), r.cut_off) for r in many.relations if r.edges} == {(MOST_EDGES, True)}
+    turned = {str(r.triple): r.turned for r in many.relations if r.edges}
+    assert turned == {"P00000 ACTS_ON P00001": 0, "P00001 ACTS_ON P00000": MOST_EDGES}
+
+
+def test_neighbours_are_counted_whole_and_shown_in_part_with_no_ways_in_the_result() -> None:
+    ids = [f"P{n:05}" for n in range(1, MOST_NODES + 51)]
+    nodes = {"Protein": [{"id": i} for i in ["P00000", *ids]]}
+    store = MemoryStore(nodes, {ACTS_ON: [{"head": "P00000", "tail": i} for i in ids]})
+    step = {"node": protein("P00000"), "relation": "ACTS_ON", "direction": "out", "label": "Protein"}
+
+    result = Toolbox(store, Source()).call(Role.ASKER, "neighbours", step)
+
+    assert isinstance(result, NodesResult)
+    assert (result.total, len(result.nodes), len(result.paths), result.cut_off) == (250, MOST_NODES, MOST_NODES, True)
+    assert set(result.model_dump()) == {"total", "nodes", "cut_off"}
+
+
+def test_a_check_has_an_end_whatever_is_limited() -> None:
+    assert Limits(turns=3).with_defaults(CHECK_LIMITS) == Limits(turns=3, seconds=60)
+    assert Limits(seconds=1, tokens=9).with_defaults(CHECK_LIMITS) == Limits(turns=30, seconds=1, tokens=9)
+
+
+def test_a_transcript_of_version_0_1_replays(tmp_path: Path) -> None:
+    """With the names of tools, the form of a look-up by name and the key of the request as they were written then."""
+    one, other = protein("P02649"), protein("P05067")
+    task = {"type": "potential", "subject": one, "relation": "ACTS_ON", "object": other}
+    kg: dict[str, Any] = {"stage": "kg query", "role": "kg agent"}
+    validation: dict[str, Any] = {"stage": "validation", "role": "validation agent"}
+    leader: dict[str, Any] = {"stage": "plan", "role": "leader"}
+    step = {"node": one, "relation": "ACTS_ON", "direction": "out", "label": "Protein"}
+    verdict = {"outcome": "unavailable", "reason": "reference_missing", "confidence": 0.0}
+    by_name = {
+        name: {
+            "tool": "kg_ids_by_name",
+            "arguments": {"label": "Protein", "name": name},
+            "result": {"ids": [id_]},
+        }
+        for name, id_ in (("APOE", "P02649"), ("APP", "P05067"))
+    }
+    events = [
+        leader | {"text": "go", "asked": ["APOE ACTS_ON APP"]},
+        *(kg | look_up for look_up in by_name.values()),
+        kg | {"tool": "kg_neighbours", "arguments": step, "result": {"ids": ["P00001"]}},
+        kg
+        | {
+            "tool": "kg_edges",
+            "arguments": {"head": one, "relation": "ACTS_ON", "tail": other},
+            "result": {"edges": [], "turned": 0},
+        },
+        kg | {"text": "no such edge", "task": task},
+        validation
+        | {
+            "tool": "reference_look_up",
+            "arguments": {"task": task},
+            "result": {"task": task, "evidence": [], "gaps": []},
+        },
+        validation | {"text": "asked"},
+        leader | {"stage": "conclusion", "text": "done", "verdict": verdict},
+    ]
+    path = tmp_path / "old.jsonl"
+    path.write_text("".join(json.dumps(e | {"at": "2026-01-01T00:00:00Z"}) + "\n" for e in events))
+
+    replayed = replay(read_transcript(path), load_schema())
+
+    assert str(replayed.checked.task) == "P02649 ACTS_ON P05067"
+    assert replayed.same
