@@ -24,18 +24,18 @@ def free_space(store: str) -> str:
         return f"{folder} cannot be looked at"
 
 
-def unwritable(store: str, said: str) -> StoreError | None:
+def unwritable(store: str, message: str) -> StoreError | None:
     """The error for a store that could not be written, if that is what LadybugDB said.
 
     Args:
         store: Its path.
-        said: The message of LadybugDB.
+        message: What LadybugDB reports.
 
     Returns:
         One clear error, or None.
     """
-    if not any(sign in said for sign in _SIGNS):
+    if not any(sign in message for sign in _SIGNS):
         return None
-    _, found, why = said.rpartition("Error: ")
+    _, found, why = message.rpartition("Error: ")
     reason = why.strip().splitlines()[0] if found and why.strip() else "a checkpoint could not be finished"
     return StoreError(f"the store {store} cannot be written: {reason}; {free_space(store)}", MEND)

@@ -195,15 +195,15 @@ class EmbeddedStore:
         for name, kind in self._rows(self._cypher.text("tables")):
             if name == META_LABEL or "`" in name:
                 continue
-            of, held = ("node", nodes) if kind == "NODE" else ("edge", edges)
+            of, shapes = ("node", nodes) if kind == "NODE" else ("edge", edges)
             count = {"label" if of == "node" else "table": f"`{name}`"}
             known = self._described(name)
-            held.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
+            shapes.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
             # A table that the profile lacks is told as a whole; of the others, the names are the schema's.
             for (column,) in self._rows(self._cypher.text("table_columns", table=f"'{name}'")) if known else ():
                 if column not in known and "`" not in column:
                     places = {"table": f"`{name}`", "property": f"`{column}`"}
-                    held.append(([name], [column], self._count(f"count_{of}_values", **places)))
+                    shapes.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
 
     def label_sets(self) -> list[tuple[list[str], int]]:
@@ -349,18 +349,18 @@ class EmbeddedStore:
         return result
 
     def _mapped(self, error: RuntimeError) -> StoreError:
-        said = str(error)
-        if "Interrupted" in said:
+        message = str(error)
+        if "Interrupted" in message:
             return StoreUnavailable(f"a query on {self.name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
-        full = unwritable(self.name, said)
+        full = unwritable(self.name, message)
         if full:
             return full
-        if "Cannot find property" in said or "does not exist" in said:
+        if "Cannot find property" in message or "does not exist" in message:
             return StoreSchema(
-                f"the store {self.name} has other columns than profile {self.schema.profile.name!r}: {said}",
+                f"the store {self.name} has other columns than profile {self.schema.profile.name!r}: {message}",
                 "load the graph into a new store",
             )
-        return StoreError(f"the store {self.name} refused a query: {said}")
+        return StoreError(f"the store {self.name} refused a query: {message}")
 
 
 def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:
@@ -382,19 +382,20 @@ def _check_path(path: Path, create: bool) -> None:
             ) from error
 
 
-def _open_error(path: Path, said: str) -> StoreError:
-    full = unwritable(str(path), said)
+def _open_error(path: Path, message: str) -> StoreError:
+    full = unwritable(str(path), message)
     if full:
         return full
-    if "lock" in said.lower():
+    if "lock" in message.lower():
         return in_use(path)
-    if "recovery is pending" in said:
+    if "recovery is pending" in message:
         # Only an opening for writing may finish a checkpoint that was cut short.
         return StoreError(*unfinished(str(path)))
-    if "not a valid" in said:
+    if "not a valid" in message:
         return StoreError(f"{path} is not an embedded graph", "an embedded store is a file made by kgcheck load")
-    if "version" in said.lower():
+    if "version" in message.lower():
         return StoreSchema(
-            f"the store {path} was written by another version of LadybugDB: {said}", "load the graph into a new store"
+            f"the store {path} was written by another version of LadybugDB: {message}",
+            "load the graph into a new store",
         )
-    return StoreError(f"cannot open the store {path}: {said}")
+    return StoreError(f"cannot open the store {path}: {message}")

@@ -131,16 +131,18 @@ class Neo4jStore(CypherServerStore):
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the driver."""
-        said = str(getattr(error, "message", None) or error).strip()
+        message = str(getattr(error, "message", None) or error).strip()
         match error:
             case Neo4jError():
-                return server_error(self.name, error.code or "", said, error.is_retryable())
+                return server_error(self.name, error.code or "", message, error.is_retryable())
             case ServiceUnavailable() | ValueError():
-                return StoreUnavailable(f"no Neo4j server answers at {self.name}: {said}", "start it, or check --store")
+                return StoreUnavailable(
+                    f"no Neo4j server answers at {self.name}: {message}", "start it, or check --store"
+                )
             case DriverError() if error.is_retryable():
-                return StoreUnavailable(f"the connection to {self.name} broke: {said}", "run the same command again")
+                return StoreUnavailable(f"the connection to {self.name} broke: {message}", "run the same command again")
             case _:
-                return StoreError(f"{self.name} cannot be used: {said}")
+                return StoreError(f"{self.name} cannot be used: {message}")
 
 
 def _is_undone(error: BaseException) -> bool:
@@ -148,13 +150,13 @@ def _is_undone(error: BaseException) -> bool:
     return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 
-def server_error(name: str, code: str, said: str, retryable: bool) -> KgcheckError:
+def server_error(name: str, code: str, message: str, retryable: bool) -> KgcheckError:
     """One error of the tree for what a server says.
 
     Args:
         name: Of the store.
         code: The status code, e.g. ``Neo.ClientError.Security.Unauthorized``.
-        said: The message that came with it.
+        message: What came with it.
         retryable: The same statement may succeed later.
 
     Returns:
@@ -162,21 +164,21 @@ def server_error(name: str, code: str, said: str, retryable: bool) -> KgcheckErr
     """
     if ".Security." in code:
         return StoreAccess(
-            f"the server {name} refused the credentials: {said}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
+            f"the server {name} refused the credentials: {message}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
         )
     if "TransactionTimedOut" in code:
         return StoreUnavailable(f"a query on {name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
     if code.endswith("DatabaseNotFound"):
-        return StoreMissing(f"the server {name} has no such database: {said}", "set KGCHECK_NEO4J_DATABASE")
+        return StoreMissing(f"the server {name} has no such database: {message}", "set KGCHECK_NEO4J_DATABASE")
     if code.endswith("ConstraintCreationFailed"):
         return StoreError(
-            f"the graph on {name} has nodes of one label that share an id: {said}",
+            f"the graph on {name} has nodes of one label that share an id: {message}",
             "remove the duplicates, or load into an empty database",
         )
     if code.endswith("IndexAlreadyExists"):
         return StoreError(
-            f"the graph on {name} has an index where a load needs a uniqueness constraint: {said}", "drop that index"
+            f"the graph on {name} has an index where a load needs a uniqueness constraint: {message}", "drop that index"
         )
     if retryable or ".TransientError." in code or ".DatabaseError." in code:
-        return StoreUnavailable(f"the server {name} gave up: {said}", "run the same command again")
-    return StoreError(f"the server {name} refused a query: {said}")
+        return StoreUnavailable(f"the server {name} gave up: {message}", "run the same command again")
+    return StoreError(f"the server {name} refused a query: {message}")

@@ -71,7 +71,7 @@ class QueryProcess:
             StoreError: It took too much memory or gave too much.
             RuntimeError: The store refused it; in the words of LadybugDB.
         """
-        asked = {
+        request = {
             "text": reading.text,
             "parameters": reading.parameters,
             "limit": limit,
@@ -79,7 +79,7 @@ class QueryProcess:
         }
         with self._lock:
             process = self._running()
-            answer = self._asked(process, asked, timeout_s + _GRACE_S)
+            answer = self._request(process, request, timeout_s + _GRACE_S)
         if answer.refused is not None:
             raise RuntimeError(answer.refused)
         if answer.rows is None:
@@ -120,10 +120,10 @@ class QueryProcess:
             )
         return self._process
 
-    def _asked(self, process: "subprocess.Popen[bytes]", asked: dict[str, Any], timeout_s: float) -> _Answer:
+    def _request(self, process: "subprocess.Popen[bytes]", request: dict[str, Any], timeout_s: float) -> _Answer:
         try:
             if process.stdin:
-                process.stdin.write(json.dumps(asked).encode() + b"\n")
+                process.stdin.write(json.dumps(request).encode() + b"\n")
                 process.stdin.flush()
         except BrokenPipeError:
             pass
@@ -158,15 +158,15 @@ def _line(process: "subprocess.Popen[bytes]", timeout_s: float) -> bytes:
     """A line of a process, or nothing if it ended or said too much."""
     if process.stdout is None:
         return b""
-    held = b""
+    buffered = b""
     until = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
-        while not held.endswith(b"\n"):
+        while not buffered.endswith(b"\n"):
             if not ready.select(max(0.0, until - time.monotonic())):
                 raise TimeoutError
             some = os.read(process.stdout.fileno(), 1 << 16)
-            held += some
-            if not some or len(held) > LONGEST_ANSWER + 1:
+            buffered += some
+            if not some or len(buffered) > LONGEST_ANSWER + 1:
                 return b""
-    return held
+    return buffered

@@ -37,14 +37,14 @@ def main(store: Path) -> None:
         sandbox.enter(store, memory=space + _BUFFER + _MORE_MEMORY)
         connection = _opened(store, space)
     except (StoreUnguarded, RuntimeError, OSError) as error:
-        _say({"failed": str(error)})
+        _send({"failed": str(error)})
         return
-    _say({"ready": True})
+    _send({"ready": True})
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         # Whatever becomes of the one who asked, this process ends when its time is over.
-        signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"] + _GRACE_S)
-        _say(_answer(connection, asked))
+        signal.setitimer(signal.ITIMER_REAL, request["timeout_s"] + _GRACE_S)
+        _send(_answer(connection, request))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -64,14 +64,14 @@ def _opened(store: Path, space: int) -> ladybug.Connection:
     return ladybug.Connection(database)
 
 
-def _answer(connection: ladybug.Connection, asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(connection: ladybug.Connection, request: dict[str, Any]) -> dict[str, Any]:
     try:
-        connection.set_query_timeout(max(1, int(asked["timeout_s"] * 1000)))
-        result = connection.execute(asked["text"], asked["parameters"])
+        connection.set_query_timeout(max(1, int(request["timeout_s"] * 1000)))
+        result = connection.execute(request["text"], request["parameters"])
         if not isinstance(result, ladybug.QueryResult):
             return {"refused": "several statements"}
         with result:
-            return {"rows": [[_plain(value) for value in row] for row in islice(result, asked["limit"])]}
+            return {"rows": [[_plain(value) for value in row] for row in islice(result, request["limit"])]}
     except RuntimeError as error:
         return {"refused": str(error)}
     except MemoryError:
@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _say(answer: dict[str, Any]) -> None:
+def _send(answer: dict[str, Any]) -> None:
     text = json.dumps(answer, default=str)
     if len(text) > LONGEST_ANSWER:
         text = json.dumps({"too_much": "text"})

@@ -210,8 +210,8 @@ class CypherServerStore(ABC):
         wanted = with_as_text(node_columns(label))
         # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
         with closing(self._read(self._cypher.text("scan_nodes", **places), {})) as rows:
-            while held := list(islice(rows, SCAN_ROWS)):
-                ids, *values = zip(*held, strict=True)
+            while gathered := list(islice(rows, SCAN_ROWS)):
+                ids, *values = zip(*gathered, strict=True)
                 yield typed_table([ids], label.properties, values, wanted)
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
@@ -374,13 +374,13 @@ def shown(value: Any) -> Any:
 
 def _pieces(heads: Iterable[Row]) -> Iterator[list[str]]:
     """Heads, given with their number of edges, in lists of about SCAN_ROWS edges."""
-    held: list[str] = []
+    gathered: list[str] = []
     edges = 0
     for head, degree in heads:
-        held.append(head)
+        gathered.append(head)
         edges += degree
         if edges >= SCAN_ROWS:
-            yield held
-            held, edges = [], 0
-    if held:
-        yield held
+            yield gathered
+            gathered, edges = [], 0
+    if gathered:
+        yield gathered

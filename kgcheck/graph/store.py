@@ -217,15 +217,15 @@ def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Prope
     Returns:
         Properties by name, without nulls. A value that cannot be brought to its type stays as the store holds it.
     """
-    held = {name: value[name] for name in properties if value.get(name) is not None}
-    return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in held.items()}
+    present = {name: value[name] for name in properties if value.get(name) is not None}
+    return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in present.items()}
 
 
 def read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
     """A row of the statements ``hops_out`` and ``hops_in``: two ids, then the properties of the pattern."""
     start, end, *values = row
-    held = dict(zip(pattern.properties, values, strict=True))
-    return Hop(str(start), NO_ID if end is None else str(end), plain(held, pattern.properties))
+    present = dict(zip(pattern.properties, values, strict=True))
+    return Hop(str(start), NO_ID if end is None else str(end), plain(present, pattern.properties))
 
 
 def one_of_each(nodes: Iterable[Properties]) -> dict[str, Properties]:
@@ -238,12 +238,12 @@ def one_of_each(nodes: Iterable[Properties]) -> dict[str, Properties]:
     """
     found: dict[str, Properties] = {}
     for node in nodes:
-        held = found.setdefault(node["id"], node)
-        if held is not node:
+        present = found.setdefault(node["id"], node)
+        if present is not node:
             for name, value in node.items():
-                stated = [v for v in (value, held.get(name)) if v is not None]
+                stated = [v for v in (value, present.get(name)) if v is not None]
                 # A value that could not be brought to its type may stand beside one that could.
-                held[name] = min(stated, key=lambda v: (type(v).__name__, v), default=None)
+                present[name] = min(stated, key=lambda v: (type(v).__name__, v), default=None)
     return found
 
 

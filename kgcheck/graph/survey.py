@@ -88,10 +88,10 @@ class _Survey:
         if not is_name(name):
             self._left_out.append(f"label {name!r}, {nodes:,} nodes: not a plain name")
             return []
-        held = [_plain(row[0]) for row in self._store.survey("survey_nodes", {"label": quoted(name)}, limit=SAMPLE)]
-        properties = self._properties(f"label {name}", held)
-        key = self._key(name, properties, held)
-        ids = tuple(str(node[key]) for node in held[:_SHOWN_IDS]) if key else ()
+        sample = [_plain(row[0]) for row in self._store.survey("survey_nodes", {"label": quoted(name)}, limit=SAMPLE)]
+        properties = self._properties(f"label {name}", sample)
+        key = self._key(name, properties, sample)
+        ids = tuple(str(node[key]) for node in sample[:_SHOWN_IDS]) if key else ()
         return [
             LabelSurvey(
                 name=name,
@@ -103,11 +103,11 @@ class _Survey:
             )
         ]
 
-    def _key(self, label: str, properties: Sequence[PropertySurvey], held: Sequence[Mapping[str, Any]]) -> str:
+    def _key(self, label: str, properties: Sequence[PropertySurvey], sample: Sequence[Mapping[str, Any]]) -> str:
         """The property by which nodes of a label are told apart: `id` first, then those that are called so."""
-        whole = [p.name for p in properties if p.type == "string" and p.filled == len(held)]
+        whole = [p.name for p in properties if p.type == "string" and p.filled == len(sample)]
         for name in sorted(whole, key=_likeness_to_id):
-            if _likeness_to_id(name)[0] > 2 or any(not isinstance(node[name], str) for node in held):
+            if _likeness_to_id(name)[0] > 2 or any(not isinstance(node[name], str) for node in sample):
                 continue
             places = {"label": quoted(label), "property": quoted(name)}
             ((n, filled, different),) = self._store.survey("survey_key", places)
@@ -121,19 +121,19 @@ class _Survey:
             return []
         places = {"head": quoted(head), "relation": quoted(relation)}
         rows = self._store.survey("survey_edges", places | {"tail": quoted(tail)}, limit=SAMPLE)
-        held = [_plain(row[0]) for row in rows]
+        sample = [_plain(row[0]) for row in rows]
         loops = mutual = 0
         if head == tail:
             loops = int(next(iter(self._store.survey("survey_loops", places)))[0])
             mutual = int(next(iter(self._store.survey("survey_mutual", places)))[0]) - loops
-        properties = tuple(self._properties(f"relation {relation}", held))
+        properties = tuple(self._properties(f"relation {relation}", sample))
         found = RelationSurvey(type=relation, head=head, tail=tail, edges=edges, properties=properties)
         return [found.model_copy(update={"loops": loops, "mutual": max(0, mutual)})]
 
-    def _properties(self, of: str, held: Sequence[Mapping[str, Any]]) -> list[PropertySurvey]:
+    def _properties(self, of: str, sample: Sequence[Mapping[str, Any]]) -> list[PropertySurvey]:
         found = []
-        for name in dict.fromkeys(name for values in held for name in values):
-            values = [v[name] for v in held if v.get(name) is not None]
+        for name in dict.fromkeys(name for values in sample for name in values):
+            values = [v[name] for v in sample if v.get(name) is not None]
             if not is_name(name):
                 self._left_out.append(f"property {name!r} of {of}: not a plain name")
             elif values:

@@ -24,7 +24,7 @@ def edges_stating(store: GraphStore, triple: Triple) -> list[Properties]:
     return [edge for stated in orders(store.schema, triple) for edge in store.edges(stated)]
 
 
-def directions(pattern: Pattern, asked: Direction) -> tuple[Direction, ...]:
+def directions(pattern: Pattern, wanted: Direction) -> tuple[Direction, ...]:
     """The directions to walk along a pattern: the one that was asked for, or both where order means nothing.
 
     An edge from a node to itself shows in both.
@@ -32,7 +32,7 @@ def directions(pattern: Pattern, asked: Direction) -> tuple[Direction, ...]:
     Returns:
         One or two.
     """
-    return _BOTH if pattern.symmetric else (asked,)
+    return _BOTH if pattern.symmetric else (wanted,)
 
 
 def unordered(pattern: Pattern) -> str:

@@ -152,9 +152,9 @@ class OfflineImport:
                 "give the folder of a Neo4j installation with --neo4j-home",
             ) from error
         if done.returncode:
-            said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+            output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             raise StoreError(
-                f"the import into {home} failed with status {done.returncode}: {' / '.join(said[-_SHOWN_LINES:])}",
+                f"the import into {home} failed with status {done.returncode}: {' / '.join(output[-_SHOWN_LINES:])}",
                 f"the server must be stopped and have no database {self._database!r} yet; the files are in {self.name}",
             )
 

@@ -37,11 +37,11 @@ class Comparison:
             "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
         ).fetchall()
 
-    def judge(self, held: Counts, holders: list[Holder], progress: Progress) -> None:
+    def judge(self, present: Counts, holders: list[Holder], progress: Progress) -> None:
         """Judge the staged rows of labels and patterns.
 
         Args:
-            held: What the store holds now.
+            present: What the store holds now.
             holders: Which were staged; of the others, the store holds what the files state.
             progress: Where to show progress.
         """
@@ -52,13 +52,15 @@ class Comparison:
         labels = [s for s in self._schema.labels if self._is_staged(s) or s.name in ends]
         with progress.step(f"comparing with {self._store.name}", len(labels) + len(patterns)) as step:
             for label in labels:
-                self._make_have(label, self._store.scan_nodes(label) if held.nodes.get(label.name) else iter(()))
+                self._make_have(label, self._store.scan_nodes(label) if present.nodes.get(label.name) else iter(()))
                 if self._is_staged(label):
                     self._judge(label)
                 step.advance()
             for pattern in patterns:
                 # An edge is compared only with edges of its own pattern.
-                self._make_have(pattern, self._store.scan_edges(pattern) if held.edges.get(str(pattern)) else iter(()))
+                self._make_have(
+                    pattern, self._store.scan_edges(pattern) if present.edges.get(str(pattern)) else iter(())
+                )
                 self._judge(pattern)
                 step.advance()
 
@@ -97,14 +99,14 @@ class Comparison:
         else:
             some = f"(FROM {_judged(holder)} WHERE what = {literal(what)})"
             select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
-        held: list[pa.RecordBatch] = []
+        present: list[pa.RecordBatch] = []
         for batch in self._db.sql(select).to_arrow_reader(size):
-            held.append(batch)
-            if sum(b.num_rows for b in held) >= size:
-                yield pa.Table.from_batches(held)
-                held = []
-        if held:
-            yield pa.Table.from_batches(held)
+            present.append(batch)
+            if sum(b.num_rows for b in present) >= size:
+                yield pa.Table.from_batches(present)
+                present = []
+        if present:
+            yield pa.Table.from_batches(present)
 
     def _is_staged(self, holder: Holder) -> bool:
         return holder_name(holder) in self._staged
@@ -172,17 +174,17 @@ class Comparison:
         if isinstance(holder, Label) or not self.gone(holder):
             return
         stated = ", ".join(map(identifier, stated_by(holder)))
-        told = ", ".join(f"coalesce({identifier(k)}, '')" for k in keys)
+        stated_keys = ", ".join(f"coalesce({identifier(k)}, '')" for k in keys)
         self._db.execute(
             f"""
             CREATE TABLE {_again(holder)} AS
             SELECT n.row, n.file, g.row AS gone FROM (
-                SELECT s.rowid AS row, s.file, row({told}) AS key,
-                       row_number() OVER (PARTITION BY {told} ORDER BY s.file, line) AS nth
+                SELECT s.rowid AS row, s.file, row({stated_keys}) AS key,
+                       row_number() OVER (PARTITION BY {stated_keys} ORDER BY s.file, line) AS nth
                 FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid
             ) n JOIN (
-                SELECT rowid AS row, row({told}) AS key,
-                       row_number() OVER (PARTITION BY {told} ORDER BY {stated}) AS nth
+                SELECT rowid AS row, row({stated_keys}) AS key,
+                       row_number() OVER (PARTITION BY {stated_keys} ORDER BY {stated}) AS nth
                 FROM {_gone(holder)}
             ) g USING (key, nth);
             INSERT INTO {_judged(holder)} SELECT row, {literal(CHANGED)}, file FROM {_again(holder)};
@@ -197,7 +199,7 @@ class Comparison:
             WHEN reason IS NOT NULL THEN reason
             WHEN nth_same > 1 THEN 'duplicate_row'
             WHEN nth_key > 1 THEN 'duplicate_id'
-            WHEN {_held_as_stated(label)} THEN {literal(UNCHANGED)}
+            WHEN {_present_as_stated(label)} THEN {literal(UNCHANGED)}
             WHEN id IN (SELECT id FROM {_have(label)}) THEN {literal(CHANGED)}
             ELSE {literal(NEW)} END"""
 
@@ -207,18 +209,18 @@ class Comparison:
             WHEN head NOT IN ({self._ids(pattern.head)}) THEN 'unknown_head'
             WHEN tail NOT IN ({self._ids(pattern.tail)}) THEN 'unknown_tail'
             WHEN nth_same > 1 THEN 'duplicate_row'
-            WHEN {_held_as_stated(pattern)} THEN {literal(UNCHANGED)}
+            WHEN {_present_as_stated(pattern)} THEN {literal(UNCHANGED)}
             ELSE {literal(NEW)} END"""
 
     def _ids(self, name: str) -> str:
         """Ids that an edge may end at: those of the files and, unless they go, those that the store holds."""
         label = self._schema.label(name)
-        held = f"SELECT id FROM {_have(label)} WHERE id <> {literal(NO_ID)}"
+        present = f"SELECT id FROM {_have(label)} WHERE id <> {literal(NO_ID)}"
         if not self._is_staged(label):
-            return held
+            return present
         accepted = f"what IS NULL OR what IN {_ACCEPTED}"
         stated = f"SELECT id FROM {staged(label)} s LEFT JOIN {_judged(label)} j ON j.row = s.rowid WHERE {accepted}"
-        return stated if self._prune else f"{stated} UNION ALL {held}"
+        return stated if self._prune else f"{stated} UNION ALL {present}"
 
 
 def _judged(holder: Holder) -> str:
@@ -237,7 +239,7 @@ def _again(holder: Holder) -> str:
     return identifier(f"again {holder_name(holder)}")
 
 
-def _held_as_stated(holder: Holder) -> str:
+def _present_as_stated(holder: Holder) -> str:
     same = " AND ".join(f"h.{identifier(c)} IS NOT DISTINCT FROM s.{identifier(c)}" for c in stated_by(holder))
     return f"EXISTS (FROM {_have(holder)} h WHERE {same})"
 

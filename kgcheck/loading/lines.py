@@ -95,11 +95,11 @@ def _whole_lines(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
     for block in blocks:
         data = rest + block
         # A CR that ends a block may be the first half of a CRLF.
-        held = data.endswith(b"\r")
+        carried = data.endswith(b"\r")
         if b"\r" in data:
-            data = data[: len(data) - held].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            data = data[: len(data) - carried].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         end = data.rfind(b"\n") + 1
-        rest = data[end:] + (b"\r" if held else b"")
+        rest = data[end:] + (b"\r" if carried else b"")
         if len(rest) > LONGEST_LINE:
             raise InputFormat(
                 f"{path} has a line of more than {LONGEST_LINE >> 20} MiB", "it is binary, or its line ends are lost"

@@ -142,22 +142,22 @@ class _Load:
         with working_database(settings) as db:
             staging = Staging(db, self._schema, self._recipe, self._folder)
             hashes = digests(staging.files, self._progress)
-            held = self._store.counts()
+            stored = self._store.counts()
             before = read_manifest(self._store.meta())
             if before and (self._options.full or before.rules != rules_of(self._schema, self._recipe)):
                 before = None
             kept = kept_rows(db, self._quarantine) if before else {}
-            same = unchanged(before, staging, hashes, held, kept, prune=self._options.prune) if before else set()
+            same = unchanged(before, staging, hashes, stored, kept, prune=self._options.prune) if before else set()
             same = self._readable(staging, same)
             changed = [h for h in self._schema.holders if holder_name(h) not in same]
             staging.stage(changed, self._progress)
             comparison = Comparison(db, self._store, prune=self._options.prune)
-            comparison.judge(held, changed, self._progress)
+            comparison.judge(stored, changed, self._progress)
             files = _file_counts(staging, comparison, before, same)
             warnings = (*_cut_short(staging), *_costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
-                return self._summary(files, held, removed, left, rejected=False, warnings=warnings)
+                return self._summary(files, stored, removed, left, rejected=False, warnings=warnings)
             staging.restore_rows()
             spared = spared_files(staging, same)
             keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
@@ -167,10 +167,10 @@ class _Load:
                 # What is staged is on disk: the memory is for the store now.
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
-                held = self._store.counts()
-                manifest = self._manifest(files, hashes, held, left, before, spared)
+                stored = self._store.counts()
+                manifest = self._manifest(files, hashes, stored, left, before, spared)
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            return self._summary(files, held, removed, left, rejected=bool(rejected), warnings=warnings)
+            return self._summary(files, stored, removed, left, rejected=bool(rejected), warnings=warnings)
 
     def _write(self, comparison: Comparison, total: int) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""

@@ -205,8 +205,8 @@ def unchanged(
             set(now) == loaded.get(name, set())
             and all(hashes[f] == manifest.files[k].sha256 and kept.get(f, 0) == rejected[f] for k, f in now.items())
             and all(
-                held.get(name, 0) == then.get(name, 0)
-                for held, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))
+                stored.get(name, 0) == then.get(name, 0)
+                for stored, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))
             )
             and not (prune and manifest.left.get(name))
         )

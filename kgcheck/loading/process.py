@@ -104,16 +104,16 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _followed(told: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
+def _followed(pipe: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
     """Show what the child tells, until its end."""
     steps: dict[int, tuple[ExitStack, ProgressStep]] = {}
     try:
         while True:
             try:
-                match told.recv():
+                match pipe.recv():
                     case ("step", number, description, total):
-                        held = ExitStack()
-                        steps[number] = (held, held.enter_context(progress.step(description, total)))
+                        stack = ExitStack()
+                        steps[number] = (stack, stack.enter_context(progress.step(description, total)))
                     case ("advance", number, amount):
                         steps[number][1].advance(amount)
                     case ("end", number):
@@ -130,8 +130,8 @@ def _followed(told: Connection, child: BaseProcess, store: str, progress: Progre
                 child.join()
                 raise _death(store, child.exitcode or 0) from None
     finally:
-        for held, _ in reversed(steps.values()):
-            held.close()
+        for stack, _ in reversed(steps.values()):
+            stack.close()
 
 
 def _end(child: BaseProcess) -> None:
@@ -162,7 +162,7 @@ def _death(store: str, code: int) -> StoreError:
     return StoreError(f"the load into {store} broke off: {how}; {free_space(store)}", MEND)
 
 
-def _child(told: Connection, order: _Order) -> None:
+def _child(pipe: Connection, order: _Order) -> None:
     """Load, and tell of it. Runs in the child."""
     # Ctrl-C reaches both at once: the parent alone says when this ends, so that a database is closed undisturbed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -170,7 +170,7 @@ def _child(told: Connection, order: _Order) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # What a library says as it aborts is not for the reader of the one clear line.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    teller = _Teller(told)
+    progress = _SentProgress(pipe)
     try:
         schema, settings = load_schema(order.profile), Settings(**order.settings)
         with open_store(order.store, schema, settings, create=True) as store:
@@ -181,19 +181,19 @@ def _child(told: Connection, order: _Order) -> None:
                     settings,
                     quarantine=order.quarantine,
                     options=order.options,
-                    progress=teller,
+                    progress=progress,
                 )
             except KgcheckError as error:
                 # At once: closing the store may be what ends this process.
-                teller.tell_last("failed", type(error), error.message, error.hint)
+                progress.send_last("failed", type(error), error.message, error.hint)
                 raise
-        teller.tell_last("done", summary)
+        progress.send_last("done", summary)
     except KgcheckError as error:
-        teller.tell_last("failed", type(error), error.message, error.hint)
+        progress.send_last("failed", type(error), error.message, error.hint)
     except KeyboardInterrupt:
         pass
     except Exception as error:
-        teller.tell_last("fault", f"{type(error).__name__}: {error}", format_exc())
+        progress.send_last("fault", f"{type(error).__name__}: {error}", format_exc())
 
 
 def _end_with_parent() -> None:
@@ -203,40 +203,40 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _Teller:
+class _SentProgress:
     """Progress that is shown in another process."""
 
-    def __init__(self, told: Connection) -> None:
-        self._told = told
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
         self._steps = 0
 
-    def tell(self, *what: object) -> None:
+    def send(self, *what: object) -> None:
         try:
-            self._told.send(what)
+            self._pipe.send(what)
         except OSError:
             # Nobody listens any more: this process is about to be ended.
             return
 
-    def tell_last(self, *what: object) -> None:
+    def send_last(self, *what: object) -> None:
         # What is left to do is to close the store, and that is not to be interrupted.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self.tell(*what)
+        self.send(*what)
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         self._steps += 1
         number = self._steps
-        self.tell("step", number, description, total)
+        self.send("step", number, description, total)
         try:
-            yield _ToldStep(self, number)
+            yield _SentStep(self, number)
         finally:
-            self.tell("end", number)
+            self.send("end", number)
 
 
-class _ToldStep:
-    def __init__(self, teller: _Teller, number: int) -> None:
-        self._teller = teller
+class _SentStep:
+    def __init__(self, progress: _SentProgress, number: int) -> None:
+        self._progress = progress
         self._number = number
 
     def advance(self, amount: int = 1) -> None:
-        self._teller.tell("advance", self._number, amount)
+        self._progress.send("advance", self._number, amount)

@@ -252,8 +252,8 @@ class Staging:
             raise InputFormat(f"{path} has another header: it lacks {', '.join(missing)}", hint)
         if doubled := sorted({c for c in needed if records.header.count(c) > 1}):
             raise InputFormat(f"{path} has more than one column {', '.join(doubled)}", hint)
-        held = set(records.header)
-        return {c: f"fields[{records.header.index(c) + 1}]" if c in held else "NULL::VARCHAR" for c in needed}
+        present = set(records.header)
+        return {c: f"fields[{records.header.index(c) + 1}]" if c in present else "NULL::VARCHAR" for c in needed}
 
     def _insert(self, holder: Holder, entry: NodeFile | EdgeFile, place: dict[str, str], rows: str) -> str:
         """The statement that judges, types and stages some rows.

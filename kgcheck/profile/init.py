@@ -136,9 +136,9 @@ class _Drafting:
             self._known[label.name] = known
             self._sources.add(known.label.authority.source)
             yield f"authority = {_inline(known.label.authority.model_dump(exclude_defaults=True))}"
-            held = {p.name for p in label.properties}
+            present = {p.name for p in label.properties}
             for name, check in known.label.attributes.items():
-                if name in held:
+                if name in present:
                     attributes[name] = _inline(check.model_dump(exclude_defaults=True))
                     self._sources |= {check.source, *([check.otherwise.source] if check.otherwise else [])}
             checked = f"; checked: {', '.join(attributes)}" if attributes else ""

@@ -188,10 +188,10 @@ def _check(lexicon: Lexicon, schema: Schema) -> None:
         schema.label(kind.label)
     for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
         schema.patterns(type_)
-    held = {name for holder in schema.holders for name in holder.properties}
+    known = {name for holder in schema.holders for name in holder.properties}
     for prop in lexicon.properties:
-        if prop.name not in held:
-            raise UnknownName("property", prop.name, held)
+        if prop.name not in known:
+            raise UnknownName("property", prop.name, known)
 
 
 def phrase(text: str) -> str:

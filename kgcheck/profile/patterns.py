@@ -23,15 +23,14 @@ def whole_pattern(pattern: str) -> str:
     Raises:
         ValueError: It is none, or too long.
     """
-    if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"the expression has more than {LONGEST_PATTERN:,} characters")
+    _refuse_long(pattern)
     try:
         # On its own, too: brackets that do not match could otherwise close those that are put around it.
         for text in (pattern, anchored(pattern)):
             pc.match_substring_regex(pa.scalar(""), pattern=text)
     except pa.ArrowInvalid as error:
-        told = str(error).removeprefix("Invalid regular expression: ")
-        raise ValueError(f"{pattern!r} is no regular expression of RE2: {told}") from None
+        reason = str(error).removeprefix("Invalid regular expression: ")
+        raise ValueError(f"{pattern!r} is no regular expression of RE2: {reason}") from None
     return pattern
 
 
@@ -87,6 +86,49 @@ def matches(pattern: str, text: str) -> bool:
         Whether it does.
     """
     return bool(pc.match_substring_regex(pa.scalar(text), pattern=anchored(pattern)).as_py())
+
+
+def named_pattern(pattern: str) -> str:
+    """An expression that is looked for in a text, and whose groups have names, checked.
+
+    Args:
+        pattern: RE2 syntax, with at least one group, all of them named; empty for none.
+
+    Returns:
+        The expression.
+
+    Raises:
+        ValueError: It is none, or too long.
+    """
+    if pattern:
+        _refuse_long(pattern)
+        try:
+            found_groups(pattern, "")
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{pattern!r} cannot be used: {error}") from None
+    return pattern
+
+
+def found_groups(pattern: str, text: str) -> dict[str, str]:
+    r"""The named groups of the first place where an expression fits; in it, ^ and $ are ends of lines.
+
+    >>> found_groups("^v(?P<release>[0-9.]+)$", "a list\nv12.0")
+    {'release': '12.0'}
+
+    Args:
+        pattern: As `named_pattern` accepted it.
+        text: Where to look.
+
+    Returns:
+        Texts by name; empty where it fits nowhere.
+    """
+    found: dict[str, str] | None = pc.extract_regex(pa.scalar(text), pattern=f"(?m){pattern}").as_py()
+    return found or {}
+
+
+def _refuse_long(pattern: str) -> None:
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(f"the expression has more than {LONGEST_PATTERN:,} characters")
 
 
 def anchored(pattern: str) -> str:

@@ -10,6 +10,7 @@ from kgcheck.inputs import plain_pattern
 from kgcheck.model import Value
 from kgcheck.profile.catalogue import PARENT, State
 from kgcheck.profile.folder import part
+from kgcheck.profile.patterns import named_pattern
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
 from kgcheck.resources import resource_dir
@@ -67,6 +68,11 @@ class ReferenceFile(Value):
     @classmethod
     def _inside(cls, glob: str) -> str:
         return plain_pattern(glob)
+
+    @field_validator("release_line", "release_name")
+    @classmethod
+    def _is_pattern(cls, pattern: str) -> str:
+        return named_pattern(pattern)
 
     @field_validator("save_as")
     @classmethod

@@ -70,8 +70,8 @@ def read_tables(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise FileNotFoundError(path) from None
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) else None
-        raise WrongFile(path, [Mistake(what=told or str(error))]) from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise WrongFile(path, [Mistake(what=reason or str(error))]) from error
 
 
 def read_value(path: Path, kind: type[V], extra: Mapping[str, Any] | None = None) -> V:

@@ -1,7 +1,6 @@
 """Builds a reference snapshot from provider files, by the recipes of a profile."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from kgcheck.duck import confine, connected, limits
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.inputs import refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing
+from kgcheck.profile.patterns import found_groups
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, Words, load_reference_recipes, words_of
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
@@ -287,11 +287,10 @@ class _Builder:
 
 def _told(file: ReferenceFile, path: Path) -> tuple[str, str]:
     """The release that a file states in its head or in its name, and its date; each empty where it states none."""
-    found = re.search(file.release_name, path.name) if file.release_name else None
+    groups = found_groups(file.release_name, path.name) if file.release_name else {}
     if file.release_line:
         with open_text(path) as stream:
-            found = re.search(file.release_line, stream.read(_HEAD), re.MULTILINE) or found
-    groups = found.groupdict() if found else {}
+            groups = found_groups(file.release_line, stream.read(_HEAD)) or groups
     return groups.get("release") or "", iso_day(groups.get("released") or "")
 
 

@@ -12,6 +12,8 @@ from tests.support import ROOT
 
 MAX_LINES = 400
 LONGER = {
+    "kgcheck/graph/embedded.py": "one store, its methods in the order of the protocol",
+    "kgcheck/profile/schema.py": "one value, the schema, and all that can be wrong with it",
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
     "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
     "kgcheck/agents/toolbox.py": "one list of tools, each with what it does",
