@@ -180,7 +180,7 @@ class _Generator:
         heads, tails = self._count(f'"{pattern.head}"'), self._count(f'"{pattern.tail}"')
         head, tail = (f"floor({n} * {u} ** {HUB_POWER})" for n, u in zip((heads, tails), uniform, strict=True))
         wanted = f"h <> t OR {literal(pattern.head)} <> {literal(pattern.tail)}"
-        if pattern.type == "HAS_PARENT":
+        if pattern.hierarchy:
             head = f"floor({heads} * {uniform[0]})"
             tail = f"floor({head} * {uniform[1]} ** {HUB_POWER})"
         if pattern.type == "HAS_MODIFIED_SITE":

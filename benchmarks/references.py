@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.duck import literal
+from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.facts import COLUMNS
 
@@ -58,13 +59,13 @@ class References:
             """
         ).fetchall()
         for label in self._schema.labels:
-            if not label.authority.site and not label.shares_ids_with:
+            if not label.site and not label.shares_ids_with:
                 self._entities(label)
         for label in map(self._schema.label, _UNORDERED):
             self._db.execute(
                 f"""
                 INSERT INTO facts_link BY NAME
-                SELECT {literal(label.authority.source)} AS source, '{_NOW}' AS release, 'HAS_PARENT' AS relation,
+                SELECT {literal(label.authority.source)} AS source, '{_NOW}' AS release, '{PARENT}' AS relation,
                        c.id AS head, p.id AS tail, 'false' AS negated
                 FROM "{label.name}" c JOIN "{label.name}" p ON p.i = c.i // {_CHILDREN} WHERE c.i > 0
                 """
@@ -83,7 +84,7 @@ class References:
                         WHEN h.now IS NOT NULL OR t.now IS NOT NULL THEN 'endpoint_merged' END AS moved
             FROM pairs LEFT JOIN moved h ON h.id = head LEFT JOIN moved t ON t.id = tail;
             INSERT INTO facts_link BY NAME
-            SELECT {literal(check.source)} AS source, '{_NOW}' AS release, {literal(pattern.type)} AS relation,
+            SELECT {literal(check.source)} AS source, '{_NOW}' AS release, {literal(check.link)} AS relation,
                    head, tail, score::VARCHAR AS score, 'false' AS negated
             FROM "told {pattern}" WHERE n % {_LEFT_OUT} <> 0
             """
@@ -92,7 +93,7 @@ class References:
             self._db.execute(
                 f"""
                 INSERT INTO facts_covered BY NAME
-                SELECT {literal(check.source)} AS source, '{_NOW}' AS release, {literal(pattern.type)} AS relation, id
+                SELECT {literal(check.source)} AS source, '{_NOW}' AS release, {literal(check.link)} AS relation, id
                 FROM "{pattern.head}"
                 """
             ).fetchall()
@@ -100,12 +101,12 @@ class References:
     def finish(self) -> None:
         """Write the tables and what an audit must find."""
         self._db.execute(
-            """
+            f"""
             CREATE OR REPLACE TABLE above AS
             WITH RECURSIVE up(source, id, ancestor) AS (
-                SELECT source, head, tail FROM facts_link WHERE relation = 'HAS_PARENT' UNION
+                SELECT source, head, tail FROM facts_link WHERE relation = '{PARENT}' UNION
                 SELECT up.source, up.id, l.tail FROM up JOIN facts_link l
-                ON l.source = up.source AND l.head = up.ancestor AND l.relation = 'HAS_PARENT')
+                ON l.source = up.source AND l.head = up.ancestor AND l.relation = '{PARENT}')
             FROM up
             """
         ).fetchall()
@@ -138,7 +139,7 @@ class References:
             f"""
             INSERT INTO facts_entity BY NAME
             SELECT {literal(label.authority.source)} AS source, '{_NOW}' AS release, n.id,
-                   {literal(label.name)} AS label, {state} AS state, m.now AS successors
+                   {literal(label.authority.namespace or "")} AS namespace, {state} AS state, m.now AS successors
             FROM "{label.name}" n LEFT JOIN moved m ON m.id = n.id
             """
         ).fetchall()
@@ -154,11 +155,11 @@ class References:
             below = f"""SELECT DISTINCT s.head, a.ancestor AS tail FROM ({stated}) s
                         JOIN above a ON a.source = {literal(check.ontology or "")} AND a.id = s.tail"""
         silent = "'refuted edge_unsupported'" if check.world.value == "closed" else "'insufficient nothing_found'"
-        if check.match == "descendant" and self._schema.label(pattern.head).authority.site:
+        if check.match == "descendant" and self._schema.label(pattern.head).site:
             # A source that lists a site says what it is, so that its silence about another term is closed.
             listed = f"t.head IN (SELECT head FROM ({stated}))"
             silent = f"CASE WHEN {listed} THEN 'refuted edge_unsupported' ELSE {silent} END"
-        if pattern.type == "HAS_PARENT":
+        if pattern.hierarchy:
             # A parent that is stated further up is true and says too much.
             further = f"(t.head, t.tail) IN (SELECT id, ancestor FROM above WHERE source = {literal(check.source)})"
             silent = f"CASE WHEN {further} THEN 'insufficient parent_indirect' ELSE {silent} END"

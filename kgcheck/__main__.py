@@ -2,4 +2,5 @@
 
 from kgcheck.cli.main import main
 
-main()
+if __name__ == "__main__":
+    main()

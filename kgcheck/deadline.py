@@ -24,12 +24,27 @@ def until(ends: float | None) -> Iterator[None]:
 
 
 def left() -> float | None:
-    """Seconds that are left, never less than none, or None where nothing limits them."""
+    """Seconds that are left, never less than none, or None where nothing limits them.
+
+    Returns:
+        Seconds.
+
+    >>> with within(0.0):
+    ...     left()
+    0.0
+    """
     ends = _ends.get()
     return None if ends is None else max(ends - time.monotonic(), 0.0)
 
 
 def at_most(seconds: float) -> float:
-    """So many seconds, or those that are left where they are fewer."""
+    """So many seconds, or those that are left where they are fewer.
+
+    Returns:
+        Seconds.
+
+    >>> at_most(5.0)
+    5.0
+    """
     rest = left()
     return seconds if rest is None else min(seconds, rest)

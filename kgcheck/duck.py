@@ -26,7 +26,10 @@ def connected(database: str = ":memory:", *, config: Config | None = None) -> du
         The connection.
     """
     connection = duckdb.connect(database, config=config or {})
-    connection.execute("SET enable_progress_bar = false").fetchall()
+    (drawn,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
+    # Where a notebook cannot draw one, DuckDB refuses to hear of it.
+    if drawn:
+        connection.execute("SET enable_progress_bar = false").fetchall()
     return connection
 
 
@@ -77,12 +80,26 @@ def limits(settings: Settings) -> Config:
 
 
 def identifier(name: str) -> str:
-    """A name quoted for SQL."""
+    """A name quoted for SQL.
+
+    Returns:
+        The name as SQL.
+
+    >>> print(identifier('a "quoted" name'))
+    "a ""quoted"" name"
+    """
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A string quoted for SQL, for the few places that take no parameter."""
+    """A string quoted for SQL, for the few places that take no parameter.
+
+    Returns:
+        The string as SQL.
+
+    >>> print(literal("it's"))
+    'it''s'
+    """
     return "'" + text.replace("'", "''") + "'"
 
 

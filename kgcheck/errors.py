@@ -254,6 +254,13 @@ class MissingExtra(KgcheckError):
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """At most three of the known names that look like `name`, the nearest first, whatever their case."""
+    """At most three of the known names that look like `name`, the nearest first, whatever their case.
+
+    Returns:
+        Names, as they are known.
+
+    >>> nearest("protien", ["Protein", "Gene", "Disease"])
+    ['Protein']
+    """
     folded = {k.casefold(): k for k in known}
     return [folded[m] for m in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)]

@@ -176,8 +176,8 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
     except IsADirectoryError:
         raise InputFormat(f"{path} is a folder, not a file") from None
     except (OSError, EOFError, zlib.error) as error:
-        told = (error.strerror if isinstance(error, OSError) else "") or error
-        raise InputFormat(f"cannot read {path}: {told}") from error
+        why = (error.strerror if isinstance(error, OSError) else "") or error
+        raise InputFormat(f"cannot read {path}: {why}") from error
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
@@ -252,6 +252,12 @@ def plain_pattern(pattern: str) -> str:
 
     Raises:
         ValueError: It is empty, absolute, or goes up.
+
+    >>> plain_pattern("databases/*.tsv")
+    'databases/*.tsv'
+    >>> plain_pattern("../secret")
+    Traceback (most recent call last):
+    ValueError: '../secret' must name files inside the folder
     """
     parts = PurePosixPath(pattern).parts
     if not parts or pattern.startswith(("/", "~")) or ".." in parts or "\\" in pattern or "\0" in pattern:

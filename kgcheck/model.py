@@ -149,7 +149,11 @@ Identifier = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(
 
 
 class Ref(Value):
-    """A node: its label and the identifier that its source database gave it."""
+    """A node: its label and the identifier that its source database gave it.
+
+    >>> str(Ref(label="Protein", id="P04637"))
+    'Protein P04637'
+    """
 
     label: str
     id: Identifier
@@ -159,7 +163,12 @@ class Ref(Value):
 
 
 class Triple(Value):
-    """An edge as a statement: head, relation, tail. Parallel edges state one triple."""
+    """An edge as a statement: head, relation, tail. Parallel edges state one triple.
+
+    >>> p53, mdm2 = Ref(label="Protein", id="P04637"), Ref(label="Protein", id="Q00987")
+    >>> str(Triple(head=p53, relation="ACTS_ON", tail=mdm2))
+    'P04637 ACTS_ON Q00987'
+    """
 
     head: Ref
     relation: str
@@ -174,6 +183,9 @@ class CheckTask(Value):
 
     ``relation`` and ``object`` are set for ``triple`` and ``potential``, ``attribute`` for ``attribute``,
     and ``rule`` (with the other end, where there is one) for ``structure``.
+
+    >>> str(CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Gene", id="TP53"), attribute="name", value="p53"))
+    'Gene TP53.name'
     """
 
     type: CheckType

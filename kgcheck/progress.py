@@ -8,7 +8,7 @@ ProgressCallback = Callable[[str, int, int | None], None]
 """Gets the description of a step, the units that are done, and their total where it is known."""
 
 
-class Step(Protocol):
+class ProgressStep(Protocol):
     """One piece of work under way."""
 
     def advance(self, amount: int = 1) -> None:
@@ -19,7 +19,7 @@ class Progress(Protocol):
     """Where steps are shown."""
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         """Show a step until the block ends; `total` units, or unknown."""
         yield _SilentStep()
 
@@ -33,7 +33,7 @@ class NoProgress:
     """Shows nothing."""
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         yield _SilentStep()
 
 
@@ -54,7 +54,7 @@ class CallbackProgress:
         self._callback = callback
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         self._callback(description, 0, total)
         yield _CountedStep(self._callback, description, total)
 

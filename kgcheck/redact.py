@@ -39,6 +39,9 @@ def redact(text: str) -> str:
 
     Returns:
         The text.
+
+    >>> redact("cannot reach https://me:secret@host/x?key=abc")
+    'cannot reach https://***@host/x?key=***'
     """
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)
@@ -46,7 +49,14 @@ def redact(text: str) -> str:
 
 
 def carries_credentials(address: str) -> bool:
-    """Whether an address names somebody before its host, however that is written."""
+    """Whether an address names somebody before its host, however that is written.
+
+    Returns:
+        True where it does.
+
+    >>> carries_credentials("bolt://me%40host"), carries_credentials("bolt://host:7687")
+    (True, False)
+    """
     return "@" in _plain(address)
 
 

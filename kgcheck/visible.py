@@ -39,6 +39,9 @@ def visible(text: str, *, layout: bool = False) -> str:
 
     Returns:
         Text that a terminal only shows.
+
+    >>> print(visible("red: \x1b[31m"))
+    red: \x1b[31m
     """
     return (_IN_LAYOUT if layout else _HIDDEN).sub(_spelt, text)
 

@@ -12,10 +12,14 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
 from kgcheck.profile.schema import Pattern, Schema
 
-FORMS = (
-    "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME, or attribute HEAD RELATION TAIL NAME;"
-    " for example: P04637 ACTS_ON Q00987"
-)
+
+def forms(schema: Schema) -> str:
+    """What words may ask, with an example of the profile."""
+    return (
+        "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME, or attribute HEAD RELATION TAIL NAME;"
+        f" for example: {schema.edge_example}"
+    )
+
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
@@ -77,15 +81,15 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
     match tokens:
         case ["existence", label, subject]:
             schema.label(label)
-            _check_identifier(subject)
+            _check_identifier(subject, schema)
             return Request(text=text, type=CheckType.EXISTENCE, subject=subject, label=label)
         case ["attribute", label, subject, attribute]:
             schema.attribute(label, attribute)
-            _check_identifier(subject)
+            _check_identifier(subject, schema)
             return Request(text=text, type=CheckType.ATTRIBUTE, subject=subject, label=label, attribute=attribute)
         case ["attribute", head, relation, tail, attribute] if _is_edge(head, relation, schema):
-            _check_identifier(head)
-            _check_identifier(tail)
+            _check_identifier(head, schema)
+            _check_identifier(tail, schema)
             return Request(
                 text=text,
                 type=CheckType.ATTRIBUTE,
@@ -96,12 +100,12 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
                 patterns=_scored(_patterns(schema, head, relation, tail), attribute),
             )
         case [head, relation, tail] if head not in ("existence", "attribute"):
-            _check_identifier(head)
-            _check_identifier(tail)
+            _check_identifier(head, schema)
+            _check_identifier(tail, schema)
             patterns = _patterns(schema, head, relation, tail)
             return Request(text=text, type=None, subject=head, relation=relation, object=tail, patterns=patterns)
         case _:
-            raise UsageError(f"{text!r} is not a check", FORMS)
+            raise UsageError(f"{text!r} is not a check", forms(schema))
 
 
 def _with_names(tokens: list[str], schema: Schema) -> list[str]:
@@ -142,11 +146,11 @@ def _scored(patterns: Sequence[Pattern], attribute: str) -> tuple[Pattern, ...]:
     raise UnknownName("attribute", attribute, [name for p in patterns for name in p.properties])
 
 
-def _check_identifier(text: str) -> None:
+def _check_identifier(text: str, schema: Schema) -> None:
     try:
         _IDENTIFIER.validate_python(text.strip())
     except ValidationError:
-        raise UsageError(f"{text!r} cannot be an id or a name", FORMS) from None
+        raise UsageError(f"{text!r} cannot be an id or a name", forms(schema)) from None
 
 
 def _patterns(schema: Schema, head: str, relation: str, tail: str) -> tuple[Pattern, ...]:

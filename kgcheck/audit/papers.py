@@ -11,11 +11,11 @@ from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among
 
-ASKED = 2_000
-"""Edges of a run that papers are asked about."""
+MOST_EDGES = 2_000
+"""Edges of a run about which papers are read, at most."""
 
 
-class Told(NamedTuple):
+class PapersOnEdge(NamedTuple):
     """What papers say of an edge, and what the references alone had come to."""
 
     triple: Triple
@@ -31,11 +31,11 @@ class Papers:
         limit: Most edges to ask about.
     """
 
-    def __init__(self, reader: TripleReader, limit: int = ASKED) -> None:
+    def __init__(self, reader: TripleReader, limit: int = MOST_EDGES) -> None:
         self.reader = reader
         self._left = limit
-        self.told: list[Told] = []
-        self.asked = 0
+        self.found: list[PapersOnEdge] = []
+        self.edges_read = 0
 
     def skip(self, unit: Unit, tasks: int) -> None:
         """Count edges that a run which was cut off has asked about: a resumed run asks no more than an undisturbed one.
@@ -44,7 +44,7 @@ class Papers:
             unit: What the tasks are of.
             tasks: How many of them are done.
         """
-        if self._said(unit):
+        if self._is_worded(unit):
             self._left -= min(max(self._left, 0), tasks)
 
     def add(self, tables: WorkingTables, unit: Unit) -> bool:
@@ -58,24 +58,24 @@ class Papers:
             Whether anything was added, so that the tasks must be judged again.
         """
         pattern = unit.pattern
-        if pattern is None or self._left <= 0 or not self._said(unit):
+        if pattern is None or self._left <= 0 or not self._is_worded(unit):
             return False
         rows = least_decided(tables.db, self._left)
         self._left -= len(rows)
-        self.asked += len(rows)
+        self.edges_read += len(rows)
         added = False
         for task, head, tail, outcome in rows:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
-            found = counted(self.reader.evidence(triple), partial(retracted_among, tables.db))
-            tables.add_observations(task, found)
-            added = added or bool(found)
-            if spoken := tuple(e for e in found if e.stance is not Stance.SILENT):
-                self.told.append(Told(triple, outcome, spoken))
+            observed = counted(self.reader.evidence(triple), partial(retracted_among, tables.db))
+            tables.add_observations(task, observed)
+            added = added or bool(observed)
+            if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):
+                self.found.append(PapersOnEdge(triple, outcome, spoken))
         return added
 
-    def _said(self, unit: Unit) -> bool:
+    def _is_worded(self, unit: Unit) -> bool:
         """Whether edges of this kind are said in words."""
         if unit.pattern is None:
             return False

@@ -12,7 +12,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
-from kgcheck.audit.structure import Hit, StructureRules
+from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -195,7 +195,7 @@ class Worker:
             )
         return piece in done
 
-    def _hits(self, unit: Unit) -> Iterator[Hit]:
+    def _hits(self, unit: Unit) -> Iterator[Fault]:
         if unit.pattern:
             hits = self._structure.of_pattern(unit.pattern)
         elif unit.label:

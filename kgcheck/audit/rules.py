@@ -1,15 +1,24 @@
-"""The selects of the structure rules. Each gives: head (id), tail (id or null), tail_label, detail."""
+"""The selects of the structure rules. Each gives: head (id), tail (id or null), tail_label, detail.
+
+Those of NAMING give two columns more: properties, a list of the names of those that are wrong, and what would be right.
+"""
 
 from kgcheck.duck import identifier, literal
 from kgcheck.evidence import written
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER
 from kgcheck.graph.store import AS_TEXT, NO_ID
+from kgcheck.model import Reason
 from kgcheck.profile.schema import Label, Pattern, Species
 
 PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
 """Text that stands for a missing value, compared without case; of numbers, PLACEHOLDER_NUMBER does."""
 
+NAMING = (Reason.LENGTH_MISMATCH, Reason.PLACEHOLDER_VALUE)
+"""Rules whose selects name properties."""
+
 NOTHING = "SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR WHERE false"
+_NOTHING_NAMED = """SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR[], NULL::VARCHAR
+    WHERE false"""
 
 
 def malformed(label: Label, table: str) -> str:
@@ -33,17 +42,21 @@ def as_text(table: str, head: str, tail: str) -> str:
 def placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> str:
     """Values that stand for a missing one."""
     words = ", ".join(literal(w) for w in PLACEHOLDERS)
-    told = [
-        f"CASE WHEN lower(trim({identifier(n)})) IN ({words}) THEN {literal(n)} || '=' || {identifier(n)} END"
-        for n, p in holder.properties.items()
-        if p.type == "string"
-    ] + [
-        f"CASE WHEN {identifier(n)} = {PLACEHOLDER_NUMBER} THEN {literal(n)} || '=' || {identifier(n)} END"
+    empty = {
+        n: f"lower(trim({identifier(n)})) IN ({words})" for n, p in holder.properties.items() if p.type == "string"
+    }
+    empty |= {
+        n: f"{identifier(n)} = {PLACEHOLDER_NUMBER}"
         for n, p in holder.properties.items()
         if p.type in ("number", "integer")
-    ]
-    said = f"concat_ws(', ', {', '.join(told)})" if told else "''"
-    return f"SELECT {head}, {tail}, NULL, {said} FROM {table} WHERE {said} <> ''"
+    }
+    if not empty:
+        return _NOTHING_NAMED
+    values = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} || '=' || {identifier(n)} END" for n, is_ in empty.items())
+    names = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} END" for n, is_ in empty.items())
+    return f"""
+    SELECT {head}, {tail}, NULL, concat_ws(', ', {values}), list_filter([{names}], lambda x: x IS NOT NULL), NULL
+    FROM {table} WHERE {" OR ".join(empty.values())}"""
 
 
 def out_of_range(pattern: Pattern, table: str) -> str:
@@ -87,12 +100,12 @@ def lengths(label: Label, table: str) -> str:
     found = [
         f"""
         SELECT id, NULL, NULL, {literal(f"{name} is ")} || {identifier(name)} || ', the length of {spec.length_of} is '
-               || length({identifier(spec.length_of)})
+               || length({identifier(spec.length_of)}), [{literal(name)}], length({identifier(spec.length_of)})::VARCHAR
         FROM {table} WHERE {identifier(name)} <> length({identifier(spec.length_of)})"""
         for name, spec in label.properties.items()
         if spec.length_of
     ]
-    return " UNION ALL ".join(found) or NOTHING
+    return " UNION ALL ".join(found) or _NOTHING_NAMED
 
 
 def parallel_scores(pattern: Pattern, table: str) -> str:
@@ -101,11 +114,11 @@ def parallel_scores(pattern: Pattern, table: str) -> str:
     if not scores:
         return NOTHING
     alike = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties if n not in scores)])
-    told = " || '; ' || ".join(f"array_to_string(list_sort(list(DISTINCT {identifier(n)})), ', ')" for n in scores)
+    listed = " || '; ' || ".join(f"array_to_string(list_sort(list(DISTINCT {identifier(n)})), ', ')" for n in scores)
     differ = " OR ".join(f"count(DISTINCT {identifier(n)}) > 1" for n in scores)
     return f"""
-    SELECT head, tail, NULL, 'scores ' || told
-    FROM (SELECT {alike}, {told} AS told FROM {table} GROUP BY {alike} HAVING {differ})"""
+    SELECT head, tail, NULL, 'scores ' || listed
+    FROM (SELECT {alike}, {listed} AS listed FROM {table} GROUP BY {alike} HAVING {differ})"""
 
 
 def missing_scores(pattern: Pattern, table: str) -> str:

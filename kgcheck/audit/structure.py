@@ -125,10 +125,10 @@ FOLD_ABOVE = 20
 _EXAMPLES = 5
 
 
-class Hit(NamedTuple):
+class Fault(NamedTuple):
     """One structural fault; of a rule that many break alike, ``times`` of them.
 
-    ``right`` is the value of the attribute that would be none.
+    ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong.
     """
 
     rule: Reason
@@ -139,11 +139,21 @@ class Hit(NamedTuple):
     attribute: str | None = None
     times: int = 1
     right: str | None = None
+    properties: tuple[str, ...] = ()
 
     @property
     def ids(self) -> set[str]:
         """Ids that the fault is about."""
         return {self.head.id, self.tail.id} if self.tail else {self.head.id}
+
+
+class _FaultRow(NamedTuple):
+    head: str
+    tail: str | None
+    tail_label: str | None
+    detail: str | None
+    properties: tuple[str, ...]
+    right: str | None
 
 
 class StructureRules:
@@ -177,7 +187,7 @@ class StructureRules:
         # Then every malformed id is found where it is looked up, and is not to be told twice.
         self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
 
-    def of_label(self, label: Label) -> Iterator[Hit]:
+    def of_label(self, label: Label) -> Iterator[Fault]:
         """Every fault of the nodes of a label."""
         table = self._copy.nodes(label)
         selects = {
@@ -193,15 +203,21 @@ class StructureRules:
         if "name" in label.properties:
             selects[Reason.SHARED_NAME] = rules.shared_names(table)
         for rule, select in selects.items():
-            for head, tail, tail_label, detail in self._rows(select):
-                other = Ref(label=tail_label or label.name, id=tail) if tail else None
-                hit = Hit(rule, Ref(label=label.name, id=head), None, other, detail or "")
-                if rule is Reason.LENGTH_MISMATCH:
-                    words = hit.detail.split("; ")[0].split(" ")
-                    hit = hit._replace(attribute=words[0], right=words[-1])
-                yield hit
+            for row in self._rows(rule, select):
+                other = Ref(label=row.tail_label or label.name, id=row.tail) if row.tail else None
+                wrong = row.properties[0] if rule is Reason.LENGTH_MISMATCH else None
+                yield Fault(
+                    rule,
+                    Ref(label=label.name, id=row.head),
+                    None,
+                    other,
+                    row.detail or "",
+                    attribute=wrong,
+                    right=row.right,
+                    properties=row.properties,
+                )
 
-    def of_pattern(self, pattern: Pattern) -> Iterator[Hit]:
+    def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
         """Every fault of the edges of a pattern."""
         table = self._copy.edges(pattern)
         ends = self._schema.label(pattern.head), self._schema.label(pattern.tail)
@@ -225,57 +241,62 @@ class StructureRules:
                 f"SELECT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
             )
         for rule, select in selects.items():
-            for head, tail, _, detail in self._rows(select):
-                yield Hit(
+            for row in self._rows(rule, select):
+                yield Fault(
                     rule,
-                    Ref(label=pattern.head, id=head),
+                    Ref(label=pattern.head, id=row.head),
                     pattern.type,
-                    Ref(label=pattern.tail, id=tail or ""),
-                    detail or "",
+                    Ref(label=pattern.tail, id=row.tail or ""),
+                    row.detail or "",
+                    properties=row.properties,
                 )
-        if pattern.type == "HAS_PARENT":
+        if pattern.hierarchy:
             yield from self._cycles(pattern, table)
 
-    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Hit]:
+    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Fault]:
         """Every fault of the graph as a whole: edges whose ends fit no pattern, counts that moved."""
         for edge in dict.fromkeys(store.stray_edges(_MAX_STRAY_EDGES)):
             if options.wants_edges(edge.head_label, edge.relation, edge.tail_label):
                 ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
-                told = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
-                yield Hit(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], told)
+                detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
+                yield Fault(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], detail)
         if self._before:
             yield from self._moved(self._before, options)
 
-    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Hit]:
-        for name, told in moved_counts(before.nodes, self._run.nodes):
+    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Fault]:
+        for name, change in moved_counts(before.nodes, self._run.nodes):
             if options.wants_label(name):
-                yield Hit(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, told)
+                yield Fault(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, change)
         patterns = {str(p): p for p in self._schema.relations}
-        for name, told in moved_counts(before.edges, self._run.edges):
+        for name, change in moved_counts(before.edges, self._run.edges):
             p = patterns.get(name)
             if p and options.wants_edges(p.head, p.type, p.tail):
                 ends = Ref(label=p.head, id=ALL), Ref(label=p.tail, id=ALL)
-                yield Hit(Reason.COUNT_MOVED, ends[0], p.type, ends[1], told)
+                yield Fault(Reason.COUNT_MOVED, ends[0], p.type, ends[1], change)
 
-    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Hit]:
+    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Fault]:
         edges = self._db.execute(f"SELECT DISTINCT head, tail FROM {table} ORDER BY ALL").fetchall()
         for cycle in cycles(edges):
             shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
-            told = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
+            detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
             ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
-            yield Hit(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], told)
+            yield Fault(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], detail)
 
-    def _rows(self, select: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
+    def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
+        named, more = "NULL, NULL", ""
+        if rule in rules.NAMING:
+            named, more = "flatten(list(properties ORDER BY detail)), min_by(correct, detail)", ", properties, correct"
         found = self._db.execute(
             f"""
-            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail)
-            FROM ({select}) AS hit(head, tail, tail_label, detail)
+            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
+            FROM ({select}) AS hit(head, tail, tail_label, detail{more})
             GROUP BY ALL ORDER BY head, tail, tail_label
             """
         )
         while rows := found.fetchmany(_ROWS):
-            yield from rows
+            for head, tail, tail_label, detail, properties, right in rows:
+                yield _FaultRow(head, tail, tail_label, detail, tuple(dict.fromkeys(properties or ())), right)
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
@@ -293,7 +314,7 @@ class StructureRules:
         return f"SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
 
 
-def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
+def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
     """Hits of rules that many break alike as one, with their number and some examples.
 
     Args:
@@ -302,40 +323,32 @@ def folded(hits: Iterable[Hit]) -> Iterator[Hit]:
     Yields:
         A hit; those that may be one come last.
     """
-    held: dict[tuple[Reason, str], list[Hit]] = {}
-    counts: Counter[tuple[Reason, str]] = Counter()
+    alike: dict[tuple[Reason, tuple[str, ...]], list[Fault]] = {}
+    counts: Counter[tuple[Reason, tuple[str, ...]]] = Counter()
     for hit in hits:
         if hit.rule not in FOLDED:
             yield hit
             continue
-        key = hit.rule, _properties(hit)
+        key = hit.rule, hit.properties
         counts[key] += 1
         if counts[key] <= FOLD_ABOVE:
-            held.setdefault(key, []).append(hit)
-    for key, some in held.items():
+            alike.setdefault(key, []).append(hit)
+    for key, some in alike.items():
         if counts[key] <= FOLD_ABOVE:
             yield from some
             continue
         first, count = some[0], counts[key]
         shown = "; ".join(" ".join(filter(None, (_place(h), h.detail))) for h in some[:_EXAMPLES])
         ends = Ref(label=first.head.label, id=ALL), first.tail and Ref(label=first.tail.label, id=ALL)
-        told = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
-        yield Hit(first.rule, ends[0], first.relation, ends[1], told, key[1] or None, count)
+        detail = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
+        yield Fault(first.rule, ends[0], first.relation, ends[1], detail, ", ".join(first.properties) or None, count)
 
 
-def _properties(hit: Hit) -> str:
-    """The properties that a hit names, ``name=value``."""
-    if hit.rule is not Reason.PLACEHOLDER_VALUE:
-        return ""
-    parts = hit.detail.replace("; ", ", ").split(", ")
-    return ", ".join(dict.fromkeys(part.split("=")[0] for part in parts))
-
-
-def _place(hit: Hit) -> str:
+def _place(hit: Fault) -> str:
     return f"{hit.head.id} {hit.tail.id}" if hit.tail else hit.head.id
 
 
-def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Finding]:
+def findings(hits: Iterable[Fault], run: str, seen_at: datetime) -> Iterator[Finding]:
     """A finding for every hit.
 
     Args:
@@ -353,7 +366,7 @@ def findings(hits: Iterable[Hit], run: str, seen_at: datetime) -> Iterator[Findi
         yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
 
 
-def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
+def tallies(hits: Iterable[Fault], unit: Unit) -> list[Tally]:
     """Counts of hits by rule."""
     counts: Counter[Reason] = Counter()
     for hit in hits:
@@ -371,16 +384,16 @@ def tallies(hits: Iterable[Hit], unit: Unit) -> list[Tally]:
     ]
 
 
-def digest(hits: Iterable[Hit]) -> str:
+def digest(hits: Iterable[Fault]) -> str:
     """Digest of hits: which rules, and of what."""
-    told = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail} {hit.attribute} {hit.times}" for hit in hits)
-    return sha256(told.encode()).hexdigest()[:16]
+    parts = "\x1e".join(f"{hit.rule} {hit.head} {hit.relation} {hit.tail} {hit.attribute} {hit.times}" for hit in hits)
+    return sha256(parts.encode()).hexdigest()[:16]
 
 
 @cache
 def _verdict(rule: Reason) -> Verdict:
     """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
-    hit = Hit(rule, Ref(label=ALL, id=ALL), None, None, "")
+    hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
     return judge_evidence(CheckType.STRUCTURE, [judged(hit, now())[1]])
 
 
@@ -392,7 +405,7 @@ def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tupl
             yield name, f"{old:,} before, {new:,} now"
 
 
-def judged(hit: Hit, seen_at: datetime) -> tuple[CheckTask, Evidence]:
+def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
     """The task and the evidence of a hit: the graph is its own witness."""
     fault = STRUCTURE_RULES[hit.rule]
     task = CheckTask(

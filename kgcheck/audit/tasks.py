@@ -177,7 +177,7 @@ class TaskSelection:
             SELECT l.head, l.tail FROM ref.link l
             SEMI JOIN {heads} h ON h.id = l.head SEMI JOIN {tails} t ON t.id = l.tail
             {self._under_its_label(pattern.head, "head")} {self._under_its_label(pattern.tail, "tail")}
-            WHERE l.source = {literal(check.source)} AND l.relation = {literal(pattern.type)}
+            WHERE l.source = {literal(check.source)} AND l.relation = {literal(check.link)}
             AND NOT l.negated AND NOT l.retracted {looped} {enough}
         ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
 
@@ -186,7 +186,7 @@ class TaskSelection:
         authority = self._schema.label(name).authority
         if not authority.namespace:
             return ""
-        elsewhere = f"source = {literal(authority.source)} AND label <> {literal(name)}"
+        elsewhere = f"source = {literal(authority.source)} AND namespace <> {literal(authority.namespace)}"
         return f"ANTI JOIN (SELECT id FROM ref.lifecycle WHERE {elsewhere}) AS not_{end} ON not_{end}.id = l.{end}"
 
     def _held(self, pattern: Pattern, check: EdgeCheck) -> str:

@@ -19,7 +19,7 @@ from kgcheck.bench.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import Outcome, Ref, Triple, Value
+from kgcheck.model import Outcome, Ref, Tier, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
 
 BenchLabel = Literal["support", "refute"]
@@ -123,8 +123,8 @@ def _type_of(request: Request) -> TaskType:
     if request.type:
         return TaskType(request.type.value)
     pattern = request.patterns[0]
-    if pattern.head == pattern.tail == "Protein":
-        return TaskType.CURATED if pattern.type.startswith("CURATED") else TaskType.INTERACTION
+    if pattern.symmetric:
+        return TaskType.CURATED if pattern.checks[0].tier is Tier.CURATED else TaskType.INTERACTION
     return TaskType.RELATION
 
 

@@ -121,9 +121,9 @@ class Truths:
         rows = self._rows(
             """
             SELECT id, state, name, coalesce(nullif(record, ''), id) FROM ref.lifecycle
-            WHERE source = $source AND (label = $label OR label IS NULL)
+            WHERE source = $source AND ($namespace = '' OR coalesce(namespace, '') IN ('', $namespace))
             """,
-            {"source": label.authority.source, "label": label.name},
+            {"source": label.authority.source, "namespace": label.authority.namespace or ""},
         )
         return {id_: TrueState(state, name, record) for id_, state, name, record in rows}
 
@@ -150,7 +150,8 @@ class Truths:
         Returns:
             The links, by head and tail: in one order where order means nothing, else as the source has them.
         """
-        known = {"source": source, "relation": pattern.type}
+        link = next((check.link for check in pattern.checks if check.source == source), pattern.type)
+        known = {"source": source, "relation": link}
         rows = self._rows(
             f"""
             SELECT head, tail, min(coalesce(score, 1)), max(coalesce(score, 1)), bool_or(negated),

@@ -40,10 +40,10 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
         case CheckType.POTENTIAL:
             return Change(kind=ChangeKind.ADD_EDGE, because=because)
         case CheckType.TRIPLE if verdict.reason in _REPAIRED_WITH_THE_NODE:
-            told = "; ".join(filter(None, (because, verdict.note)))
+            why = "; ".join(filter(None, (because, verdict.note)))
             if len(replacements) == 1 and _holds_with_replacement(verdict):
-                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=told)
-            return Change(kind=ChangeKind.REVIEW, candidates=replacements + candidates, because=told)
+                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=why)
+            return Change(kind=ChangeKind.REVIEW, candidates=replacements + candidates, because=why)
         case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
             return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
         case CheckType.TRIPLE:
@@ -71,10 +71,10 @@ def _for_value(
     if len(candidates) > 1:
         return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
     if reason is Reason.VALUE_MISSING and task.value and task.value.strip():
-        # A list that lacks names keeps those that it has; one that is held as a text stays one.
-        held, lacking = items_of(task.value), items_of(current)
-        separator = separator_of(held)
-        whole = separator.join([*held, *lacking]) if separator else joined([*held, *lacking])
+        # A list that lacks names keeps those that it has; one that stands as a text stays one.
+        present, lacking = items_of(task.value), items_of(current)
+        separator = separator_of(present)
+        whole = separator.join([*present, *lacking]) if separator else joined([*present, *lacking])
         return Change(kind=ChangeKind.SET_VALUE, to=whole, because=because)
     return Change(kind=ChangeKind.SET_VALUE, to=current, because=because)
 

@@ -78,14 +78,17 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
 
     Returns:
         The verdict, with all evidence attached.
+
+    >>> verdict(CheckType.TRIPLE, []).outcome.value
+    'unavailable'
     """
-    held = tuple(evidence)
-    judged = judge(signature_of(kind, held, gaps))
+    observed = tuple(evidence)
+    judged = judge(signature_of(kind, observed, gaps))
     return Verdict(
         outcome=judged.outcome,
         reason=judged.reason,
         confidence=judged.confidence,
-        evidence=held,
+        evidence=observed,
         missing=tuple(sorted(set(gaps))),
         note=judged.note,
     )
@@ -129,11 +132,11 @@ def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) ->
         return _loudest(kind, spoken)
     if closed:
         tier = min((o.tier for o in closed), key=lambda t: t.rank)
-        said = first(o.reason for o in closed if o.tier is tier and o.reason)
-        return Judgement(Outcome.REFUTED, said or _SILENT_REASON[kind], SILENCE_PRIOR[tier])
+        stated = first(o.reason for o in closed if o.tier is tier and o.reason)
+        return Judgement(Outcome.REFUTED, stated or _SILENT_REASON[kind], SILENCE_PRIOR[tier])
     if facts:
-        said = first(o.reason for o in facts if o.reason)
-        return Judgement(Outcome.INSUFFICIENT, said or Reason.NOTHING_FOUND, 0.0)
+        stated = first(o.reason for o in facts if o.reason)
+        return Judgement(Outcome.INSUFFICIENT, stated or Reason.NOTHING_FOUND, 0.0)
     cause = first(gap.cause for gap in gaps)
     return Judgement(Outcome.UNAVAILABLE, cause or Reason.REFERENCE_MISSING, 0.0)
 
@@ -154,13 +157,13 @@ def _loudest(kind: CheckType, spoken: list[Observation]) -> Judgement:
     if len(stances) > 1:
         return Judgement(Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0.0)
     agreeing = [o for o in spoken if o.stance in stances]
-    said = first(o.reason for o in top if o.reason)
+    stated = first(o.reason for o in top if o.reason)
     if stances == {Stance.SUPPORTS}:
         plain = any(o.reason is None for o in top)
-        return Judgement(Outcome.SUPPORTED, Reason.CONFIRMED if plain or not said else said, _confidence(agreeing))
+        return Judgement(Outcome.SUPPORTED, Reason.CONFIRMED if plain or not stated else stated, _confidence(agreeing))
     # Whoever says that something else is wrong does not make what is told any surer.
-    confidence = _confidence([o for o in agreeing if agrees(o.reason, said)])
-    return Judgement(Outcome.REFUTED, said or _SILENT_REASON[kind], confidence)
+    confidence = _confidence([o for o in agreeing if agrees(o.reason, stated)])
+    return Judgement(Outcome.REFUTED, stated or _SILENT_REASON[kind], confidence)
 
 
 def _invert(found: Judgement) -> Judgement:

@@ -51,19 +51,19 @@ def command(
     from kgcheck.workspace import Workspace
 
     with Workspace(store=store, profile=profile, brain=brain, literature=index, progress=RichProgress()) as workspace:
-        asked = workspace.ask(" ".join(question), tokens=tokens, money=money)
-    for text in asked.notes:
+        outcome = workspace.ask(" ".join(question), tokens=tokens, money=money)
+    for text in outcome.notes:
         note(text)
     if format_ == "json":
-        json_result(asked.answer.model_dump_json(indent=2, exclude_none=True))
+        json_result(outcome.answer.model_dump_json(indent=2, exclude_none=True))
     else:
-        _show(asked.answer)
+        _show(outcome.answer)
     codes = {
         Status.NOT_UNDERSTOOD: EXIT_USAGE,
         Status.STOPPED: EXIT_INCOMPLETE,
         Status.UNSUPPORTED: EXIT_INCOMPLETE,
     }
-    click.get_current_context().exit(codes.get(asked.answer.status, 0))
+    click.get_current_context().exit(codes.get(outcome.answer.status, 0))
 
 
 def _show(answer: "Answer") -> None:

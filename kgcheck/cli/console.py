@@ -14,7 +14,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichBar
 
-from kgcheck.progress import Step
+from kgcheck.progress import ProgressStep
 from kgcheck.report.cells import SafeConsole
 
 _PIPE_WIDTH = 180
@@ -38,8 +38,7 @@ class RichProgress:
         self._console = errors()
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
-        """See kgcheck.progress.Progress."""
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         if not self._console.is_terminal:
             self._console.print(f"{description} ...", soft_wrap=True)
             yield _Quiet()
@@ -62,7 +61,6 @@ class _Shown:
         self._task = bar.add_task(description, total=total)
 
     def advance(self, amount: int = 1) -> None:
-        """See kgcheck.progress.Step."""
         self._bar.advance(self._task, amount)
 
 

@@ -21,7 +21,6 @@ class FilePath(click.Path):
         super().__init__(path_type=Path, **how)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See click.ParamType."""
         text = str(value)
         if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
             self.fail("this is an address, and a path is wanted", param, ctx)

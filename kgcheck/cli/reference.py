@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, profile_option, table_or_json_option
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import json_result, note
 
 if TYPE_CHECKING:
     from kgcheck.reference.snapshot import SourceRelease
@@ -106,9 +106,15 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
 
 def _show(releases: "Sequence[SourceRelease]", format_: str) -> None:
     from kgcheck.cli.console import results
+    from kgcheck.profile.recognise import own_schemas
     from kgcheck.report.tables import release_table
 
     if format_ == "json":
         json_result([r.model_dump(mode="json") for r in releases])
-    else:
-        results().print(release_table(releases))
+        return
+    results().print(release_table(releases))
+    for schema in own_schemas():
+        if served := schema.sources & {release.source for release in releases}:
+            lacking = ", ".join(sorted(schema.sources - served))
+            shown = f"it serves profile {schema.profile.name}: {len(served)} of {len(schema.sources)} sources"
+            note(f"{shown}; it lacks {lacking}" if lacking else shown)

@@ -33,25 +33,25 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     Returns:
         A condition on the columns head and tail; None where no edge of the pattern can be told to be so.
     """
-    if not pattern.checks or (tail.authority.site and not head.authority.site):
+    if not pattern.checks or (tail.site and not head.site):
         return None
-    speaking = [check for check in pattern.checks if _speaks(db, check, pattern.type)]
-    if not speaking or any(_stated_more_than_once(db, check, pattern.type) for check in speaking):
+    speaking = [check for check in pattern.checks if _speaks(db, check)]
+    if not speaking or any(_stated_more_than_once(db, check) for check in speaking):
         return None
     conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
     for label, end in ((head, "head"), (tail, "tail")):
         conditions += _well_formed(db, label, end, pattern, speaking)
     if len(pattern.checks) > 1:
         for check in speaking:
-            looked = _looked_at(db, check, pattern.type, key(head, "head"))
+            looked = _looked_at(db, check, key(head, "head"))
             if looked is None:
                 return None
             conditions.append(looked)
     best = min(check.tier.rank for check in speaking)
     pair = f"({key(head, 'head')}, {key(tail, 'tail')})"
-    stated = " UNION ALL ".join(_pairs(c, pattern.type, "=") for c in speaking if c.tier.rank == best)
+    stated = " UNION ALL ".join(_pairs(c, "=") for c in speaking if c.tier.rank == best)
     conditions.insert(0, f"{pair} IN ({stated})")
-    if _qualified(db, " UNION ALL ".join(_pairs(c, pattern.type, "<>") for c in speaking), stated):
+    if _qualified(db, " UNION ALL ".join(_pairs(c, "<>") for c in speaking), stated):
         conditions.append(f"{pair} NOT IN (FROM qualified)")
     return " AND ".join(conditions)
 
@@ -72,25 +72,25 @@ def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
     return bool(db.execute("SELECT 1 FROM qualified LIMIT 1").fetchall())
 
 
-def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> bool:
     """Whether any release speaks of a relation; of a source that does not, every edge has the same gap."""
-    rows = db.execute("SELECT 1 FROM ref.topic WHERE source = ? AND topic = ? LIMIT 1", [check.source, relation])
+    rows = db.execute("SELECT 1 FROM ref.topic WHERE source = ? AND topic = ? LIMIT 1", [check.source, check.link])
     return bool(rows.fetchall())
 
 
-def _stated_more_than_once(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str) -> bool:
+def _stated_more_than_once(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> bool:
     """Whether releases of different dates speak: then the newest of a record counts, which takes a closer look."""
     rows = db.execute(
         """
         SELECT count(DISTINCT r.recency) FROM ref.topic t JOIN ref.release r ON r.id = t.release_id
         WHERE t.source = $source AND t.topic = $relation
         """,
-        {"source": check.source, "relation": relation},
+        {"source": check.source, "relation": check.link},
     ).fetchall()
     return int(rows[0][0]) > 1
 
 
-def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str, head: str) -> str | None:
+def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, head: str) -> str | None:
     """A condition under which the source says something of an edge, be it silence.
 
     Returns:
@@ -98,9 +98,9 @@ def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str, h
     """
     if check.both_ends_mapped or check.match == "either_order":
         return None
-    if complete_release(db, check.source, relation) is not None:
+    if complete_release(db, check.source, check.link) is not None:
         return "true"
-    covered = f"source = {literal(check.source)} AND topic = {literal(relation)}"
+    covered = f"source = {literal(check.source)} AND topic = {literal(check.link)}"
     return f"{head} IN (SELECT id FROM ref.covered WHERE {covered})"
 
 
@@ -122,11 +122,11 @@ def _well_formed(
     Yields:
         Conditions; none where all ends are so.
     """
-    sources = ", ".join(literal(check.source) for check in speaking)
+    stated = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in speaking)
     known = _known_ids(db, label)
     ids = " UNION ".join(
         f"""SELECT DISTINCT {column} AS id FROM ref.link
-            WHERE source IN ({sources}) AND relation = {literal(pattern.type)} AND {column} NOT IN (FROM {known})"""
+            WHERE ({stated}) AND {column} NOT IN (FROM {known})"""
         for column in (("head_now", "tail_now") if pattern.head == pattern.tail else (f"{end}_now",))
     )
     odd = f"odd_{end}"
@@ -138,8 +138,9 @@ def _well_formed(
     ).fetchall()
     if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
         yield f"{key(label, end)} NOT IN (FROM {odd})"
-    if label.authority.isoforms:
-        yield f"NOT (contains({end}, '-') AND {malformed(label, end)})"
+    if label.isoforms:
+        signed = f"contains({end}, {literal(label.isoform_sign)})" if label.isoform_sign else "true"
+        yield f"NOT ({signed} AND {malformed(label, end)})"
 
 
 def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:
@@ -159,7 +160,7 @@ def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:
     return name
 
 
-def _pairs(check: EdgeCheck, relation: str, how: str) -> str:
+def _pairs(check: EdgeCheck, how: str) -> str:
     """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
 
     In both orders, where order means nothing.
@@ -167,7 +168,7 @@ def _pairs(check: EdgeCheck, relation: str, how: str) -> str:
     Returns:
         A select.
     """
-    links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(relation)}"
+    links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(check.link)}"
     chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
     told = f"SELECT head_now AS head, tail_now AS tail {chosen}"
     return f"{told} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else told

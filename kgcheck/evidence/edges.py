@@ -11,7 +11,7 @@ from kgcheck.evidence.stance import counting
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
-from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.catalogue import PARENT, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.reference.ids_sql import (
@@ -35,12 +35,12 @@ def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
 
-def channel_topic(relation: str, channel: str) -> str:
+def channel_topic(link: str, channel: str) -> str:
     """The topic under which a release covers the proteins and the terms of which a channel of it speaks."""
-    return f"{relation} {channel}"
+    return f"{link} {channel}"
 
 
-def look_at_own_channel(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, cited: Cited | None) -> None:
+def look_at_own_channel(tables: WorkingTables, check: EdgeCheck, cited: Cited | None) -> None:
     """Closed silence for the tasks in ``unseen`` whose edges cite channels that would have stated them.
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
@@ -48,13 +48,12 @@ def look_at_own_channel(tables: WorkingTables, pattern: Pattern, check: EdgeChec
 
     Args:
         tables: The working tables.
-        pattern: What the pairs are joined by.
         check: With the name of the source as edges cite it.
         cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
-    if not check.channels or not cited or complete_release(tables.db, check.ontology or "", "HAS_PARENT") is None:
+    if not check.channels or not cited or complete_release(tables.db, check.ontology or "", PARENT) is None:
         return
-    topic = literal(channel_topic(pattern.type, ""))
+    topic = literal(channel_topic(check.link, ""))
     covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
     both = f"head_now IN (SELECT id {covered}) AND tail_now IN (SELECT id {covered})"
     if not tables.db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
@@ -117,12 +116,12 @@ def look_up_edges(
     for about, label in (("head", head), ("tail", tail)):
         _moved_ends(tables, about, label)
         _odd_ends(tables, about, label, dates.get(label.name, ""))
-    if tail.authority.site and not head.authority.site:
+    if tail.site and not head.site:
         _read_site_ids(tables, head, tail)
     for check in pattern.checks:
-        _look_for_links(tables, pattern, check)
+        _look_for_links(tables, check)
         tables.set_unseen("FROM ends ANTI JOIN counted_link USING (task)")
-        look_at_own_channel(tables, pattern, check, cited)
+        look_at_own_channel(tables, check, cited)
         _look_at_silence(tables, pattern, check, head, tail, dates.get(str(pattern), ""))
 
 
@@ -204,7 +203,7 @@ def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
     )
 
 
-def _look_for_links(tables: WorkingTables, pattern: Pattern, check: EdgeCheck) -> None:
+def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> None:
     """Evidence from links that the source states, and table ``counted_link``: the tasks that have any.
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
@@ -216,7 +215,7 @@ def _look_for_links(tables: WorkingTables, pattern: Pattern, check: EdgeCheck) -
         ways.append(_link_to_descendant(check.ontology or ""))
     tables.db.execute(
         f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}",
-        {"source": check.source, "relation": pattern.type},
+        {"source": check.source, "relation": check.link},
     ).fetchall()
     tables.add_evidence(
         f"""
@@ -244,26 +243,26 @@ def _look_at_silence(
     tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
-    complete = complete_release(tables.db, check.source, pattern.type)
+    complete = complete_release(tables.db, check.source, check.link)
     if check.both_ends_mapped:
-        looked = _mapped_pairs(check.source, pattern.type)
+        looked = _mapped_pairs(check.source, check.link)
     elif complete is not None:
         looked = f"SELECT task, head_now AS record, {complete} AS release_id FROM unseen"
     else:
         tails = check.match == "either_order" or covers_tails(head, tail)
-        looked = _covered(check.source, pattern.type, tails=tails)
+        looked = _covered(check.source, check.link, tails=tails)
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE silent_release AS {looked}").fetchall()
     tables.add_evidence(
         f"""
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
                CASE WHEN too_old OR way IS NOT NULL THEN 'open'
-                    ELSE {_silent_world(tables, pattern, check, head)} END AS world, $tier AS tier,
+                    ELSE {_silent_world(tables, check, head)} END AS world, $tier AS tier,
                CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
                     WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
                CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
                     WHEN way IS NOT NULL THEN 'an ancestor, by ' || array_to_string(way, ', ')
                     ELSE 'no such link in this release' END AS value, 'fact' AS about, way AS candidates
-        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(tables, pattern, check, head, tail, dated)} AS too_old,
+        FROM (SELECT l.*, e.head_now, e.tail_now, {_too_old(tables, check, head, tail, dated)} AS too_old,
                      {_way_up(pattern, check)} AS way FROM silent_release l JOIN ends e USING (task))
         """,
         {"source": check.source, "tier": check.tier.value, "dated": dated},
@@ -271,19 +270,19 @@ def _look_at_silence(
     tables.drop_unseen("FROM silent_release")
     if check.both_ends_mapped:
         _pairs_of_two_species(tables, check)
-        _unmapped_ends(tables, check, pattern.type)
+        _unmapped_ends(tables, check)
         if complete is not None:
             _unmapped_pairs(tables, check, complete)
-    add_gaps(tables, check.source, pattern.type)
+    add_gaps(tables, check.source, check.link)
 
 
-def _too_old(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
+def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
     """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
 
     Returns:
         An expression over ``silent_release`` as l, joined with ``ends`` as e.
     """
-    source, topic = literal(check.source), literal(pattern.type)
+    source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
     if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
         return "false"
@@ -298,11 +297,11 @@ def _too_old(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: La
 
 def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
     """SQL for the parents of the head by which the tail is an ancestor: true, if redundant. NULL where it is none."""
-    if pattern.type != "HAS_PARENT" or check.match != "exact":
+    if not pattern.hierarchy or check.match != "exact":
         return "NULL::VARCHAR[]"
     return f"""(SELECT list(DISTINCT p.tail_now ORDER BY p.tail_now) FROM ref.link p JOIN ref.ancestor a
         ON a.ontology = {literal(check.source)} AND a.id = p.tail_now AND a.ancestor = e.tail_now
-        WHERE p.source = {literal(check.source)} AND p.relation = 'HAS_PARENT' AND NOT p.negated
+        WHERE p.source = {literal(check.source)} AND p.relation = {literal(check.link)} AND NOT p.negated
         AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
 
 
@@ -346,7 +345,7 @@ def _unmapped_pairs(tables: WorkingTables, check: EdgeCheck, release: int) -> No
     tables.drop_unseen("FROM unseen WHERE head_now <> tail_now")
 
 
-def _unmapped_ends(tables: WorkingTables, check: EdgeCheck, relation: str) -> None:
+def _unmapped_ends(tables: WorkingTables, check: EdgeCheck) -> None:
     """A release that was asked for an id by itself, and does not map it, cannot tell."""
     tables.add_evidence(
         f"""
@@ -356,12 +355,12 @@ def _unmapped_ends(tables: WorkingTables, check: EdgeCheck, relation: str) -> No
         FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
         GROUP BY u.task, head_now, tail_now
         """,
-        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(relation)},
+        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(check.link)},
     )
     tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
-def _silent_world(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label) -> str:
+def _silent_world(tables: WorkingTables, check: EdgeCheck, head: Label) -> str:
     """SQL for the world of silence.
 
     Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
@@ -372,11 +371,11 @@ def _silent_world(tables: WorkingTables, pattern: Pattern, check: EdgeCheck, hea
     """
     if check.match != "descendant":
         return literal(check.world.value)
-    if complete_release(tables.db, check.ontology or "", "HAS_PARENT") is None:
+    if complete_release(tables.db, check.ontology or "", PARENT) is None:
         return "'open'"
-    if not head.authority.site:
+    if not head.site:
         return literal(check.world.value)
-    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(pattern.type)}"
+    listed = f"FROM ref.link k WHERE k.source = {literal(check.source)} AND k.relation = {literal(check.link)}"
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 

@@ -125,7 +125,7 @@ class SourceLookups:
     def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
         self._source = source
         self._live = live
-        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.authority.site]
+        issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.site]
         self._protein = issued[0] if issued else None
         self._patterns: dict[str, Pattern] = {
             check.source: p for p in reversed(schema.relations) for check in p.checks if check.source in NETWORKS
@@ -137,22 +137,25 @@ class SourceLookups:
             return LifecycleResult(accession=accession, **refused)
         task = CheckTask(type=CheckType.EXISTENCE, subject=self._ref(accession))
         evidence, gaps = self._source.observe(task)
-        said = next((e for e in evidence if e.source == UNIPROT), None)
-        if said is None:
+        observed = next((e for e in evidence if e.source == UNIPROT), None)
+        if observed is None:
             return LifecycleResult(accession=accession, **self._gap(UNIPROT, gaps))
-        state = _STATES.get(said.reason or Reason.CONFIRMED)
-        if said.stance is Stance.SILENT or state is None:
+        state = _STATES.get(observed.reason or Reason.CONFIRMED)
+        if observed.stance is Stance.SILENT or state is None:
             return LifecycleResult(
-                accession=accession, status="nothing_found", reason=said.reason or Reason.UNKNOWN_ID, **_place(said)
+                accession=accession,
+                status="nothing_found",
+                reason=observed.reason or Reason.UNKNOWN_ID,
+                **_place(observed),
             )
         return LifecycleResult(
             accession=accession,
             status="found",
             state=state,
-            said=said.value[:_MOST_TEXT] if said.value else None,
-            replacements=said.replacements,
-            candidates=said.candidates,
-            **_place(said),
+            said=observed.value[:_MOST_TEXT] if observed.value else None,
+            replacements=observed.replacements,
+            candidates=observed.candidates,
+            **_place(observed),
         )
 
     def entry(self, accession: str) -> EntryResult:
@@ -185,26 +188,26 @@ class SourceLookups:
     def _pair(self, one: str, other: str, network: NetworkType) -> PairResult:
         source = next(name for name, kind in NETWORKS.items() if kind == network)
         pattern = self._patterns.get(source)
-        asked: dict[str, Any] = {"one": one, "other": other, "network": network}
+        request: dict[str, Any] = {"one": one, "other": other, "network": network}
         for accession in (one, other):
             if refused := self._refused(accession):
-                return PairResult(**asked, **refused)
+                return PairResult(**request, **refused)
         if pattern is None:
-            return PairResult(**asked, **self._gap(source, ()))
+            return PairResult(**request, **self._gap(source, ()))
         check = next(c for c in pattern.checks if c.source == source)
         task = CheckTask(type=CheckType.TRIPLE, subject=self._ref(one), relation=pattern.type, object=self._ref(other))
         evidence, gaps = self._source.observe(task)
-        said = next((e for e in evidence if e.source == source and e.about == "fact"), None)
-        if said is None:
-            return PairResult(**asked, **self._gap(source, gaps))
-        if said.reason is Reason.UNMAPPED_IDENTIFIER:
-            why = said.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
-            return PairResult(**asked, status="not_available", reason=said.reason, why=why, **_place(said))
-        shown = {**asked, **_place(said), "threshold": check.threshold, "record": said.record}
-        if said.score is None:
+        observed = next((e for e in evidence if e.source == source and e.about == "fact"), None)
+        if observed is None:
+            return PairResult(**request, **self._gap(source, gaps))
+        if observed.reason is Reason.UNMAPPED_IDENTIFIER:
+            why = observed.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
+            return PairResult(**request, status="not_available", reason=observed.reason, why=why, **_place(observed))
+        shown = {**request, **_place(observed), "threshold": check.threshold, "record": observed.record}
+        if observed.score is None:
             return PairResult(**shown, status="nothing_found")
-        channels = self._live.channels(said.record, network) if self._live else {}
-        return PairResult(**shown, status="found", score=said.score, channels=channels)
+        channels = self._live.channels(observed.record, network) if self._live else {}
+        return PairResult(**shown, status="found", score=observed.score, channels=channels)
 
     def _ref(self, accession: str) -> Ref:
         return Ref(label=self._protein.name if self._protein else "", id=accession)
@@ -231,8 +234,13 @@ class SourceLookups:
         return _only_live(entry) if entry else {}
 
 
-def _place(said: Evidence) -> dict[str, Any]:
-    return {"source": said.source, "release": said.release, "url": said.url, "retrieved_at": said.retrieved_at}
+def _place(observed: Evidence) -> dict[str, Any]:
+    return {
+        "source": observed.source,
+        "release": observed.release,
+        "url": observed.url,
+        "retrieved_at": observed.retrieved_at,
+    }
 
 
 def _shown(stated: Stated) -> dict[str, Any]:

@@ -20,10 +20,16 @@ from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern
-from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, REPLACEMENTS, base, join_of_other_label, sequence
+from kgcheck.reference.ids_sql import (
+    OF_ONE_SEQUENCE,
+    REPLACEMENTS,
+    base,
+    filed_elsewhere,
+    join_of_other_label,
+    part_of_id,
+    sequence,
+)
 from kgcheck.reference.overlay import attach_snapshot
-
-_SITE = r"_([A-Z])([0-9]+)-"
 
 
 class EvidenceJoin:
@@ -92,8 +98,8 @@ class EvidenceJoin:
             {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
         ).fetchall()
         self._lifecycles(label)
-        if authority.site:
-            self._sites(authority.source)
+        if label.site:
+            self._sites(label)
         self._silence_of_ids(authority.source, self._dates.get(label.name, ""))
         if authority.other:
             self.tables.add_gaps(
@@ -158,7 +164,7 @@ class EvidenceJoin:
                    list(DISTINCT l.head_now ORDER BY l.head_now) AS every,
                    max_by(l.release_id, [r.recency, l.release_id]) AS release_id, min(l.record) AS record
             FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
-            WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.relation)}
+            WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.link)}
               AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM node_key)
             GROUP BY l.tail_now
             """
@@ -212,9 +218,9 @@ class EvidenceJoin:
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""
-        elsewhere = f"coalesce(l.label <> {literal(label.name)}, false)" if label.authority.namespace else "false"
+        elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
-        decided = "l.state <> 'current'" if label.authority.site else "true"
+        decided = "l.state <> 'current'" if label.site else "true"
         self.tables.add_evidence(
             f"""
             SELECT a.task, l.source, l.release_id, l.record,
@@ -223,8 +229,8 @@ class EvidenceJoin:
                    CASE WHEN l.state = 'secondary' AND o.id IS NOT NULL THEN '{Reason.WRONG_NAMESPACE.value}'
                         WHEN l.state <> 'current' THEN s.reason
                         WHEN {elsewhere} THEN '{Reason.WRONG_NAMESPACE.value}' END AS reason,
-                   CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.label || '; '
-                        WHEN {elsewhere} THEN 'a ' || l.label || '; ' ELSE '' END
+                   CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.namespace || '; '
+                        WHEN {elsewhere} THEN 'a ' || l.namespace || '; ' ELSE '' END
                    || lifecycle_text(l.state, l.detail, l.name, l.successors) AS value,
                    'fact' AS about, {REPLACEMENTS}
             FROM node_key a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base
@@ -233,7 +239,7 @@ class EvidenceJoin:
             {"source": label.authority.source},
         )
 
-    def _sites(self, source: str) -> None:
+    def _sites(self, label: Label) -> None:
         """Compare the residue that a site id names with the sequence."""
         self.tables.add_evidence(
             f"""
@@ -249,14 +255,14 @@ class EvidenceJoin:
                             THEN 'residue ' || position || ' is ' || residues[position]
                             ELSE 'the sequence has ' || length(residues) || ' residues' END AS value
                 FROM (SELECT task, v.release_id, v.record, v.value AS residues, r.recency,
-                             regexp_extract(head, '{_SITE}', 1) AS residue,
-                             try_cast(regexp_extract(head, '{_SITE}', 2) AS BIGINT) AS position
+                             {part_of_id(label, "head", "residue")} AS residue,
+                             try_cast({part_of_id(label, "head", "position")} AS BIGINT) AS position
                       FROM node_key a JOIN ref.value v ON v.id = a.sequence JOIN ref.release r ON r.id = v.release_id
                       WHERE v.source = $source AND v.attribute = 'sequence' AND v.status = 'current')
                 ANTI JOIN (SELECT task FROM evidence WHERE stance = 'contradicts') USING (task)
                 QUALIFY row_number() OVER (PARTITION BY task ORDER BY recency DESC, release_id, residues) = 1)
             """,
-            {"source": source},
+            {"source": label.authority.source},
         )
 
     def _silence_of_ids(self, source: str, dated: str) -> None:

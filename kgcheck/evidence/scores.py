@@ -53,7 +53,7 @@ def look_up_scores(
         """,
         {
             "source": check.source,
-            "relation": pattern.type,
+            "relation": check.link,
             "most": check.score.most,
             "dated": dated,
             "missing": Reason.VALUE_MISSING.value,
@@ -62,4 +62,4 @@ def look_up_scores(
         },
     )
     tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
-    add_gaps(tables, check.source, pattern.type)
+    add_gaps(tables, check.source, check.link)

@@ -6,7 +6,7 @@ from kgcheck.duck import literal
 from kgcheck.evidence.coverage import complete_release
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.profile.schema import Label
-from kgcheck.reference.ids_sql import base
+from kgcheck.reference.ids_sql import base, part_of_id
 from kgcheck.visible import HIDDEN_RE2
 
 _SPACES = r"[\s\p{Z}]+"
@@ -26,12 +26,13 @@ def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
     bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
     listed = complete_release(tables.db, label.authority.source, "entity") is not None
+    filed = part_of_id(label, bare, "entry", "i")
     # Of a site, the authority lists the protein, so its form alone tells.
-    by_form = "false" if listed and not label.authority.site else "true"
-    known = "false" if label.authority.site else "true"
+    by_form = "false" if listed and not label.site else "true"
+    known = "false" if label.site else "true"
     tables.set_intended_ids(
         f"""
-        WITH odd AS (SELECT DISTINCT id, {bare} AS bare, upper({base(label, bare)}) AS form FROM ({ids})),
+        WITH odd AS (SELECT DISTINCT id, {bare} AS bare, upper({filed}) AS form FROM ({ids})),
         listed AS (
             SELECT o.id, list(DISTINCT CASE WHEN upper(l.id) = upper(o.bare) THEN l.id ELSE upper(o.bare) END) AS ids
             FROM odd o JOIN ref.lifecycle l ON upper(l.id) = o.form
@@ -50,7 +51,7 @@ def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
 def unlisted(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str:
     """SQL for ids that their authority, which lists all of its own, does not list."""
     issued = literal(label.authority.pattern or ".*")
-    if label.authority.site or complete_release(db, label.authority.source, "entity") is None:
+    if label.site or complete_release(db, label.authority.source, "entity") is None:
         return "false"
     source = literal(label.authority.source)
     return (

@@ -87,6 +87,11 @@ def label_place(label: Label) -> dict[str, str]:
     return {"label": quoted(label.name)}
 
 
+def labels_place(label: Label) -> dict[str, str]:
+    """Place ``label`` for a node that is made: its label, then those that it carries, too."""
+    return {"label": ":".join(quoted(name) for name in (label.name, *label.also))}
+
+
 def pattern_places(pattern: Pattern) -> dict[str, str]:
     """Places ``head``, ``relation`` and ``tail``."""
     return {"head": quoted(pattern.head), "relation": quoted(pattern.type), "tail": quoted(pattern.tail)}

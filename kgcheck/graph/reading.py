@@ -237,7 +237,7 @@ class _Writer:
 
     def _nodeLabels(self, node: ParserRuleContext) -> str:
         if not isinstance(node.parentCtx, CypherParser.NodePatternContext):
-            raise UsageError("a label stands in a node: (p:Protein)", _HINT)
+            raise UsageError(f"a label stands in a node: (p:{self.schema.label_names[0]})", _HINT)
         names = [_plain(name) for name in node.name()]
         if len(names) != 1:
             # LadybugDB takes several for one or the other, Neo4j for one and the other.

@@ -12,7 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.errors import StoreError, StoreMissing
-from kgcheck.graph.queries import Catalogue, fields, hop_places, label_place, lists, pattern_places, projection, quoted
+from kgcheck.graph.queries import (
+    Catalogue,
+    fields,
+    hop_places,
+    label_place,
+    labels_place,
+    lists,
+    pattern_places,
+    projection,
+    quoted,
+)
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.store import (
     AS_TEXT,
@@ -294,7 +304,7 @@ class CypherServerStore(ABC):
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         """See GraphStore."""
         columns = ["id", *label.properties]
-        text = self._cypher.text("create_nodes", **label_place(label), properties=fields(columns))
+        text = self._cypher.text("create_nodes", **labels_place(label), properties=fields(columns))
         self._write_rows(text, columns, rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:

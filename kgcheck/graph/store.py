@@ -297,7 +297,9 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
         StoreError: Its last load is not finished.
     """
     found = (meta.get("profile"), meta.get("profile_version"))
-    wanted = (schema.profile.name, str(schema.profile.version))
+    wanted: tuple[str | None, str | None] = (schema.profile.name, str(schema.profile.version))
+    if not to_write and found[0] in schema.profile.reads:
+        wanted = found
     if "profile" in meta and found != wanted:
         raise StoreSchema(
             f"the store {name} holds a graph of profile {found[0]!r} version {found[1]},"

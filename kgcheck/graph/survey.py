@@ -78,6 +78,7 @@ class _Survey:
                 step.advance()
         return GraphSurvey(
             store=self._name,
+            profile=self._store.meta().get("profile", ""),
             labels=tuple(sorted(found, key=lambda s: s.name)),
             relations=tuple(sorted(relations, key=lambda r: (r.type, r.head, r.tail))),
             left_out=tuple(self._left_out),

@@ -32,8 +32,9 @@ def unknown_names(schema: Schema, nodes: Iterable[Shape], edges: Iterable[Shape]
     for labels, names, n in nodes:
         if META_LABEL in labels:
             continue
-        found.update({f"label {name}": n for name in labels if name not in of_label})
         known = [name for name in labels if name in of_label]
+        also = {name for label in known for name in schema.label(label).also}
+        found.update({f"label {name}": n for name in labels if name not in of_label and name not in also})
         for name in names if known else ():
             if not any(name in of_label[label] for label in known):
                 found[f"property {known[0]}.{name}"] += n

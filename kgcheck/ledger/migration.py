@@ -49,10 +49,13 @@ def migrate(connection: Connection) -> None:
     for table in _TABLES:
         connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {table}_1")
     METADATA.create_all(connection)
-    _runs(connection)
-    targets = _findings(connection)
-    _pieces(connection)
-    _tallies(connection, targets)
+    try:
+        _runs(connection)
+        targets = _findings(connection)
+        _pieces(connection)
+        _tallies(connection, targets)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"a row of another form: {error}") from error
     for table in _TABLES:
         connection.exec_driver_sql(f"DROP TABLE {table}_1")
 

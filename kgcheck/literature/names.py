@@ -7,9 +7,6 @@ from typing import Protocol
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
 
-NAMED = ("Protein", "Gene", "Disease", "Tissue")
-"""Labels whose nodes papers call by names."""
-
 MAX_NAMES = 12
 _LONGEST = 5
 """Words of a name that is looked for in a query."""
@@ -44,19 +41,18 @@ class StoreNames:
         node = self._store.node(ref)
         if node is None:
             return ()
-        synonyms = node.get("synonyms")
-        described = node.get("description") if ref.label == "Protein" else None
-        listed = [ref.id if ref.label == "Gene" else None, node.get("name"), described]
-        return good_names([*listed, *(synonyms if isinstance(synonyms, list) else ())])
+        label = self._store.schema.label(ref.label)
+        stated = [ref.id if name == label.key else node.get(name) for name in label.names]
+        return good_names([one for value in stated for one in (value if isinstance(value, list) else [value])])
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         schema = self._store.schema
         found: list[str] = []
         for name in candidates(text):
-            for label in NAMED:
-                if label in schema.label_names:
-                    for identifier in self._store.ids_named(schema.label(label), name, 2):
-                        found += self.of(Ref(label=label, id=identifier))
+            for label in schema.labels:
+                if label.in_papers:
+                    for identifier in self._store.ids_named(label, name, 2):
+                        found += self.of(Ref(label=label.name, id=identifier))
         return others(found, text)
 
 

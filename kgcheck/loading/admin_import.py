@@ -120,7 +120,8 @@ class OfflineImport:
             The command and its arguments.
         """
         buffer = max(_SMALLEST_BUFFER_MIB, 2 * self._longest // (1 << 20) + 1)
-        nodes = [f"--nodes={name}={self._files(name)}" for name in (META_LABEL, *self.schema.label_names)]
+        labels = {META_LABEL: META_LABEL, **{s.name: ":".join((s.name, *s.also)) for s in self.schema.labels}}
+        nodes = [f"--nodes={shown}={self._files(name)}" for name, shown in labels.items()]
         edges = [f"--relationships={p.type}={self._files(str(p))}" for p in self.schema.relations]
         return [
             str(home / "bin" / "neo4j-admin") if home else "neo4j-admin",

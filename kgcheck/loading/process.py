@@ -26,7 +26,7 @@ from kgcheck.graph.diskspace import MEND, free_space
 from kgcheck.graph.open import is_address, open_store
 from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
 from kgcheck.profile.schema import Schema, load_schema
-from kgcheck.progress import NoProgress, Progress, Step
+from kgcheck.progress import NoProgress, Progress, ProgressStep
 from kgcheck.settings import Settings
 
 _STOP_S = 30.0
@@ -106,7 +106,7 @@ def _without_main() -> Iterator[None]:
 
 def _followed(told: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
     """Show what the child tells, until its end."""
-    steps: dict[int, tuple[ExitStack, Step]] = {}
+    steps: dict[int, tuple[ExitStack, ProgressStep]] = {}
     try:
         while True:
             try:
@@ -223,7 +223,7 @@ class _Teller:
         self.tell(*what)
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         """See Progress."""
         self._steps += 1
         number = self._steps
@@ -240,5 +240,5 @@ class _ToldStep:
         self._number = number
 
     def advance(self, amount: int = 1) -> None:
-        """See Step."""
+        """See ProgressStep."""
         self._teller.tell("advance", self._number, amount)

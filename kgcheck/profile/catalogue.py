@@ -7,14 +7,15 @@ from pydantic import Field
 
 from kgcheck.model import Reason, Tier, Value, World
 
+PARENT = "parent"
+"""What a snapshot calls the links of every hierarchy, from a term to the one above it."""
+
 
 class Authority(Value):
     """Who issues the identifiers of a label."""
 
     source: str = Field(default="", description="empty: nobody who could be asked, so that existence is not checked")
-    isoforms: bool = Field(default=False, description="an id may carry an isoform suffix, -2")
-    namespace: bool = Field(default=False, description="the source files its ids under labels")
-    site: bool = Field(default=False, description="the id is a residue of a sequence of the source")
+    namespace: str | None = Field(default=None, description="under which of its namespaces the source files them")
     pattern: str | None = Field(default=None, description="form of the ids that the source issues")
     other: str | None = Field(default=None, description="who issues the ids of any other form")
 
@@ -23,7 +24,7 @@ class LinkedValue(Value):
     """A source whose links say the value: the heads of those that end at the node."""
 
     source: str
-    relation: str
+    link: str = Field(description="what the links are called in a snapshot")
 
 
 class AttributeCheck(Value):
@@ -48,6 +49,7 @@ class EdgeCheck(Value):
     """How one reference source decides an edge."""
 
     source: str
+    link: str = Field(default="", description="what a snapshot calls the source's links; by default as the graph does")
     world: World
     tier: Tier
     match: Literal["exact", "either_order", "descendant"] = "exact"

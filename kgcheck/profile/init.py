@@ -109,6 +109,8 @@ class _Drafting:
         yield "version = 1"
         counts = f"draft: {len(self._seen.labels)} labels, {len(self._seen.relations)} relation patterns"
         yield f"title = {_text(counts)}"
+        if self._seen.profile:
+            yield f"reads = {_array([self._seen.profile])}  # the store says that kgcheck loaded it with this profile"
         if recipes := recipes_of(sorted(self._sources)):
             yield "references = ["
             yield from (f"    {_text(recipe)}," for recipe in recipes)

@@ -27,12 +27,50 @@ def whole_pattern(pattern: str) -> str:
         raise ValueError(f"the expression has more than {LONGEST_PATTERN:,} characters")
     try:
         # On its own, too: brackets that do not match could otherwise close those that are put around it.
-        for text in (pattern, _whole(pattern)):
+        for text in (pattern, anchored(pattern)):
             pc.match_substring_regex(pa.scalar(""), pattern=text)
     except pa.ArrowInvalid as error:
         told = str(error).removeprefix("Invalid regular expression: ")
         raise ValueError(f"{pattern!r} is no regular expression of RE2: {told}") from None
     return pattern
+
+
+def group_names(pattern: str) -> tuple[str, ...]:
+    """The names of the groups of an expression, in their order.
+
+    >>> group_names("(?P<entry>[A-Z]+)(?:-(?P<isoform>[0-9]+))?"), group_names("[A-Z]+(-[0-9]+)?")
+    (('entry', 'isoform'), ())
+
+    Args:
+        pattern: As `whole_pattern` accepted it.
+
+    Returns:
+        All names, so that a group's number is its place from 1; none where no group has one.
+
+    Raises:
+        ValueError: Some groups have names and others none, so that the numbers are not plain.
+    """
+    if "(?P<" not in pattern:
+        return ()
+    try:
+        found = pc.extract_regex(pa.array([""]), pattern=anchored(pattern))
+    except pa.ArrowInvalid:
+        raise ValueError(
+            f"{pattern!r} has groups with names and groups without: write (?:...) for those without"
+        ) from None
+    return tuple(field.name for field in found.type)
+
+
+def groups_of(pattern: str, text: str) -> dict[str, str]:
+    """What the named groups of an expression hold in a text; nothing where the text has not the form.
+
+    >>> groups_of("(?P<entry>[A-Z]+)(?:-(?P<isoform>[0-9]+))?", "AB-2")
+    {'entry': 'AB', 'isoform': '2'}
+
+    Returns:
+        Text by name; empty for a group that took no part.
+    """
+    return pc.extract_regex(pa.array([text]), pattern=anchored(pattern))[0].as_py() or {}
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -48,8 +86,9 @@ def matches(pattern: str, text: str) -> bool:
     Returns:
         Whether it does.
     """
-    return bool(pc.match_substring_regex(pa.scalar(text), pattern=_whole(pattern)).as_py())
+    return bool(pc.match_substring_regex(pa.scalar(text), pattern=anchored(pattern)).as_py())
 
 
-def _whole(pattern: str) -> str:
+def anchored(pattern: str) -> str:
+    """The expression of a whole text."""
     return f"^(?:{pattern})$"

@@ -1,14 +1,14 @@
 """Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Value
-from kgcheck.profile.catalogue import State
+from kgcheck.profile.catalogue import PARENT, State
 from kgcheck.profile.folder import part
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
@@ -57,8 +57,6 @@ class ReferenceFile(Value):
     comment: str = Field(default="", description="a line that begins so says nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[Rows, ...] = ()
-    label: str | None = Field(default=None, description="obo: the graph label of every term")
-    namespaces: dict[str, str] = Field(default={}, description="obo: graph label by namespace")
     prefix: str = Field(default="", description="obo: only terms with this prefix")
     parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
     successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
@@ -88,6 +86,11 @@ class ReferenceRecipe(Value):
     dropped: State = Field(
         default=State.DROPPED,
         description="what an id is that an older release knew and the newest complete one does not",
+    )
+    namespaces: tuple[str, ...] = Field(default=(), description="those under which the source files its ids, if any")
+    links: dict[str, str] = Field(
+        default={},
+        description="by kind of link that a reader of entries gives, what the snapshot calls it, if otherwise",
     )
     after: tuple[str, ...] = Field(default=(), description="sources whose rows this one's selects read")
     files: tuple[ReferenceFile, ...]
@@ -135,3 +138,19 @@ def reference_paths(schema: Schema) -> list[Path]:
     names = sorted(path.name for path in part(schema.folder, "reference").glob("*.toml"))
     shared = [part(resource_dir("loaders"), name) for name in schema.profile.references]
     return [*(part(schema.folder, f"reference/{name}") for name in names), *shared]
+
+
+class Words(NamedTuple):
+    """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
+
+    links: tuple[str, ...]
+    namespaces: dict[str, tuple[str, ...]]
+
+
+def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> Words:
+    """The words of a profile and its recipes."""
+    recipes = list(recipes)
+    checks = {check.link for pattern in schema.relations for check in pattern.checks}
+    topics = {topic for recipe in recipes for file in recipe.files for topic in file.topics}
+    links = sorted({PARENT, *checks, *topics} - {"entity", "value"})
+    return Words(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})

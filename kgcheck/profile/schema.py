@@ -15,9 +15,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
-from kgcheck.profile.catalogue import AttributeCheck, Authority, EdgeCheck
+from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
 from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
-from kgcheck.profile.patterns import matches, whole_pattern
+from kgcheck.profile.patterns import group_names, groups_of, matches, whole_pattern
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -43,6 +43,14 @@ class Species(Value):
     codes: dict[str, tuple[str, ...]] = {}
 
 
+ID_GROUPS = {"entry", "sequence", "isoform", "residue", "position", "kind"}
+"""Parts of an id that `id_pattern` may name.
+
+The entry under which its authority files it, the isoform, the sequence that it is of (an entry or an isoform); and of a
+site the residue, its position in the sequence and the kind of change.
+"""
+
+
 class Label(Value):
     """A node label, its key property, and how its nodes are checked."""
 
@@ -57,11 +65,40 @@ class Label(Value):
     properties: dict[str, Property] = {}
     attributes: dict[str, AttributeCheck] = {}
     species: Species | None = None
+    names: tuple[str, ...] = Field(
+        default=("name", "synonyms"),
+        description="properties, or the key, that hold what its nodes are called",
+    )
+    in_papers: bool = Field(default=False, description="papers call its nodes by their names")
 
     @field_validator("id_pattern")
     @classmethod
     def _is_pattern(cls, pattern: str) -> str:
-        return whole_pattern(pattern)
+        unknown = set(group_names(whole_pattern(pattern))) - ID_GROUPS
+        if unknown:
+            raise ValueError(f"an id has no group {sorted(unknown)[0]!r}: it may have {', '.join(sorted(ID_GROUPS))}")
+        return pattern
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The parts that the form of an id names, see ID_GROUPS, each at the place of its number less 1."""
+        return group_names(self.id_pattern)
+
+    @property
+    def site(self) -> bool:
+        """Whether an id is a place in the sequence of another node, which the authority files in its stead."""
+        return "position" in self.groups
+
+    @property
+    def isoforms(self) -> bool:
+        """Whether an id may be that of a variant of what the authority files."""
+        return "isoform" in self.groups and not self.site
+
+    @property
+    def isoform_sign(self) -> str:
+        """The sign that stands before every isoform, where the form writes one; else nothing."""
+        found = re.search(r"\(\?:([^\w\s()\[\]\\.*+?{}|^$])\(\?P<isoform>", self.id_pattern)
+        return found[1] if found else ""
 
     def matches(self, identifier: str) -> bool:
         """Whether the identifier has the form that this label's authority gives out."""
@@ -69,11 +106,9 @@ class Label(Value):
 
     def base_id(self, identifier: str) -> str:
         """The id under which the authority files it: an isoform under its entry, a site under its protein."""
-        if self.authority.site:
-            identifier = identifier.split("_", 1)[0]
-        if self.authority.isoforms or self.authority.site:
-            return identifier.split("-", 1)[0]
-        return identifier
+        if "entry" not in self.groups:
+            return identifier
+        return groups_of(self.id_pattern, identifier).get("entry") or identifier
 
 
 class Pattern(Value):
@@ -84,8 +119,18 @@ class Pattern(Value):
     tail: str
     symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
     loops: bool = Field(default=False, description="an edge from a node to itself means something")
+    hierarchy: bool = Field(default=False, description="the tail is a parent of the head")
     properties: dict[str, Property] = {}
     checks: tuple[EdgeCheck, ...] = ()
+
+    @model_validator(mode="after")
+    def _links_are_named(self) -> Self:
+        """A check that names no links means those of the type of the edge, or in a hierarchy the parents."""
+        named = PARENT if self.hierarchy else self.type
+        checks = tuple(c if c.link else c.model_copy(update={"link": named}) for c in self.checks)
+        # The pattern is frozen once it is made, which it is not yet.
+        object.__setattr__(self, "checks", checks)
+        return self
 
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
@@ -109,6 +154,9 @@ class _Profile(Value):
     name: str
     version: int
     title: str
+    reads: tuple[str, ...] = Field(
+        default=(), description="other profiles whose stores this one may read, such as that which a draft is of"
+    )
     references: tuple[str, ...] = Field(
         default=(), description="recipes of kgcheck's own that serve this graph, too: paths under its folder loaders"
     )
@@ -161,6 +209,9 @@ class Schema(Value):
             if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
                 what = f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
                 yield Mistake(where=f"relations[{pattern}]", what=what)
+            if pattern.hierarchy and (pattern.head != pattern.tail or pattern.symmetric or pattern.loops):
+                what = f"{pattern} is a hierarchy, so that it joins one label, in one direction and without loops"
+                yield Mistake(where=f"relations[{pattern}]", what=what)
 
     def _described_twice(self) -> Iterator[Mistake]:
         for kind, names in (("label", [s.name for s in self.labels]), ("relation", [str(p) for p in self.relations])):
@@ -198,6 +249,14 @@ class Schema(Value):
         return address_of(self.folder)
 
     @property
+    def edge_example(self) -> str:
+        """An edge in words, with ids of the right form: for hints."""
+        if not self.relations:
+            return "HEAD RELATION TAIL"
+        pattern = self.relations[0]
+        return f"{self.label(pattern.head).id_example} {pattern.type} {self.label(pattern.tail).id_example}"
+
+    @property
     def holders(self) -> tuple[Holder, ...]:
         """All labels, then all patterns."""
         return (*self.labels, *self.relations)
@@ -206,6 +265,15 @@ class Schema(Value):
     def label_names(self) -> list[str]:
         """Names of all labels, in the order of the file."""
         return list(self._by_label)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The reference sources that may decide something: who issues ids, states values or links nodes."""
+        issuing = {s for label in self.labels for s in (label.authority.source, label.authority.other) if s}
+        checks = [check for label in self.labels for check in label.attributes.values()]
+        otherwise = {check.otherwise.source for check in checks if check.otherwise}
+        linking = {check.source for pattern in self.relations for check in pattern.checks}
+        return frozenset(issuing | otherwise | linking | {check.source for check in checks})
 
     @cached_property
     def relation_types(self) -> list[str]:

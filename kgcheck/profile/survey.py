@@ -57,10 +57,12 @@ class GraphSurvey(Value):
     """What was seen of a graph.
 
     Attributes:
+        profile: The one that kgcheck loaded it with, if it did.
         left_out: What cannot be in a profile, with the reason.
     """
 
     store: str
+    profile: str = ""
     labels: tuple[LabelSurvey, ...]
     relations: tuple[RelationSurvey, ...]
     left_out: tuple[str, ...] = Field(default=())

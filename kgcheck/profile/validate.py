@@ -82,8 +82,8 @@ def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Valid
         try:
             if part(schema.folder, name).exists():
                 read(schema)
-            else:
-                notes.append(f"it has no {name}: {_ABSENT.get(name, 'that part is not there')}")
+            elif name in _ABSENT:
+                notes.append(f"it has no {name}: {_ABSENT[name]}")
         except ConfigurationError as error:
             mistakes += _of(error, schema.folder / name)
     recipes, wrong = _recipes(schema)

@@ -9,9 +9,19 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kgcheck.errors import InputFormat, SourceAnswer
+from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.reference_files import ReferenceFile
 from kgcheck.providers.tsv import open_text
 from kgcheck.providers.uniprot_comments import NO_TERMS, XREF, Terms, links_of_flat
+from kgcheck.providers.uniprot_rows import (
+    COVERED,
+    DATABASES,
+    GENE_PRODUCT,
+    INTERACTION,
+    MODIFICATION,
+    MODIFIED_SITE,
+    SEQUENCE,
+)
 
 Row = dict[str, Any]
 Parsed = dict[str, list[Row]]
@@ -24,10 +34,6 @@ _FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
 _AT_ONCE = 2_000
 """Entries that are in memory together."""
 
-_NO_COVERAGE = ("entity", "value", "HAS_MODIFICATION")
-_HEADED_BY_SITES = "HAS_MODIFICATION"
-"""Its heads are parts of the entry, which covers those that it names; of all other relations the entry is an end."""
-
 
 def empty() -> Parsed:
     """No rows yet."""
@@ -39,7 +45,7 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
 
     Args:
         path: The file.
-        recipe: Label or namespaces, the parents that count, the cross-reference that names a replacement.
+        recipe: The parents that count, the cross-reference that names a replacement.
 
     Returns:
         Rows, the release and the date that the header states, each empty where it states none; a date is a release.
@@ -66,13 +72,12 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
 
 
 def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: ReferenceFile) -> None:
-    label = recipe.namespaces.get(term.get("namespace", "")) if recipe.namespaces else recipe.label
     obsolete = term.get("is_obsolete") == "true"
     successors = list(term.get("replaced_by", []))
     if obsolete and recipe.successor_xref:
         successors += _named_xrefs(term.get("xref", []), recipe.successor_xref)
     name = _unescaped(term["name"])
-    entity = {"id": identifier, "label": label, "name": name, "record": identifier}
+    entity = {"id": identifier, "namespace": term.get("namespace"), "name": name, "record": identifier}
     state = "obsolete" if obsolete else "current"
     parsed["entity"].append(
         entity | {"state": state, "successors": successors, "candidates": list(term.get("consider", []))}
@@ -92,7 +97,7 @@ def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: Ref
     if not obsolete:
         for parent in _parents(term, recipe.parents):
             parsed["link"].append(
-                {"relation": "HAS_PARENT", "head": identifier, "tail": parent, "negated": False, "record": identifier}
+                {"relation": PARENT, "head": identifier, "tail": parent, "negated": False, "record": identifier}
             )
 
 
@@ -201,9 +206,7 @@ def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
     accession = record.accessions[0]
     name = _FULL_NAME.search(record.description)
     protein_name = _untagged(name[1]) if name else None
-    parsed["entity"].append(
-        {"id": accession, "label": "Protein", "state": "current", "name": protein_name, "record": accession}
-    )
+    parsed["entity"].append({"id": accession, "state": "current", "name": protein_name, "record": accession})
     for secondary in record.accessions[1:]:
         parsed["entity"].append(_merged(secondary, accession))
     for attribute, value, status in _values(record, protein_name):
@@ -212,13 +215,13 @@ def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
         )
     for relation, head, tail in (*_links(record, accession), *_sites(record, accession, recipe)):
         parsed["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
-        if relation == _HEADED_BY_SITES:
+        if relation == MODIFICATION:
             parsed["covered"].append({"topic": relation, "id": head})
-    parsed["covered"] += [{"topic": topic, "id": accession} for topic in recipe.topics if topic not in _NO_COVERAGE]
+    parsed["covered"] += [{"topic": topic, "id": accession} for topic in COVERED]
 
 
 def _merged(secondary: str, accession: str) -> Row:
-    return {"id": secondary, "label": "Protein", "state": "merged", "successors": [accession], "record": secondary}
+    return {"id": secondary, "state": "merged", "successors": [accession], "record": secondary}
 
 
 def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, str]]:
@@ -237,22 +240,17 @@ def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, s
 
 
 def _links(record: Any, accession: str) -> Iterator[tuple[str, str, str]]:
-    yield "HAS_SEQUENCE", accession, accession
+    yield SEQUENCE, accession, accession
     for reference in record.cross_references:
-        match reference[0]:
-            case "PDB":
-                yield "HAS_STRUCTURE", accession, reference[1]
-            case "GO":
-                yield "ASSOCIATED_WITH", accession, reference[1]
-            case "Reactome":
-                yield "ANNOTATED_IN_PATHWAY", accession, reference[1]
+        if kind := DATABASES.get(reference[0]):
+            yield kind, accession, reference[1]
     for gene in record.gene_name:
         if "Name" in gene:
-            yield "TRANSLATED_INTO", _untagged(gene["Name"]), accession
+            yield GENE_PRODUCT, _untagged(gene["Name"]), accession
     for comment in record.comments:
         if comment.startswith("INTERACTION: "):
             for partner in re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", comment):
-                yield "CURATED_INTERACTS_WITH", accession, partner
+                yield INTERACTION, accession, partner
 
 
 def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple[str, str, str]]:
@@ -263,8 +261,8 @@ def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple
         if feature.type == "MOD_RES" and known and not feature.location.ref:
             position = int(feature.location.start) + 1
             site = f"{accession}_{record.sequence[position - 1]}{position}-{known.code}"
-            yield "HAS_MODIFIED_SITE", accession, site
-            yield "HAS_MODIFICATION", site, known.term
+            yield MODIFIED_SITE, accession, site
+            yield MODIFICATION, site, known.term
 
 
 def iso_day(text: str) -> str:

@@ -12,7 +12,9 @@ import duckdb
 
 from kgcheck.providers.uniprot_entry import Origin, UniProtEntry
 
-RELATION = "ASSOCIATED_WITH"
+TISSUE, DISEASE = "tissue", "disease"
+"""Kinds of links."""
+
 XREF = "xref"
 """Attribute under which a snapshot keeps the cross-references of terms."""
 
@@ -151,11 +153,12 @@ def links_of_entry(entry: UniProtEntry, terms: Terms) -> Iterator[dict[str, Any]
         texts = comment.note.texts if comment.note else ()
         term = disease_of(disease.disease_id, mim, " ".join(t.value for t in texts), terms)
         if term:
-            yield _row(accession, term, _papers([*disease.evidences, *(o for t in texts for o in t.evidences)]))
+            origins = [*disease.evidences, *(o for t in texts for o in t.evidences)]
+            yield _row(DISEASE, accession, term, _papers(origins))
     for comment in entry.comments_of("TISSUE SPECIFICITY"):
         for text in comment.texts:
             for term in tissues_in(text.value, terms):
-                yield _row(accession, term, _papers(text.evidences))
+                yield _row(TISSUE, accession, term, _papers(text.evidences))
 
 
 def links_of_flat(accession: str, comments: Iterable[str], terms: Terms) -> Iterator[dict[str, Any]]:
@@ -168,15 +171,15 @@ def links_of_flat(accession: str, comments: Iterable[str], terms: Terms) -> Iter
         if told := _FLAT_DISEASE.fullmatch(comment):
             note = told["rest"].partition("Note=")[2]
             if term := disease_of(told["name"], told["mim"], _CITED.sub("", note), terms):
-                yield _row(accession, term, papers)
+                yield _row(DISEASE, accession, term, papers)
         elif comment.startswith("TISSUE SPECIFICITY: "):
             for term in tissues_in(comment.removeprefix("TISSUE SPECIFICITY: "), terms):
-                yield _row(accession, term, papers)
+                yield _row(TISSUE, accession, term, papers)
 
 
-def _row(accession: str, term: str, papers: list[str] | None) -> dict[str, Any]:
+def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict[str, Any]:
     return {
-        "relation": RELATION,
+        "relation": kind,
         "head": accession,
         "tail": term,
         "negated": False,

@@ -1,25 +1,35 @@
 """UniProt entries in JSON as rows of a snapshot, for live answers and for files of JSON lines alike."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.reference_files import Modification
-from kgcheck.providers.uniprot_comments import NO_TERMS, Terms, links_of_entry
+from kgcheck.providers.uniprot_comments import DISEASE, NO_TERMS, TISSUE, Terms, links_of_entry
 from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
 
 Rows = dict[str, list[dict[str, Any]]]
 
+STRUCTURE, SEQUENCE, PATHWAY, INTERACTION = "structure", "sequence", "pathway", "interaction"
+GO_ANNOTATION, GENE_PRODUCT, MODIFIED_SITE = "go_annotation", "gene_product", "modified_site"
 COVERED = (
-    "HAS_STRUCTURE",
-    "HAS_SEQUENCE",
-    "ASSOCIATED_WITH",
-    "ANNOTATED_IN_PATHWAY",
-    "CURATED_INTERACTS_WITH",
-    "HAS_MODIFIED_SITE",
-    "TRANSLATED_INTO",
+    STRUCTURE,
+    SEQUENCE,
+    GO_ANNOTATION,
+    TISSUE,
+    DISEASE,
+    PATHWAY,
+    INTERACTION,
+    MODIFIED_SITE,
+    GENE_PRODUCT,
 )
-"""Relations of which an entry lists every link that it knows. Of HAS_MODIFICATION, it covers the sites it lists."""
+"""Kinds of links of which an entry lists every one that it knows."""
+
+MODIFICATION = "modification"
+"""From a site to a term. An entry covers the sites that it lists, which are parts of it, and not itself."""
+
+DATABASES = {"PDB": STRUCTURE, "GO": GO_ANNOTATION, "Reactome": PATHWAY}
+"""Databases whose cross-references are links of a kind."""
 
 _STATES = {
     Life.ACTIVE: State.CURRENT,
@@ -40,7 +50,6 @@ def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modificat
     rows["entity"].append(
         {
             "id": record.accession,
-            "label": "Protein",
             "state": state.value,
             "name": record.entry.protein_name if record.entry else None,
             "successors": list(record.successors) if record.life is Life.MERGED else [],
@@ -65,7 +74,7 @@ def add_entry(
             )
     for relation, head, tail in (*_links(entry), *_sites(entry, modifications)):
         rows["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
-        if relation == "HAS_MODIFICATION":
+        if relation == MODIFICATION:
             rows["covered"].append({"topic": relation, "id": head})
     rows["link"] += links_of_entry(entry, terms)
     rows["covered"] += [{"topic": topic, "id": accession} for topic in COVERED]
@@ -87,19 +96,15 @@ def _values(entry: UniProtEntry) -> Iterator[tuple[str, str | None, str]]:
 
 def _links(entry: UniProtEntry) -> Iterator[tuple[str, str, str]]:
     accession = entry.primary_accession
-    yield "HAS_SEQUENCE", accession, accession
-    for database, relation in (
-        ("PDB", "HAS_STRUCTURE"),
-        ("GO", "ASSOCIATED_WITH"),
-        ("Reactome", "ANNOTATED_IN_PATHWAY"),
-    ):
+    yield SEQUENCE, accession, accession
+    for database, kind in DATABASES.items():
         for reference in entry.references_to(database):
-            yield relation, accession, reference.id
+            yield kind, accession, reference.id
     for gene in entry.genes:
         if gene.gene_name:
-            yield "TRANSLATED_INTO", gene.gene_name.value, accession
+            yield GENE_PRODUCT, gene.gene_name.value, accession
     for partner in entry.partners:
-        yield "CURATED_INTERACTS_WITH", accession, partner
+        yield INTERACTION, accession, partner
 
 
 def _sites(entry: UniProtEntry, modifications: Mapping[str, Modification]) -> Iterator[tuple[str, str, str]]:
@@ -112,8 +117,8 @@ def _sites(entry: UniProtEntry, modifications: Mapping[str, Modification]) -> It
             continue
         if position and position <= len(residues):
             site = f"{accession}_{residues[position - 1]}{position}-{known.code}"
-            yield "HAS_MODIFIED_SITE", accession, site
-            yield "HAS_MODIFICATION", site, known.term
+            yield MODIFIED_SITE, accession, site
+            yield MODIFICATION, site, known.term
 
 
 def empty_rows() -> Rows:
@@ -121,7 +126,18 @@ def empty_rows() -> Rows:
     return {"entity": [], "value": [], "link": [], "covered": []}
 
 
-def topics_of(source: str, rows: Rows) -> Iterable[str]:
-    """The topics that live rows speak of; an entry speaks of all that it may list."""
-    own = {"entity", "value", "HAS_MODIFICATION", *COVERED} if source == "uniprot" else set()
-    return sorted(own | {row["relation"] for row in rows["link"]} | {row["topic"] for row in rows["covered"]})
+def rename_links(rows: Rows, links: Mapping[str, str]) -> Rows:
+    """Rows whose links are called as a recipe calls them.
+
+    Args:
+        rows: With the kinds of links that a provider's reader gives.
+        links: By kind, what the recipe calls it, where that is another word.
+
+    Returns:
+        The same rows, or new ones.
+    """
+    if not links:
+        return rows
+    link = [row | {"relation": links.get(row["relation"], row["relation"])} for row in rows["link"]]
+    covered = [row | {"topic": links.get(row["topic"], row["topic"])} for row in rows["covered"]]
+    return rows | {"link": link, "covered": covered}

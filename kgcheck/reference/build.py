@@ -12,12 +12,13 @@ from kgcheck.duck import confine, connected, limits
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.inputs import refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing
-from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, load_reference_recipes
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, Words, load_reference_recipes, words_of
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.files import STREAMS, Parsed, iso_day, read_obo
 from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open_tsv
 from kgcheck.providers.uniprot_comments import terms_of
+from kgcheck.providers.uniprot_rows import rename_links
 from kgcheck.reference.facts import COLUMNS as FACTS
 from kgcheck.reference.facts import add_facts
 from kgcheck.reference.selects import refusal
@@ -95,7 +96,7 @@ def build_snapshot(
         with replacing(out) as partial:
             with connected(str(partial), config=limits(settings)) as db:
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
-                builder = _Builder(db, schema, releases or {})
+                builder = _Builder(db, schema, releases or {}, words_of(schema, recipes))
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                     for recipe, file, path in chosen:
                         builder.add(recipe, file, path, folder)
@@ -155,9 +156,11 @@ def _read_back(path: Path, schema: Schema) -> None:
 
 
 class _Builder:
-    def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str]) -> None:
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str], words: Words
+    ) -> None:
         self._db = db
-        self._schema = schema
+        self._words = words
         self._releases = releases
         self._writer = SnapshotWriter(db, schema)
 
@@ -166,7 +169,7 @@ class _Builder:
         if file.format == "facts":
             at = _retrieved(path)
             add_facts(
-                self._db, path.parent, self._schema, lambda row: self._writer.add_release({"retrieved_at": at, **row})
+                self._db, path.parent, self._words, lambda row: self._writer.add_release({"retrieved_at": at, **row})
             )
             return
         if file.format in STREAMS:
@@ -181,9 +184,7 @@ class _Builder:
             self._refuse_without(recipe, path)
             self._add_selected(recipe.source, release_id, file, path)
         else:
-            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
-            for table, rows in parsed.items():
-                self._writer.add_rows(table, recipe.source, release_id, rows)
+            self._add_parsed(recipe, file, release_id, parsed)
         self._refuse_bad_rows(release_id, path)
 
     def _add_release(
@@ -212,11 +213,17 @@ class _Builder:
         released = file.released
         for parsed, newest in STREAMS[file.format](path, file, terms_of(self._db)):
             released = newest or released
-            parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
-            for table, rows in parsed.items():
-                self._writer.add_rows(table, recipe.source, release_id, rows)
+            self._add_parsed(recipe, file, release_id, parsed)
         self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
         self._refuse_bad_rows(release_id, path)
+
+    def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Parsed) -> None:
+        """Add the rows of the topics that the file is of, in the words of its recipe."""
+        parsed = rename_links(parsed, recipe.links)
+        parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
+        parsed["covered"] = [row for row in parsed["covered"] if row["topic"] in file.topics]
+        for table, rows in parsed.items():
+            self._writer.add_rows(table, recipe.source, release_id, rows)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
         """Derive what is looked up most, and say what the snapshot is."""

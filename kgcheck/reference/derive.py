@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import duckdb
 
 from kgcheck.duck import literal
-from kgcheck.profile.catalogue import EdgeCheck, State
+from kgcheck.profile.catalogue import PARENT, EdgeCheck, State
 from kgcheck.profile.schema import Label, Schema
 from kgcheck.reference.ids_sql import base, covers_tails
 from kgcheck.reference.retractions import mark_retracted
@@ -81,13 +81,13 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
     done: set[tuple[str, str]] = set()
     for pattern in schema.relations:
         for check in pattern.checks:
-            if (check.source, pattern.type) not in done:
-                done.add((check.source, pattern.type))
+            if (check.source, check.link) not in done:
+                done.add((check.source, check.link))
                 tails = covers_tails(schema.label(pattern.head), schema.label(pattern.tail))
-                _drop_links_told_again(db, check, pattern.type, tails=tails)
+                _drop_links_told_again(db, check, tails=tails)
 
 
-def _drop_links_told_again(db: duckdb.DuckDBPyConnection, check: EdgeCheck, relation: str, *, tails: bool) -> None:
+def _drop_links_told_again(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tails: bool) -> None:
     both = "JOIN covered b ON b.release_id = c.release_id AND b.topic = c.topic AND b.id = l.tail"
     found = " UNION ALL ".join(
         f"""
@@ -95,7 +95,7 @@ def _drop_links_told_again(db: duckdb.DuckDBPyConnection, check: EdgeCheck, rela
         JOIN covered c ON c.source = l.source AND c.topic = l.relation AND c.id = l.{end}
         {both if check.both_ends_mapped else ""}
         JOIN release n ON n.id = c.release_id AND n.recency > o.recency
-        WHERE l.source = {literal(check.source)} AND l.relation = {literal(relation)}"""
+        WHERE l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"""
         for end in ("head", *(["tail"] if tails else []))
     )
     db.execute(f"DELETE FROM link WHERE rowid IN (SELECT row FROM ({found}))").fetchall()
@@ -143,7 +143,8 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
                 ORDER BY stale, state = 'alias', recency DESC, {placed}
             ) = 1
         ), one AS (
-            SELECT source, id, first(label ORDER BY release_id, record, label) AS label, any_value(state) AS state,
+            SELECT source, id, first(namespace ORDER BY release_id, record, namespace) AS namespace,
+                   any_value(state) AS state,
                    first(name ORDER BY release_id, record, name) AS name,
                    flatten(list(coalesce(successors, []) ORDER BY release_id, record, successors)) AS told,
                    flatten(list(coalesce(candidates, []) ORDER BY release_id, record, candidates)) AS candidates,
@@ -155,7 +156,7 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
             SELECT *, list_filter(told, lambda x, i: x <> '' AND x <> id AND list_position(told, x) = i) AS successors
             FROM one
         )
-        SELECT source, id, label,
+        SELECT source, id, namespace,
                CASE WHEN dropped THEN {gone} WHEN state = 'merged' AND {ambiguous} THEN 'demerged' ELSE state END,
                name, CASE WHEN {ambiguous} THEN [] ELSE successors END AS successors,
                CASE WHEN {ambiguous} THEN successors ELSE candidates END AS candidates, detail, record,
@@ -233,8 +234,8 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
     for pattern in schema.relations:
         for check in pattern.checks:
             for end, label in (("head", schema.label(pattern.head)), ("tail", schema.label(pattern.tail))):
-                chosen = (check.source, pattern.type, end, label.authority.source)
-                if chosen not in done and not label.authority.site:
+                chosen = (check.source, check.link, end, label.authority.source)
+                if chosen not in done and not label.site:
                     done.add(chosen)
                     _update_ends(db, chosen, label)
 
@@ -242,7 +243,7 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
 def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: Label) -> None:
     source, relation, end, authority = chosen
     links = f"link.source = {literal(source)} AND link.relation = {literal(relation)}"
-    if label.authority.isoforms:
+    if label.isoforms:
         db.execute(
             f"UPDATE link SET {end}_now = {base(label, end)} WHERE {links} AND {end}_now <> {base(label, end)}"
         ).fetchall()
@@ -258,11 +259,11 @@ def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: 
 def _close_hierarchies(db: duckdb.DuckDBPyConnection) -> None:
     """Table ``ancestor``: every term above a term, by any number of steps."""
     db.execute(
-        """
+        f"""
         INSERT INTO ancestor
         WITH RECURSIVE step AS (
             SELECT DISTINCT source AS ontology, head_now AS id, tail_now AS parent
-            FROM link WHERE relation = 'HAS_PARENT' AND NOT negated
+            FROM link WHERE relation = {literal(PARENT)} AND NOT negated
         ), up(ontology, id, ancestor) AS (
             SELECT ontology, id, parent FROM step
             UNION

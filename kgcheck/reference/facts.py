@@ -9,12 +9,12 @@ import duckdb
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.catalogue import State
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.reference_files import Words
 from kgcheck.providers.tsv import check_file, first_words, open_tsv
 
 COLUMNS = {
     "releases": ("source", "release", "released", "name", "licence", "url_template", "coverage"),
-    "entity": ("source", "release", "id", "label", "state", "name", "successors", "candidates", "detail", "record"),
+    "entity": ("source", "release", "id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
     "value": ("source", "release", "id", "attribute", "value", "status", "record"),
     "link": ("source", "release", "relation", "head", "tail", "score", "negated", "record"),
     "covered": ("source", "release", "relation", "id"),
@@ -28,13 +28,13 @@ AddRelease = Callable[[dict[str, object]], int]
 """Takes a row of ``release`` without its number, gives the number."""
 
 
-def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, schema: Schema, add_release: AddRelease) -> None:
+def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: Words, add_release: AddRelease) -> None:
     """Add the rows of a facts folder to a snapshot that is being built.
 
     Args:
         db: The snapshot.
         folder: Where the tables are.
-        schema: Profile, for the names of labels and relations.
+        words: What its rows may name.
         add_release: Adds a release.
 
     Raises:
@@ -43,7 +43,7 @@ def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, schema: Schema, add_r
     """
     for name in COLUMNS:
         _open(db, folder, name)
-    for name, (wrong, told) in _faults(schema).items():
+    for name, (wrong, told) in _faults(words).items():
         rows = db.execute(f"SELECT {told} FROM {_view(name)} WHERE {wrong} LIMIT 1").fetchall()
         if rows:
             raise InputFormat(f"{folder / name}.tsv holds a row that is no fact: {rows[0][0]}", "see docs/snapshot.md")
@@ -71,7 +71,7 @@ def _open(db: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:
         ) from error
 
 
-def _faults(schema: Schema) -> dict[str, tuple[str, str]]:
+def _faults(words: Words) -> dict[str, tuple[str, str]]:
     """By table: a condition that no row may meet, and an expression that tells the row."""
     lacks = "coalesce({0}, '') = ''"
     none_of = "coalesce({0}, '') NOT IN ({1})"
@@ -84,13 +84,16 @@ def _faults(schema: Schema) -> dict[str, tuple[str, str]]:
     def listed(names: object) -> str:
         return ", ".join(literal(str(n)) for n in names)  # type: ignore[attr-defined]
 
-    relation = none_of.format("relation", listed(schema.relation_types))
+    relation = none_of.format("relation", listed(words.links))
     return {
         "releases": fault("releases", none_of.format("coverage", listed(COVERAGES))),
         "entity": fault(
             "entity",
             none_of.format("state", listed(State)),
-            f"coalesce(label, '') NOT IN ('', {listed(schema.label_names)})",
+            *(
+                f"source = {literal(source)} AND coalesce(namespace, '') NOT IN ('', {listed(known)})"
+                for source, known in words.namespaces.items()
+            ),
         ),
         "value": fault("value", none_of.format("status", listed(STATUSES))),
         "link": fault(
@@ -100,7 +103,7 @@ def _faults(schema: Schema) -> dict[str, tuple[str, str]]:
             "score IS NOT NULL AND NOT coalesce(isfinite(try_cast(score AS DOUBLE)), false)",
         ),
         # A channel of a source follows after a space, see kgcheck.evidence.edges.
-        "covered": fault("covered", none_of.format("split_part(relation, ' ', 1)", listed(schema.relation_types))),
+        "covered": fault("covered", none_of.format("split_part(relation, ' ', 1)", listed(words.links))),
     }
 
 
@@ -165,7 +168,7 @@ def _insert(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(
         f"""
         INSERT INTO entity BY NAME
-        SELECT k.id AS release_id, f.source, f.id, label, state, name, {listed.format("successors")},
+        SELECT k.id AS release_id, f.source, f.id, namespace, state, name, {listed.format("successors")},
                {listed.format("candidates")}, detail, record
         FROM {_view("entity")} f JOIN known k USING (source, release);
         INSERT INTO value BY NAME

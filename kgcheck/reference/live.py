@@ -11,14 +11,14 @@ from kgcheck.closing import Closing
 from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck
-from kgcheck.profile.reference_files import NETWORKS, UNIPROT, Modification, NetworkType, load_reference_recipes
+from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType, load_reference_recipes
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.providers.http import Http
 from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, batches, pair
 from kgcheck.providers.uniprot import UniProt
 from kgcheck.providers.uniprot_comments import Terms, terms_of
 from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
-from kgcheck.providers.uniprot_rows import Rows, add_record, empty_rows
+from kgcheck.providers.uniprot_rows import COVERED, MODIFICATION, Rows, add_record, empty_rows, rename_links
 from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
 from kgcheck.reference.live_rows import LiveRows, Said
 from kgcheck.reference.overlay import attach_overlay
@@ -50,7 +50,9 @@ class LiveReference(Closing):
         self._uniprot = uniprot
         self._string = string
         self._schema = schema
-        self._modifications = _modifications(schema)
+        recipes = [r for r in load_reference_recipes(schema) if r.source == UNIPROT]
+        self._modifications = {note: m for r in recipes for f in r.files for note, m in f.modifications.items()}
+        self._links_by_kind = {kind: link for r in recipes for kind, link in r.links.items()}
         self._records: dict[str, Record] = {}
         self._terms: Terms | None = None
         self._string_ids: dict[str, str | None] = {}
@@ -104,7 +106,7 @@ class LiveReference(Closing):
             self._suggested += self._ask_uniprot(db, tasks, head)
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
-                self._suggested += self._ask_partners(tasks, pattern, check, threshold)
+                self._suggested += self._ask_partners(tasks, check, threshold)
         self._rows.lay(db, self._suggested)
 
     @property
@@ -157,7 +159,15 @@ class LiveReference(Closing):
             rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
             add_record(rows, record, self._modifications, self._terms)
         url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
-        return [Said(UNIPROT, release, at, url, rows) for (release, at), rows in groups.items()]
+        return [
+            Said(UNIPROT, release, at, url, rename_links(rows, self._links_by_kind), self._topics)
+            for (release, at), rows in groups.items()
+        ]
+
+    @property
+    def _topics(self) -> tuple[str, ...]:
+        """What an entry may list, in the words of the snapshot."""
+        return ("entity", "value", *(self._links_by_kind.get(kind, kind) for kind in (MODIFICATION, *COVERED)))
 
     def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
         ends = (
@@ -198,7 +208,7 @@ class LiveReference(Closing):
                 apart += (head, tail)
             elif a and b and a != b:
                 by_pair.setdefault(pair(a, b), []).append(task)
-        said = [*self._unmapped(ends.values(), pattern, check), *self._of_two_species(apart, check)]
+        said = [*self._unmapped(ends.values(), check), *self._of_two_species(apart, check)]
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
@@ -207,12 +217,10 @@ class LiveReference(Closing):
                     for task in by_pair[both]:
                         self._note(check.source, task, error)
                 continue
-            said.append(self._network_rows(network, accessions, pattern, check))
+            said.append(self._network_rows(network, accessions, check))
         return said
 
-    def _ask_partners(
-        self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck, threshold: float | None
-    ) -> list[Said]:
+    def _ask_partners(self, tasks: list[_Task], check: EdgeCheck, threshold: float | None) -> list[Said]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
         errors = self._map(task.head for task in tasks)
@@ -233,7 +241,7 @@ class LiveReference(Closing):
         network = Network(
             frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
         )
-        return [self._network_rows(network, accessions, pattern, check)]
+        return [self._network_rows(network, accessions, check)]
 
     @property
     def _network_url(self) -> str:
@@ -298,17 +306,15 @@ class LiveReference(Closing):
     def _ids_url(self) -> str:
         return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
 
-    def _network_rows(
-        self, network: Network, accessions: Mapping[str, list[str]], pattern: Pattern, check: EdgeCheck
-    ) -> Said:
+    def _network_rows(self, network: Network, accessions: Mapping[str, list[str]], check: EdgeCheck) -> Said:
         rows = empty_rows()
         for protein in sorted(network.proteins):
-            rows["covered"] += [{"topic": pattern.type, "id": a} for a in accessions[protein]]
+            rows["covered"] += [{"topic": check.link, "id": a} for a in accessions[protein]]
         for (a, b), link in sorted(network.links.items()):
             self._links[NETWORKS[check.source], f"{a} {b}"] = link
             rows["link"] += [
                 {
-                    "relation": pattern.type,
+                    "relation": check.link,
                     "head": head,
                     "tail": tail,
                     "score": link.score,
@@ -325,13 +331,13 @@ class LiveReference(Closing):
         template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
         return Said(check.source, network.release, network.retrieved_at, template, rows)
 
-    def _unmapped(self, ends: Iterable[tuple[str, str]], pattern: Pattern, check: EdgeCheck) -> list[Said]:
+    def _unmapped(self, ends: Iterable[tuple[str, str]], check: EdgeCheck) -> list[Said]:
         unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
         release = self._release_if(unknown)
         if release is None:
             return []
         rows = empty_rows()
-        rows["covered"] = [{"topic": unmapped_topic(pattern.type), "id": a} for a in unknown]
+        rows["covered"] = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
         return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
@@ -341,11 +347,3 @@ class LiveReference(Closing):
             cause = Reason.SOURCE_REFUSED if never else Reason.SOURCE_UNAVAILABLE
             (self.refusals if never else self.failures)[source] = error.message
             self._failed.setdefault(source, {})[task.number] = cause
-
-
-def _modifications(schema: Schema) -> dict[str, Modification]:
-    found: dict[str, Modification] = {}
-    for recipe in load_reference_recipes(schema):
-        for file in recipe.files:
-            found |= file.modifications
-    return found

@@ -11,7 +11,7 @@ import duckdb
 from kgcheck.closing import Closing
 from kgcheck.duck import connected, literal
 from kgcheck.profile.schema import Schema
-from kgcheck.providers.uniprot_rows import Rows, topics_of
+from kgcheck.providers.uniprot_rows import Rows
 from kgcheck.reference.overlay import FIRST_LIVE_RELEASE
 from kgcheck.reference.retractions import mark_retracted, retracted_among
 from kgcheck.reference.writer import SnapshotWriter
@@ -25,6 +25,8 @@ class Said(NamedTuple):
     at: datetime
     url_template: str
     rows: Rows
+    topics: tuple[str, ...] = ()
+    """What the release speaks of even where it has no row of it."""
 
 
 class LiveRows(Closing):
@@ -79,7 +81,8 @@ def _write(writer: SnapshotWriter, said: Said) -> None:
             "built_at": None,
         }
     )
-    for topic in topics_of(said.source, said.rows):
+    spoken = {*(row["relation"] for row in said.rows["link"]), *(row["topic"] for row in said.rows["covered"])}
+    for topic in sorted({*said.topics, *spoken}):
         writer.add_topic(release, said.source, topic, complete=False)
-    for table, rows in said.rows.items():
-        writer.add_rows(table, said.source, release, rows)
+    for table, filled in said.rows.items():
+        writer.add_rows(table, said.source, release, filled)

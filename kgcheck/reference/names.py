@@ -25,13 +25,15 @@ class SnapshotNames:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         Snapshot(path, schema).close()
+        self._schema = schema
         self._path = path
         self._db = connected()
         attach_snapshots(self._db, {"ref": path})
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, current ones first."""
-        own = (ref.id,) if ref.label == "Gene" else ()
+        label = self._schema.label(ref.label)
+        own = (ref.id,) if label.key in label.names else ()
         return tuple(dict.fromkeys([*own, *self._names([ref.id])]))
 
     def mentioned(self, text: str) -> tuple[str, ...]:

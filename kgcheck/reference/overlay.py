@@ -4,12 +4,13 @@
 attribute or a subject takes the place of what the snapshot says.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 
 from kgcheck.duck import identifier, literal
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.reference.ids_sql import covers_tails
 from kgcheck.reference.snapshot import DERIVED_TABLES, TABLES, attach_snapshots
 
@@ -56,7 +57,7 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
     db.execute("ATTACH ':memory:' AS ref").fetchall()
     for table in ("release", "topic", "covered", "entity", "ancestor"):
         db.execute(f"CREATE VIEW ref.{table} AS FROM base.{table} UNION ALL BY NAME FROM live.{table}").fetchall()
-    both_ways = " OR ".join(f"l.relation = {literal(relation)}" for relation in _covered_from_tails(schema)) or "false"
+    both_ways = " OR ".join(f"l.relation = {literal(link)}" for link in _covered_from_tails(schema)) or "false"
     networks = ", ".join(literal(source) for source in _networks(schema)) or "''"
     db.execute(
         f"""
@@ -85,7 +86,11 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
 
 def _covered_from_tails(schema: Schema) -> list[str]:
     found = [p for p in schema.relations if covers_tails(schema.label(p.head), schema.label(p.tail))]
-    return sorted({p.type for p in found} - {p.type for p in schema.relations if p not in found})
+    return sorted(_links(found) - _links(p for p in schema.relations if p not in found))
+
+
+def _links(patterns: Iterable[Pattern]) -> set[str]:
+    return {check.link for pattern in patterns for check in pattern.checks}
 
 
 def _networks(schema: Schema) -> list[str]:

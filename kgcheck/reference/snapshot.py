@@ -18,7 +18,7 @@ a macro is a statement of whoever made it; and a connection that has one attache
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import duckdb
@@ -29,7 +29,7 @@ from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
@@ -40,7 +40,7 @@ CREATE TABLE release (
 CREATE TABLE topic (release_id INTEGER, source VARCHAR, topic VARCHAR, complete BOOLEAN);
 CREATE TABLE covered (release_id INTEGER, source VARCHAR, topic VARCHAR, id VARCHAR);
 CREATE TABLE entity (
-    release_id INTEGER, source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR,
+    release_id INTEGER, source VARCHAR, id VARCHAR, namespace VARCHAR, state VARCHAR, name VARCHAR,
     successors VARCHAR[], candidates VARCHAR[], detail VARCHAR, record VARCHAR);
 CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
@@ -52,8 +52,8 @@ CREATE TABLE link (
 
 DERIVED_TABLES = """
 CREATE TABLE lifecycle (
-    source VARCHAR, id VARCHAR, label VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[], candidates VARCHAR[],
-    detail VARCHAR, record VARCHAR, release_id INTEGER);
+    source VARCHAR, id VARCHAR, namespace VARCHAR, state VARCHAR, name VARCHAR, successors VARCHAR[],
+    candidates VARCHAR[], detail VARCHAR, record VARCHAR, release_id INTEGER);
 CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
 """
 """What kgcheck.reference.derive makes of the others."""
@@ -79,10 +79,10 @@ class Snapshot(Closing):
 
     Args:
         path: The DuckDB file.
-        schema: Profile that it must be of.
+        schema: Profile that it must serve.
 
     Raises:
-        SnapshotError: It is missing, damaged, no snapshot, or one of another profile or format.
+        SnapshotError: It is missing, damaged, no snapshot, one of another format, or has no source of the profile.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
@@ -95,12 +95,24 @@ class Snapshot(Closing):
         except BaseException:
             self.close()
             raise
-        found, wanted = self.meta.get("profile"), schema.profile.name
-        if found != wanted:
+        if schema.sources and not self.serves(schema):
+            found = sorted(self.sources)
             self.close()
             raise SnapshotError(
-                f"{path} is a snapshot of profile {found!r}, not {wanted!r}", "name the --profile that it is of"
+                f"{path} has no source that profile {schema.profile.name!r} asks: it has {', '.join(found) or 'none'}",
+                f"the profile asks {', '.join(sorted(schema.sources))}; build a snapshot from their files",
             )
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The sources of which it has a release."""
+        with damage_told(self.path):
+            rows = self._db.execute("SELECT DISTINCT source FROM ref.release").fetchall()
+        return frozenset(str(source) for (source,) in rows)
+
+    def serves(self, schema: Schema) -> frozenset[str]:
+        """The sources of a profile that it has: with none, it can decide nothing of such a graph."""
+        return schema.sources & self.sources
 
     def releases(self) -> list[SourceRelease]:
         """Every release in the snapshot, with its rows by table."""

@@ -13,7 +13,7 @@ from kgcheck.reference.derive import derive
 from kgcheck.reference.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
 
 COLUMNS = {
-    "entity": ("id", "label", "state", "name", "successors", "candidates", "detail", "record"),
+    "entity": ("id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
     "value": ("id", "attribute", "value", "status", "record"),
     "link": ("relation", "head", "tail", "score", "negated", "record", "citations"),
     "covered": ("topic", "id"),

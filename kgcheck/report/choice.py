@@ -32,7 +32,7 @@ class Group(NamedTuple):
     total: int
 
 
-class Choice:
+class ShownFindings:
     """Chooses which findings to show, from any number, holding about twice as many as there is room for.
 
     Every kind gets a few, and the refuted ones take the rest of the room first. Kinds share evenly, and within a kind
@@ -45,7 +45,7 @@ class Choice:
     def __init__(self, room: int) -> None:
         self._room = room
         self._counts: dict[Kind, Counter[str]] = defaultdict(Counter)
-        self._held: dict[tuple[Kind, str], list[Finding]] = defaultdict(list)
+        self._kept: dict[tuple[Kind, str], list[Finding]] = defaultdict(list)
         self._size = 0
 
     def add(self, finding: Finding) -> None:
@@ -53,11 +53,11 @@ class Choice:
         kind = Kind(finding.verdict.outcome, finding.task.type, finding.verdict.reason)
         where = _place(finding.task)
         self._counts[kind][where] += 1
-        held = self._held[kind, where]
-        if len(held) < self._room:
-            held.append(finding)
+        kept = self._kept[kind, where]
+        if len(kept) < self._room:
+            kept.append(finding)
             self._size += 1
-            if self._size > 2 * (self._room + _SLACK * len(self._held)):
+            if self._size > 2 * (self._room + _SLACK * len(self._kept)):
                 self._trim()
 
     def groups(self, room: int) -> list[Group]:
@@ -72,7 +72,7 @@ class Choice:
         share = self._share(room)
         groups = []
         for kind, counts in self._counts.items():
-            shown = [f for where in sorted(counts) for f in self._held[kind, where][: share[kind, where]]]
+            shown = [f for where in sorted(counts) for f in self._kept[kind, where][: share[kind, where]]]
             groups.append(Group(kind, shown, counts.total()))
         return sorted(groups, key=_position)
 
@@ -88,12 +88,19 @@ class Choice:
     def _trim(self) -> None:
         # A share only shrinks as more comes in, but for the remainders of two divisions: hence the slack.
         for key, share in self._share(self._room).items():
-            del self._held[key][share + _SLACK :]
-        self._size = sum(len(held) for held in self._held.values())
+            del self._kept[key][share + _SLACK :]
+        self._size = sum(len(kept) for kept in self._kept.values())
 
 
 def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
-    """Room shared evenly: what the small ones leave over goes to the large ones, until all of it is used."""
+    """Room shared evenly: what the small ones leave over goes to the large ones, until all of it is used.
+
+    Returns:
+        Room by key, all of it together no more than there is.
+
+    >>> fair({"small": 1, "large": 9, "other": 9}, 7)
+    {'small': 1, 'large': 3, 'other': 3}
+    """
     given = {}
     for at, key in enumerate(sorted(sizes, key=lambda k: sizes[k])):
         given[key] = min(sizes[key], room // (len(sizes) - at))

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
-from kgcheck.report.choice import Choice
+from kgcheck.report.choice import ShownFindings
 from kgcheck.report.tables import called_in, deciding, outcomes, proposal
 from kgcheck.visible import visible
 
@@ -39,13 +39,13 @@ REASONS: dict[Reason, str] = {
     Reason.ID_MERGED: "Accession merged into another",
     Reason.ID_DEMERGED: "Accession split into several",
     Reason.ID_DELETED: "Accession deleted by its database",
-    Reason.ID_PREVIOUS: "Gene symbol replaced by a newer one",
-    Reason.ID_WITHDRAWN: "Gene symbol withdrawn",
-    Reason.ID_ALIAS: "Gene symbol is only an alias",
+    Reason.ID_PREVIOUS: "Symbol replaced by a newer one",
+    Reason.ID_WITHDRAWN: "Symbol withdrawn",
+    Reason.ID_ALIAS: "Symbol is only an alias",
     Reason.ID_OBSOLETE: "Term is obsolete",
     Reason.ID_SECONDARY: "Secondary identifier of another term",
     Reason.WRONG_NAMESPACE: "Identifier belongs under another label",
-    Reason.ID_RETIRED: "Pathway retired by its database",
+    Reason.ID_RETIRED: "Retired by its database",
     Reason.ID_SUPERSEDED: "Structure superseded by another entry",
     Reason.UNKNOWN_ID: "Identifier unknown to the database that issues it",
     Reason.MALFORMED_ID: "Identifier not written as its database writes them",
@@ -132,7 +132,7 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -
         The text, ending in a line break.
     """
     room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
-    choice = Choice(room)
+    choice = ShownFindings(room)
     for finding in ledger.findings(run):
         choice.add(finding)
     content = _content(run, ledger.tallies(run))
@@ -155,7 +155,7 @@ def what(task: CheckTask) -> str:
     return f"{task.subject.id} {task.relation} {task.object.id}"
 
 
-def graph_says(task: CheckTask) -> str:
+def graph_value(task: CheckTask) -> str:
     """What the graph says about a task."""
     match task.type:
         case CheckType.EXISTENCE:
@@ -283,17 +283,17 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
 
 def _scope(options: Mapping[str, Any]) -> list[str]:
     """What a run was narrowed to, in words; empty where it was not."""
-    told = [
+    parts = [
         f"{words} {', '.join(map(str, options[name]))}"
         for name, words in (("labels", "label"), ("relations", "relation"), ("ids", "id"))
         if options.get(name)
     ]
     if options.get("sample"):
-        told.append(f"a sample of {options['sample']:,} (seed {options.get('seed', 0)})")
-    return [*told, str(options["check"])] if options.get("check") else told
+        parts.append(f"a sample of {options['sample']:,} (seed {options.get('seed', 0)})")
+    return [*parts, str(options["check"])] if options.get("check") else parts
 
 
-def _shown(choice: Choice, room: int) -> dict[str, Any]:
+def _shown(choice: ShownFindings, room: int) -> dict[str, Any]:
     groups = choice.groups(room)
     tasks = [f.task for g in groups for f in g.findings]
     labels = Counter(
@@ -302,7 +302,7 @@ def _shown(choice: Choice, room: int) -> dict[str, Any]:
     relations = Counter(t.relation for t in tasks if t.relation)
     sections = {kind: [g for g in groups if g.kind.type is kind] for kind in TYPES}
     return {
-        "sections": {kind: held for kind, held in sections.items() if held},
+        "sections": {kind: groups for kind, groups in sections.items() if groups},
         "found": sum(g.total for g in groups),
         "shown": sum(len(g.findings) for g in groups),
         "hidden": [g for g in groups if g.total > len(g.findings)],
@@ -332,7 +332,7 @@ def _environment(**more: Any) -> Environment:
         loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
     env.filters.update(
-        what=what, graph_says=graph_says, proposed=proposed, deciding=deciding, cut=cut, called=called_in
+        what=what, graph_value=graph_value, proposed=proposed, deciding=deciding, cut=cut, called=called_in
     )
     env.tests["web"] = is_web
     return env
@@ -361,5 +361,5 @@ def _cited(e: Evidence) -> Markup:
     if is_web(e.url) and not re.search(r"[()]", e.url):
         record = f"[{record}]({e.url.replace('&', '&amp;')})"
     score = f"score {e.score:g}" if e.score is not None else ""
-    said = markdown("; ".join(s for s in (e.value, e.quote, score) if s))
-    return Markup(f"{e.stance.value}: {record}" + (f": {said}" if said else ""))  # noqa: S704  # escaped above
+    text = markdown("; ".join(s for s in (e.value, e.quote, score) if s))
+    return Markup(f"{e.stance.value}: {record}" + (f": {text}" if text else ""))  # noqa: S704  # escaped above

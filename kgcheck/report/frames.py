@@ -40,6 +40,9 @@ EVIDENCE = pa.struct(
 )
 """One observation; the fields are those of kgcheck.Evidence."""
 
+GAP = pa.struct([pa.field("source", pa.string(), nullable=False), pa.field("cause", pa.string(), nullable=False)])
+"""A deciding source that could not be looked at, and why."""
+
 FINDINGS = pa.schema(
     [
         *(pa.field(name, pa.string(), nullable=False) for name in ("run", "fingerprint", "type")),
@@ -49,7 +52,7 @@ FINDINGS = pa.schema(
         *(pa.field(name, pa.string(), nullable=False) for name in ("outcome", "reason")),
         pa.field("confidence", pa.float64(), nullable=False),
         pa.field("note", pa.string()),
-        pa.field("missing", pa.list_(pa.string())),
+        pa.field("missing", pa.list_(GAP)),
         *(pa.field(name, pa.string()) for name in ("change_kind", "change_to", "change_because")),
         pa.field("change_candidates", pa.list_(pa.string())),
         pa.field("evidence", pa.list_(EVIDENCE)),
@@ -117,7 +120,7 @@ def _row(finding: Finding) -> dict[str, Any]:
         "reason": verdict.reason.value,
         "confidence": verdict.confidence,
         "note": verdict.note,
-        "missing": list(verdict.missing),
+        "missing": [{"source": gap.source, "cause": gap.cause.value} for gap in verdict.missing],
         "change_kind": change.kind.value if change else None,
         "change_to": change.to if change else None,
         "change_because": change.because if change else None,

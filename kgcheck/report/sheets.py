@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 
 from kgcheck.model import Finding
-from kgcheck.report.tables import deciding, proposal, told
+from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
 COLUMNS = (
@@ -38,7 +38,11 @@ def findings_csv(findings: Iterable[Finding]) -> str:
             *(task.subject.label, task.subject.id, f.names[0] or "", task.relation or ""),
             *((other.label, other.id, f.names[1] or "") if other else ("", "", "")),
             *(task.attribute or "", task.value or "", proposal(f.change)),
-            *("; ".join(told(e) for e in best), best[0].url if best else "", ", ".join(map(str, f.verdict.missing))),
+            *(
+                "; ".join(evidence_line(e) for e in best),
+                best[0].url if best else "",
+                ", ".join(map(str, f.verdict.missing)),
+            ),
         )
         writer.writerow([_as_text(cell) for cell in cells])
     return out.getvalue()

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.agents.transcript import Event
-from kgcheck.audit.papers import Told
+from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
@@ -43,8 +43,8 @@ def answer_table(answer: Answer, limit: int) -> Table:
 
 
 def _edge(edge: Edge) -> str:
-    said = edge.properties.get("source")
-    return f"{edge.triple}{f' [{said}]' if said else ''}"
+    source = edge.properties.get("source")
+    return f"{edge.triple}{f' [{source}]' if source else ''}"
 
 
 def metrics_table(metrics: Mapping[str, Value]) -> Table:
@@ -121,12 +121,12 @@ def claim_table(judged: ClaimVerdict) -> RenderableType:
     return Group(head, table)
 
 
-def papers_table(told: Sequence[Told]) -> Table:
+def papers_table(edges: Sequence[PapersOnEdge]) -> Table:
     """What papers say of edges, a line a paper."""
     table = Table(
         "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
     )
-    for edge in told:
+    for edge in edges:
         for e in edge.evidence:
             table.add_row(str(edge.triple), edge.before, e.stance.value, e.record, e.quote or "")
     return table
@@ -189,7 +189,7 @@ def findings_table(findings: Iterable[Finding]) -> Table:
             cell(f.verdict.outcome.value, style=colour),
             cell(f.verdict.reason.value),
             cell(_what(f)),
-            cell("; ".join(told(e) for e in deciding(f)[:1])),
+            cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
             cell(proposal(f.change)),
         )
     return table
@@ -217,8 +217,8 @@ def explain_finding(finding: Finding) -> RenderableType:
     for e in verdict.evidence:
         cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
         score = f"score {e.score:g}" if e.score is not None else None
-        says = " ".join(filter(None, (e.value, score, e.quote)))
-        evidence.add_row(*(cell(c) for c in (*cells, says, _dates(e), e.url)))
+        content = " ".join(filter(None, (e.value, score, e.quote)))
+        evidence.add_row(*(cell(c) for c in (*cells, content, _dates(e), e.url)))
     return Group(facts, Text(), evidence)
 
 
@@ -265,11 +265,11 @@ def deciding(finding: Finding) -> list[Evidence]:
     return sorted(finding.verdict.evidence, key=lambda e: (order[e.stance], e.tier.rank, e.source))
 
 
-def told(e: Evidence) -> str:
+def evidence_line(e: Evidence) -> str:
     """One observation in a few words: source, release, record and what it says."""
-    said = f": {e.value}" if e.value else ""
+    value = f": {e.value}" if e.value else ""
     score = f" (score {e.score:g})" if e.score is not None else ""
-    return f"{e.source} {e.release} {e.record}{said}{score}"
+    return f"{e.source} {e.release} {e.record}{value}{score}"
 
 
 def proposal(change: Change | None) -> str:
@@ -298,8 +298,8 @@ def _what(f: Finding) -> str:
 def called_in(finding: Finding) -> str:
     """What the graph calls the ends of a finding; empty where the ids or the value say it already."""
     task = finding.task
-    said = {task.subject.id, task.object.id if task.object else "", task.value or ""}
-    named = [name if name and name not in said else "" for name in finding.names]
+    shown = {task.subject.id, task.object.id if task.object else "", task.value or ""}
+    named = [name if name and name not in shown else "" for name in finding.names]
     return ", ".join(filter(None, named))
 
 

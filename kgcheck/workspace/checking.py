@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kgcheck.agents.outside import with_papers
-from kgcheck.agents.request import FORMS, Request, parse_request
+from kgcheck.agents.request import Request, forms, parse_request
 from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
@@ -49,7 +49,7 @@ def request_of(what: What, schema: Schema) -> Request:
         case Triple():
             return _between(what, None, schema)
         case CheckTask(type=CheckType.STRUCTURE):
-            raise UsageError("structure is checked by an audit, not as one thing", FORMS)
+            raise UsageError("structure is checked by an audit, not as one thing", forms(schema))
         case CheckTask(relation=str() as relation, object=tail) if tail:
             return _between(Triple(head=what.subject, relation=relation, tail=tail), what.attribute, schema)
         case CheckTask():

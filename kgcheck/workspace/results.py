@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Finding, Outcome, Tally, Verdict
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kgcheck.agents.team import TeamConclusion
-    from kgcheck.audit.papers import Told
+    from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.ledger import Run
     from kgcheck.literature.documents import Document
     from kgcheck.literature.verify import ClaimVerdict
@@ -32,7 +33,14 @@ def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
 
     Returns:
         The exit code that `kgcheck audit` ends with.
+
+    Raises:
+        UnknownName: There is no such threshold.
+
+    >>> exit_code([])
+    0
     """
+    chosen("threshold", fail_on, THRESHOLDS)
     outcomes = {t.outcome for t in tallies}
     failing = {
         "refuted": {Outcome.REFUTED},
@@ -97,7 +105,7 @@ class AuditResult:
     tallies: tuple[Tally, ...]
     findings: Findings
     notes: tuple[str, ...] = ()
-    papers: "tuple[Told, ...]" = ()
+    papers: "tuple[PapersOnEdge, ...]" = ()
     """What papers say of edges, where they were asked and speak."""
 
     @property
@@ -109,15 +117,15 @@ class AuditResult:
         return counts
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """See kgcheck.workspace.results.exit_code."""
+        """1 for outcomes at or over refuted or insufficient, else 3 if anything could not be looked at, else 0."""
         return exit_code(self.tallies, fail_on)
 
     def to_arrow(self) -> "pa.Table":
-        """See Findings.to_arrow."""
+        """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""
         return self.findings.to_arrow()
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """See Findings.to_pandas."""
+        """The findings as a data frame; without pandas, MissingExtra."""
         return self.findings.to_pandas()
 
 
@@ -138,7 +146,7 @@ class CheckResult:
         return self.finding.verdict
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """See kgcheck.workspace.results.exit_code."""
+        """1 for an outcome at or over refuted or insufficient, else 3 if it could not be looked at, else 0."""
         return exit_code([self.tally], fail_on)
 
 

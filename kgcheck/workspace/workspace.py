@@ -661,7 +661,7 @@ class Workspace(Closing):
             return what
         request = parse_request([what], self.schema)
         if not request.relation or request.attribute:
-            raise UsageError(f"{what!r} is no edge", "HEAD RELATION TAIL, for example P04637 ACTS_ON Q00987")
+            raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
         names = self._names()
         meant = [
             Triple(
@@ -695,10 +695,10 @@ class Workspace(Closing):
             for source, refusal in (live.refusals if live else {}).items():
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
-                notes.append(f"papers were asked about {papers.asked:,} edges and speak of {len(papers.told):,}")
+                notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
             tallies = tuple(ledger.tallies(run))
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.told) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":

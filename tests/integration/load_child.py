@@ -16,7 +16,7 @@ from kgcheck.errors import KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.loading.load import load_directory
 from kgcheck.profile.schema import load_schema
-from kgcheck.progress import Step
+from kgcheck.progress import ProgressStep
 from kgcheck.settings import Settings
 
 
@@ -27,7 +27,7 @@ class Told:
         self._limit = limit
 
     @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         if description.startswith("writing"):
             if self._limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (self._limit, resource.RLIM_INFINITY))

@@ -167,4 +167,4 @@ def test_only_a_whole_file_covers_and_only_genes_that_it_knows(kind: str, covere
     with duckdb.connect(str(tmp_path / "r.duckdb"), read_only=True) as db:
         rows = db.execute("SELECT topic, id FROM covered WHERE source = 'diseases' ORDER BY id").fetchall()
 
-    assert rows == [("ASSOCIATED_WITH GHR", name) for name in covered]
+    assert rows == [("disease GHR", name) for name in covered]

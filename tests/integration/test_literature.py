@@ -373,7 +373,7 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
             AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
         )
 
-    assert asked.told == []
+    assert asked.found == []
 
 
 def test_synonyms_help_a_search(graph: Path) -> None:

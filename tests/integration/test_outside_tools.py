@@ -195,7 +195,7 @@ def test_an_entry_live(world: World, tools: Tools) -> None:
     assert found.values["gene_name"] == ("GENX",)
     assert found.other_names == ("OLDX",)
     assert "sequence" not in found.values
-    assert (found.links["HAS_STRUCTURE"].count, len(found.links["HAS_STRUCTURE"].ids)) == (60, 50)
+    assert (found.links["structure"].count, len(found.links["structure"].ids)) == (60, 50)
     assert found.organism == "Homo sapiens"
     assert [(d.name, d.pubmed_ids) for d in found.diseases] == [("Disease X", ("123",))]
     assert (found.tissues, found.pubmed_ids) == (("In the liver.",), ("456",))
@@ -290,7 +290,7 @@ def test_what_the_snapshot_holds(tools: Tools, snapshot: Path) -> None:
     shown = lookups.entry("P10001")
 
     assert (shown.status, shown.values, shown.other_names) == ("found", {"gene_name": ("GEN1",)}, ("OLD1",))
-    assert shown.links["HAS_STRUCTURE"].ids == ("1TUP",)
+    assert shown.links["structure"].ids == ("1TUP",)
     assert (shown.release, shown.url) == ("2020_01", "https://example.org/P10001")
     bare = lookups.entry("P10002")
     assert (bare.status, bare.reason, bare.state) == ("not_available", Reason.NOT_COVERED, "current")

@@ -1,11 +1,12 @@
-"""The commands of README.md run as they are written, on the demo."""
+"""The commands of README.md and of the pages of docs/ run as they are written, on the demo."""
 
-from __future__ import annotations
-
+import json
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,39 +16,142 @@ from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 
-CODES = {"audit": (0, 1), "check": (0, 1)}
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))]
+
+NOT_RUN = {
+    r"^make |^pip ": "sets up the very environment that the tests run in",
+    r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
+    r"--neo4j-home": "needs a stopped Neo4j installation: tests/integration/test_load_offline.py",
+    r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
+    r"--brain llm|--verifier llm": "needs a model: tests/integration/test_real_model.py",
+    r"Klippel-Feil": "asks the graph of ../shared/data: tests/integration/test_kgqa_real.py",
+    r"\.xml\.gz": "needs a file of a provider: tests/unit/test_literature_formats.py",
+}
+"""Commands that are not run here, each with the reason and where the like of it is."""
+
+NOT_RUN_COUNT = {"^make |^pip ": 5, "bolt://": 4, "--neo4j-home": 1, r"\.xml\.gz": 1, "Klippel-Feil": 1}
+NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
+
+CODES = {"audit": (0, 1), "check": (0, 1), "verify": (0, 1)}
 """Exit codes that mean that a command did its work; 0 for the others."""
 
-
-def commands(heading: str) -> list[list[str]]:
-    """The commands of the first console of a part of README.md, without prompts and comments."""
-    part = (ROOT / "README.md").read_text(encoding="utf-8").split(f"## {heading}\n", 1)[1]
-    console = part.split("```console\n", 1)[1].split("```", 1)[0]
-    return [shlex.split(line[2:], comments=True) for line in console.splitlines() if line.startswith("$ ")]
+ENDS = {"audit --resume": (2, "no run was cut off")}
+"""Commands for which the page says that they end with an error here: code, and what the page says of it."""
 
 
-def test_use_it_on_your_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Command(NamedTuple):
+    """A command of a page."""
+
+    line: str
+    words: list[str]
+
+    @property
+    def not_run(self) -> str | None:
+        """The pattern under which it is left out."""
+        return next((pattern for pattern in NOT_RUN if re.search(pattern, self.line)), None)
+
+
+def commands(page: str) -> list[Command]:
+    """The commands of the consoles of a page, without prompts and comments."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    consoles = re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
+    lines = [line for console in consoles for line in re.sub(r"\\\n\s*", "", console).splitlines()]
+    return [Command(line[2:], shlex.split(line[2:], comments=True)) for line in lines if line.startswith("$ ")]
+
+
+def test_commands_that_are_left_out_are_counted() -> None:
+    found = Counter(command.not_run for page in PAGES for command in commands(page))
+
+    ran = found.pop(None)
+    assert found == NOT_RUN_COUNT
+    assert ran > 50
+
+
+def test_no_command_stands_in_a_block_that_is_not_run() -> None:
+    odd = []
+    for page in PAGES:
+        text = re.sub(r"^```console\n.*?^```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
+        blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
+        odd += [(page, line) for block in blocks for line in re.findall(r"^(?:\$ )?kgcheck .*", block, re.M)]
+
+    assert odd == []
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the pages take for granted, under the names that they use."""
+    folder = tmp_path_factory.mktemp("pages")
     source = profile_dir(load_schema().profile.name) / "demo"
-    shutil.copytree(source / "import", tmp_path / "ckg_import")
-    shutil.copytree(source / "reference", tmp_path / "sources")
-    ran = []
-    for words in commands("Use it on your graph"):
-        if words[0] == "export":
-            for name, value in (word.split("=") for word in words[1:] if not word.endswith("=...")):
-                monkeypatch.setenv(name, value)
-        if words[0] != "kgcheck" or any("bolt://" in word for word in words):
-            continue
-        with Ledger(tmp_path / ".kgcheck" / "ledger.sqlite") as ledger:
-            known = [f.fingerprint[:8] for run in ledger.runs()[:1] for f in ledger.findings(run)]
-        # The one thing that a reader has to put in: a finding of his own.
-        words = [known[0] if re.fullmatch("[0-9a-f]{8}", word) else word for word in words]
-        said = kgcheck(*words[1:], cwd=tmp_path)
-        assert said.code in CODES.get(words[1], (0,)), (words, said.err)
-        ran.append(" ".join(words[1:3]))
+    shutil.copytree(source / "import", folder / "ckg_import")
+    shutil.copytree(source / "reference", folder / "sources")
+    for place in ("graph.lbdb", ".kgcheck/graph.lbdb", "kgcheck-demo/graph.lbdb"):
+        (folder / place).parent.mkdir(exist_ok=True)
+        shutil.copy(demo().store, folder / place)
+    for place in ("reference.duckdb", "old.duckdb", "new.duckdb", "kgcheck-demo/reference.duckdb"):
+        shutil.copy(demo().reference, folder / place)
+    (folder / "loaders").symlink_to(ROOT / "loaders")
+    (folder / "corpus").symlink_to(ROOT / "corpus")
+    shutil.copy(ROOT / "corpus/demo/notes.jsonl", folder / "notes.jsonl")
+    assert kgcheck("corpus", "add", "notes.jsonl", "--index", "papers", "--model", "none", cwd=folder).code == 0
+    bench = (source / "kgcheck_bench.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / "set.jsonl").write_text("\n".join(bench[:4]))
+    questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
+    for place in ("questions.json", "kgqa_dev.json"):
+        (folder / place).write_text(json.dumps(questions))
+    (folder / "claims.jsonl").write_text('{"id": "1", "claim": "SOD1 causes sclerosis.", "label": "yes"}\n')
+    return folder
 
-    assert [r.split()[0] for r in ran] == ["load", "reference", "audit", "audit", "report", "explain"]
-    assert (tmp_path / "findings.jsonl").read_text().count("\n") > 0
-    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+def of_the_reader(word: str, folder: Path) -> str:
+    """What a reader has to put in himself: a finding and a transcript of his own."""
+    ledger = folder / ".kgcheck" / "ledger.sqlite"
+    if re.fullmatch("[0-9a-f]{8}", word) and ledger.exists():
+        with Ledger(ledger) as opened:
+            return next(f.fingerprint[:8] for run in opened.runs()[:1] for f in opened.findings(run))
+    if "/transcripts/" in word:
+        return str(next((folder / ".kgcheck" / "transcripts").glob("*.jsonl")))
+    return word
+
+
+SLOW = {
+    "docs/howto_audit.md",
+    "docs/howto_papers.md",
+    "docs/literature.md",
+    "README.md",
+    "docs/agents.md",
+    "docs/tutorial.md",
+}
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in PAGES if commands(page)]
+)
+def test_commands_of_a_page(page: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "work"
+    shutil.copytree(prepared, folder, symlinks=True)
+    ran = 0
+    for command in commands(page):
+        if command.not_run:
+            continue
+        if command.words[0] == "export":
+            for name, value in (word.split("=", 1) for word in command.words[1:]):
+                monkeypatch.setenv(name, value)
+            continue
+        if command.words[0] != "kgcheck":
+            assert (page, command.words[0]) == ("docs/snapshot.md", "cat"), command.line
+            continue
+        words = [of_the_reader(word, folder) for word in command.words[1:]]
+        codes = CODES.get(words[0], (0,))
+        if end := ENDS.get(" ".join(words)):
+            codes = (end[0],)
+            assert end[1] in (ROOT / page).read_text(encoding="utf-8")
+        ended = kgcheck(*words, cwd=folder)
+        assert ended.code in codes, (command.line, ended.err)
+        ran += 1
+    if page == "README.md":
+        assert (folder / "findings.jsonl").read_text().count("\n") > 0
+        assert (folder / "report.html").stat().st_size > 10_000
+        assert ran >= 11
 
 
 def test_check_of_one_fact(tmp_path: Path) -> None:
@@ -57,8 +161,19 @@ def test_check_of_one_fact(tmp_path: Path) -> None:
     places = {"kgcheck-demo/graph.lbdb": demo().store, "kgcheck-demo/reference.duckdb": demo().reference}
     words = [str(places.get(word, word)) for word in shlex.split(line[1])[1:]]
 
-    said = kgcheck(*words, cwd=tmp_path)
+    ended = kgcheck(*words, cwd=tmp_path)
 
-    assert said.code == 1
-    assert "checked   potential: P02649 ACTS_ON P05067" in re.sub(" +\n", "\n", said.out)
-    assert "[conclusion] leader: P02649 ACTS_ON P05067 is refuted: edge missing" in said.err
+    assert ended.code == 1
+    assert "checked   potential: P02649 ACTS_ON P05067" in re.sub(" +\n", "\n", ended.out)
+    assert "[conclusion] leader: P02649 ACTS_ON P05067 is refuted: edge missing" in ended.err
+
+
+def test_tutorial_says_what_comes_out(tmp_path: Path, prepared: Path) -> None:
+    """The finding that the tutorial explains is there, with its reason and its proposal."""
+    where = ("--store", prepared / "graph.lbdb", "--reference", prepared / "reference.duckdb")
+    kgcheck("audit", "--type", "existence", "--id", "PARK2", *where, "--ledger", tmp_path / "l.sqlite")
+    shown = kgcheck("explain", "fb7a191a", "--ledger", tmp_path / "l.sqlite")
+
+    assert shown.code == 0
+    assert "id_previous" in shown.out
+    assert "re-point to PRKN" in shown.out

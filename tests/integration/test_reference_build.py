@@ -145,13 +145,14 @@ def test_psi_mod_names_what_replaces_a_term(real: Path, shared_data: Path) -> No
 def test_gene_ontology_by_namespace(real: Path, shared_data: Path) -> None:
     lines = (shared_data / "ckg_sources/go_terms_unipept_2024-06.tsv").read_text(encoding="utf-8").splitlines()
     told = Counter(
-        (line.split("\t")[2].capitalize().replace(" ", "_"), line.split("\t")[3].startswith("obsolete "))
-        for line in lines
+        (line.split("\t")[2].replace(" ", "_"), line.split("\t")[3].startswith("obsolete ")) for line in lines
     )
-    stored = query(real, "SELECT label, state = 'obsolete', count(*) FROM lifecycle WHERE source = 'go' GROUP BY ALL")
+    stored = query(
+        real, "SELECT namespace, state = 'obsolete', count(*) FROM lifecycle WHERE source = 'go' GROUP BY ALL"
+    )
 
-    assert {(label, gone): n for label, gone, n in stored} == told
-    assert told["Biological_process", False] + told["Biological_process", True] == 32_905
+    assert {(namespace, gone): n for namespace, gone, n in stored} == told
+    assert told["biological_process", False] + told["biological_process", True] == 32_905
 
 
 def test_uniprot_entries(real: Path, shared_data: Path) -> None:
@@ -169,11 +170,11 @@ def test_uniprot_entries(real: Path, shared_data: Path) -> None:
     assert query(
         real, "SELECT id, successors[1] FROM lifecycle WHERE source = 'uniprot' AND state = 'merged' ORDER BY id"
     ) == (sorted((secondary, a[0]) for a in accessions for secondary in a[1:]))
-    assert len(accessions) == links["HAS_SEQUENCE"] == 10
-    assert links["HAS_STRUCTURE"] == len(re.findall(r"^DR   PDB;", text, re.M))
-    assert links["ASSOCIATED_WITH"] == len(re.findall(r"^DR   GO;", text, re.M))
-    assert links["ANNOTATED_IN_PATHWAY"] == len(re.findall(r"^DR   Reactome;", text, re.M))
-    assert links["HAS_MODIFIED_SITE"] == len(re.findall(rf'^FT   MOD_RES .*\n.*/note="(?:{known})', text, re.M)) == 16
+    assert len(accessions) == links["sequence"] == 10
+    assert links["structure"] == len(re.findall(r"^DR   PDB;", text, re.M))
+    assert links["go_annotation"] == len(re.findall(r"^DR   GO;", text, re.M))
+    assert links["pathway"] == len(re.findall(r"^DR   Reactome;", text, re.M))
+    assert links["modified_site"] == len(re.findall(rf'^FT   MOD_RES .*\n.*/note="(?:{known})', text, re.M)) == 16
 
 
 def test_stale_diseases_on_the_edges_of_a_graph(real: Path, shared_data: Path) -> None:
@@ -220,7 +221,7 @@ def test_every_file_is_pinned(real: Path, releases: dict[str, SourceRelease], sh
 
 def test_network_export_with_another_cut_off_covers_nothing(real: Path) -> None:
     covering = query(
-        real, "SELECT DISTINCT file FROM covered JOIN release ON release.id = release_id WHERE topic = 'ACTS_ON'"
+        real, "SELECT DISTINCT file FROM covered JOIN release ON release.id = release_id WHERE topic = 'association'"
     )
 
     assert {Path(str(file)).name.split("_")[0] for (file,) in covering} == {"dsx", "fert", "wsmm"}

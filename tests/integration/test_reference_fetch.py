@@ -323,7 +323,7 @@ def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> Non
             added=1,
             removed=0,
             changed=0,
-            examples=("added: HAS_STRUCTURE P10001 4HHB",),
+            examples=("added: structure P10001 4HHB",),
         ),
     ]
     assert {(c.source, c.table) for c in changes} >= {("uniprot", "value")}

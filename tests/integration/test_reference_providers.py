@@ -438,7 +438,7 @@ def test_comments_of_the_real_flat_file(shared_data: Path, tmp_path: Path) -> No
     with duckdb.connect(str(tmp_path / "reference.duckdb"), read_only=True) as db:
         rows = db.execute(
             "SELECT head, list(tail ORDER BY tail) FROM link WHERE source = 'uniprot' AND NOT starts_with(tail, 'GO:') "
-            "AND relation = 'ASSOCIATED_WITH' GROUP BY head ORDER BY head"
+            "AND relation IN ('tissue', 'disease') GROUP BY head ORDER BY head"
         ).fetchall()
 
     assert dict(rows) == {

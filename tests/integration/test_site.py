@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import kgcheck
 from kgcheck.model import Reason
 from tests.support import ROOT
 
@@ -71,6 +72,7 @@ def test_reference_pages_hold_what_the_program_has(site: Path) -> None:
 
     for option in ("--reference", "--resume", "--team-budget", "--brain"):
         assert option in commands
-    assert "kgcheck.checks.verdicts.verdict" in api
+    assert [name for name in kgcheck.__all__ if f'id="kgcheck.{name}"' not in api] == []
+    assert 'id="kgcheck.Workspace.audit"' in api
     reasons = (site / "reasons.html").read_text(encoding="utf-8")
     assert all(f">{reason}<" in reasons for reason in Reason)

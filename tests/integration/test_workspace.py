@@ -118,7 +118,8 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
         {k: at.isoformat().replace("+00:00", "Z") if hasattr(at, "isoformat") else at for k, at in e.items()}
         for e in row["evidence"]
     ]
-    return {key: row[key] for key in (*keys, "note", "missing")} | {
+    return {key: row[key] for key in (*keys, "note")} | {
+        "missing": [f"{gap['source']} ({gap['cause'].replace('_', ' ')})" for gap in row["missing"]],
         "subject": node("subject"),
         "object": node("object"),
         "evidence": [{k: v for k, v in e.items() if v is not None} for e in evidence],

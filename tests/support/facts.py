@@ -14,6 +14,7 @@ from typing import Self
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.model import CheckTask, CheckType, Ref, Verdict
+from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.facts import COLUMNS
@@ -57,10 +58,11 @@ class Release:
         detail: str = "",
         record: str = "",
     ) -> Self:
-        """An identifier and its state; ``now`` is what replaces it."""
+        """An identifier of a label and its state; ``now`` is what replaces it."""
+        namespace = (SCHEMA.label(label).authority.namespace or "") if label else ""
         lists = {"successors": "|".join(now), "candidates": "|".join(candidates)}
         return self._add(
-            "entity", id=identifier, label=label, state=state, name=name, detail=detail, record=record, **lists
+            "entity", id=identifier, namespace=namespace, state=state, name=name, detail=detail, record=record, **lists
         )
 
     def entities(self, label: str, *identifiers: str) -> Self:
@@ -83,15 +85,34 @@ class Release:
         negated: bool = False,
         record: str = "",
     ) -> Self:
-        """An edge that the release states, or denies."""
+        """An edge that the release states, or denies: written as the source calls it."""
         stated = {"score": "" if score is None else repr(score), "negated": str(negated).lower(), "record": record}
-        return self._add("link", relation=relation, head=head, tail=tail, **stated)
+        for named in self._named(relation, tail):
+            self._add("link", relation=named, head=head, tail=tail, **stated)
+        return self
 
     def covers(self, relation: str, *identifiers: str) -> Self:
         """Subjects of which the release lists every edge of a relation."""
+        relation, *channel = relation.split(" ")
         for identifier in identifiers:
-            self._add("covered", relation=relation, id=identifier)
+            for named in self._named(relation):
+                self._add("covered", relation=" ".join([named, *channel]), id=identifier)
         return self
+
+    def _named(self, relation: str, tail: str | None = None) -> list[str]:
+        """What the source calls the links that stand for the edges of a relation, to one tail or to any.
+
+        A word that is no relation of the graph is the source's own; so is what it states and no check looks at.
+
+        Returns:
+            One word or several.
+        """
+        patterns = [p for p in SCHEMA.relations if p.type == relation]
+        fit = [p for p in patterns if tail is None or SCHEMA.label(p.tail).matches(tail)] or patterns
+        named = {c.link for p in fit for c in p.checks if c.source == self._key["source"]}
+        if any(p.hierarchy for p in patterns):
+            named.add(PARENT)
+        return sorted(named) or [relation]
 
     def _add(self, table: str, **row: str) -> Self:
         self.rows[table].append(self._key | row)

@@ -155,7 +155,8 @@ def settings_table() -> list[list[str]]:
     """Each setting with its default and what it is, from the code."""
     table = []
     for name, field in Settings.model_fields.items():
-        default = field.default if name.endswith("_dir") else field.get_default(call_default_factory=True)
+        # A folder of the user's is another one on each machine.
+        default = None if field.default_factory else field.default
         shown = "" if default is None or repr(default) == "PydanticUndefined" else str(default)
         table.append([f"`KGCHECK_{name.upper()}`", f"`{shown}`" if shown else "", field.description or ""])
     return table

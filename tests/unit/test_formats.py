@@ -9,6 +9,7 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.reference_files import Modification, ReferenceFile
 from kgcheck.providers.files import Parsed, read_obo, read_uniprot_flat
 from kgcheck.providers.tsv import Form, check_file, open_tsv
+from kgcheck.providers.uniprot_rows import COVERED
 
 OBO = """format-version: 1.2
 date: 14:05:2015 16:40
@@ -82,7 +83,6 @@ SQ   SEQUENCE   10 AA;  1000 MW;  0000000000000000 CRC64;
 OBO_RECIPE = ReferenceFile(
     glob="x.obo",
     format="obo",
-    namespaces={"kind_a": "Disease", "kind_b": "Tissue"},
     prefix="X:",
     parents=("is_a", "part_of"),
     successor_xref="Remap",
@@ -90,7 +90,7 @@ OBO_RECIPE = ReferenceFile(
 FLAT_RECIPE = ReferenceFile(
     glob="x.txt",
     format="uniprot_flat",
-    topics={"entity": False, "HAS_STRUCTURE": False, "HAS_MODIFICATION": False, "TRANSLATED_INTO": False},
+    topics={"entity": False, "structure": False, "modification": False, "gene_product": False},
     modifications={"Phosphoserine": Modification(code="p", term="MOD:00046")},
 )
 
@@ -112,11 +112,11 @@ def test_obo_terms(file: Path) -> None:
 
     parsed, release, released = read_obo(file, OBO_RECIPE)
 
-    told = {e["id"]: (e["label"], e["state"], e["successors"], e["candidates"]) for e in parsed["entity"]}
+    told = {e["id"]: (e["namespace"], e["state"], e["successors"], e["candidates"]) for e in parsed["entity"]}
     assert told == {
-        "X:1": ("Disease", "current", [], []),
-        "X:2": ("Tissue", "current", [], []),
-        "X:20": ("Tissue", "secondary", ["X:2"], []),
+        "X:1": ("kind_a", "current", [], []),
+        "X:2": ("kind_b", "current", [], []),
+        "X:20": ("kind_b", "secondary", ["X:2"], []),
         "X:3": (None, "obsolete", ["X:1", "X:2"], ["X:2"]),
     }
     assert [(v["id"], v["value"], v["status"]) for v in parsed["value"]] == [
@@ -125,7 +125,7 @@ def test_obo_terms(file: Path) -> None:
         ("X:2", "child", "current"),
         ("X:3", "gone", "current"),
     ]
-    assert links(parsed, "HAS_PARENT") == [("X:2", "X:1"), ("X:2", "X:3")]
+    assert links(parsed, "parent") == [("X:2", "X:1"), ("X:2", "X:3")]
     assert (release, released) == ("2015-05-14", "2015-05-14")
 
 
@@ -188,13 +188,13 @@ def test_uniprot_entry(file: Path) -> None:
         ("gene_name", "T2", "synonym"),
         ("gene_name", "TST2", "current"),
     ]
-    assert links(parsed, "HAS_STRUCTURE") == [("P10001", "1ABC")]
-    assert links(parsed, "ASSOCIATED_WITH") == [("P10001", "GO:0005634")]
-    assert links(parsed, "ANNOTATED_IN_PATHWAY") == [("P10001", "R-HSA-1")]
-    assert links(parsed, "TRANSLATED_INTO") == [("TST1", "P10001"), ("TST2", "P10001")]
-    assert links(parsed, "CURATED_INTERACTS_WITH") == [("P10001", "Q9Y2J4"), ("P10001", "P10001")]
-    assert links(parsed, "HAS_MODIFIED_SITE") == [("P10001", "P10001_S2-p")]
-    assert links(parsed, "HAS_MODIFICATION") == [("P10001_S2-p", "MOD:00046")]
+    assert links(parsed, "structure") == [("P10001", "1ABC")]
+    assert links(parsed, "go_annotation") == [("P10001", "GO:0005634")]
+    assert links(parsed, "pathway") == [("P10001", "R-HSA-1")]
+    assert links(parsed, "gene_product") == [("TST1", "P10001"), ("TST2", "P10001")]
+    assert links(parsed, "interaction") == [("P10001", "Q9Y2J4"), ("P10001", "P10001")]
+    assert links(parsed, "modified_site") == [("P10001", "P10001_S2-p")]
+    assert links(parsed, "modification") == [("P10001_S2-p", "MOD:00046")]
     assert released == "2021-02-10"
 
 
@@ -203,10 +203,10 @@ def test_uniprot_entry_covers_itself_and_the_sites_that_it_lists(file: Path) -> 
 
     ((parsed, _),) = read_uniprot_flat(file, FLAT_RECIPE)
 
+    # What a recipe has no topic for is left out where the rows go into a snapshot, see test_reference_build.
     assert {(c["topic"], c["id"]) for c in parsed["covered"]} == {
-        ("HAS_MODIFICATION", "P10001_S2-p"),
-        ("HAS_STRUCTURE", "P10001"),
-        ("TRANSLATED_INTO", "P10001"),
+        ("modification", "P10001_S2-p"),
+        *((kind, "P10001") for kind in COVERED),
     }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 
 MAX_LINES = 400
@@ -102,6 +103,48 @@ def test_package_does_not_print() -> None:
     ]
 
     assert found == []
+
+
+def _profile_names() -> set[str]:
+    """Labels and relation types of every profile that is shipped."""
+    schemas = [load_schema(path.parent.name) for path in sorted((ROOT / "loaders").glob("*/graph.toml"))]
+    return {name for schema in schemas for name in (*schema.label_names, *schema.relation_types)}
+
+
+def _mentions(text: str, names: set[str]) -> list[tuple[int, str]]:
+    """Lines and names of a profile that the strings of a module mention; what a docstring says is no matter."""
+    tree = ast.parse(text)
+    # A string that is a statement is a docstring, of what is above it or of what it stands in.
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        (node.lineno, word)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+        for word in re.findall(r"\w+", node.value)
+        if word in names
+    ]
+
+
+def test_no_module_names_a_label_or_a_relation_of_a_profile() -> None:
+    names = _profile_names()
+
+    found = [
+        f"{_name(path)}:{line}: {word}"
+        for path in sorted((ROOT / "kgcheck").rglob("*.py"))
+        for line, word in _mentions(path.read_text(encoding="utf-8"), names)
+    ]
+
+    assert {"Protein", "HAS_PARENT"} <= names
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text", ['x = "HAS_PARENT"', "x = f\"... '{y}' AND type = 'HAS_PARENT'\"", 'f(f"{y} HAS_PARENT")']
+)
+def test_a_name_of_a_profile_is_seen_in_any_string(text: str) -> None:
+    assert _mentions(text, {"HAS_PARENT"}) == [(1, "HAS_PARENT")]
+    assert _mentions(f'"""It follows HAS_PARENT."""\n{text}', {"HAS_PARENT"}) == [(2, "HAS_PARENT")]
+    assert _mentions('"""It follows HAS_PARENT."""\nx = 1\n"""So is HAS_PARENT."""', {"HAS_PARENT"}) == []
 
 
 def test_statements_say_what_they_are_for() -> None:

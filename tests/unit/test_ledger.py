@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import database
@@ -30,6 +31,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
+from tests.support.postgres import fresh_schema, running_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,8 +72,24 @@ def where(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(where: Path) -> Iterator[Ledger]:
+def file_ledger(where: Path) -> Iterator[Ledger]:
     with Ledger(where) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[URL]:
+    with running_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    """An empty ledger in each database that is supported."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("file_ledger")
+        return
+    with Ledger(fresh_schema(request.getfixturevalue("postgres"))) as opened:
         yield opened
 
 
@@ -356,7 +374,9 @@ def test_several_processes_make_and_write_one_ledger(where: Path) -> None:
             assert sum(t.count for t in ledger.tallies(run(name))) == 600
 
 
-def test_a_writer_waits_and_then_says_for_whom(ledger: Ledger, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_waits_and_then_says_for_whom(
+    file_ledger: Ledger, where: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = sqlite3.connect(where, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     monkeypatch.setattr(database, "_WAIT_S", 0.05)
@@ -368,7 +388,7 @@ def test_a_writer_waits_and_then_says_for_whom(ledger: Ledger, where: Path, monk
         waiting.start(run())
     other.close()
 
-    assert [r.id for r in ledger.runs()] == [run().id]
+    assert [r.id for r in file_ledger.runs()] == [run().id]
 
 
 # --- what is no ledger
@@ -399,7 +419,7 @@ def test_a_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_another_format_is_refused(where: Path, ledger: Ledger) -> None:
+def test_another_format_is_refused(where: Path, file_ledger: Ledger) -> None:
     with sqlite3.connect(where) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
@@ -441,15 +461,17 @@ def test_a_truncated_ledger_is_told(where: Path) -> None:
         ("tally", "reason", "because"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_told(ledger: Ledger, where: Path, table: str, column: str, value: str) -> None:
-    ledger.start(run())
-    ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
+def test_a_row_that_cannot_be_read_is_told(
+    file_ledger: Ledger, where: Path, table: str, column: str, value: str
+) -> None:
+    file_ledger.start(run())
+    file_ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
     with sqlite3.connect(where) as db:
         db.execute(f"UPDATE {table} SET {column} = ?", [value])
     db.close()
 
     with pytest.raises(LedgerError, match=f"holds a {table} that cannot be read"):
-        _ = ledger.runs(), list(ledger.findings(run())), ledger.tallies(run())
+        _ = file_ledger.runs(), list(file_ledger.findings(run())), file_ledger.tallies(run())
 
 
 def test_a_folder_is_no_ledger(tmp_path: Path) -> None:

@@ -237,11 +237,11 @@ def test_kinds_of_task_are_named_in_words() -> None:
 
     assert documents.what(pair) == "Gene A and Gene B"
     assert documents.what(missing) == "P1 ACTS_ON P05067"
-    assert documents.graph_says(pair) == "one name"
-    assert documents.graph_says(missing) == "there is no such edge"
-    assert documents.graph_says(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
+    assert documents.graph_value(pair) == "one name"
+    assert documents.graph_value(missing) == "there is no such edge"
+    assert documents.graph_value(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
     assert documents.what(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
-    assert documents.graph_says(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
+    assert documents.graph_value(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
 
 
 def test_a_value_to_set_that_nobody_knows_is_not_called_none() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.model import CheckType, Finding, Outcome, Reason
-from kgcheck.report.choice import Choice, Kind, fair
+from kgcheck.report.choice import Kind, ShownFindings, fair
 from kgcheck.report.documents import MAX_CHARACTERS, MAX_SHOWN
 from tests.support.reports import RUN, Page, cells, finding, written
 
@@ -64,7 +64,7 @@ KINDS = st.tuples(
 def test_all_room_is_used_and_nothing_is_counted_twice(
     runs: list[tuple[tuple[CheckType, Outcome, Reason, str], int]], room: int
 ) -> None:
-    choice, found = Choice(room), Counter[Kind]()
+    choice, found = ShownFindings(room), Counter[Kind]()
     for (kind, outcome, reason, label), n in runs:
         shown = finding(kind=kind, outcome=outcome, reason=reason, label=label)
         for _ in range(n):
@@ -88,8 +88,8 @@ def test_shares_are_even(sizes: dict[int, int], room: int) -> None:
 
 
 def test_choice_holds_only_about_what_it_shows() -> None:
-    choice = Choice(50)
+    choice = ShownFindings(50)
     for shown in _many(5_000):
         choice.add(shown)
 
-    assert sum(len(held) for held in choice._held.values()) <= 2 * 50 + 4
+    assert sum(len(held) for held in choice._kept.values()) <= 2 * 50 + 4
