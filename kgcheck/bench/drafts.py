@@ -30,7 +30,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _ASK = " Answer with one of the two words of the benchmark."
 
 
-class Draft(NamedTuple):
+class ItemDraft(NamedTuple):
     """One item to be; ``seed`` holds the kind of the change and what it needs beside the ends."""
 
     kind: TaskType
@@ -93,11 +93,11 @@ class Draft(NamedTuple):
         return Seed.model_validate(made)
 
 
-Cell = tuple[list[Draft], list[Draft]]
+Cell = tuple[list[ItemDraft], list[ItemDraft]]
 """Drafts to support and to refute, in random order, of one part of the schema."""
 
 
-def balanced(cells: Iterable[Cell], wanted: int) -> list[Draft]:
+def balanced(cells: Iterable[Cell], wanted: int) -> list[ItemDraft]:
     """As many drafts of each label from every cell, cells taking turns, no check twice.
 
     Args:
@@ -107,7 +107,7 @@ def balanced(cells: Iterable[Cell], wanted: int) -> list[Draft]:
     Returns:
         The drafts.
     """
-    chosen: list[Draft] = []
+    chosen: list[ItemDraft] = []
     used: set[tuple[str, ...]] = set()
     queues = [(list(a), list(b)) for a, b in cells]
     while queues and len(chosen) + 2 <= wanted:
@@ -123,7 +123,7 @@ def balanced(cells: Iterable[Cell], wanted: int) -> list[Draft]:
     return chosen
 
 
-def _next(queue: list[Draft], used: set[tuple[str, ...]]) -> Draft | None:
+def _next(queue: list[ItemDraft], used: set[tuple[str, ...]]) -> ItemDraft | None:
     """The next draft about something that no item asks yet, three times of four a real one if there is one."""
     fresh = [draft for draft in queue if draft.words not in used]
     queue[:] = fresh

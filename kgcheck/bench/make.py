@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from kgcheck.bench.drafts import Cell, Draft, balanced
+from kgcheck.bench.drafts import Cell, ItemDraft, balanced
 from kgcheck.bench.items import BenchLabel, Item, TaskType
 from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError
@@ -71,7 +71,7 @@ class BenchMaker:
         Raises:
             UsageError: Neither has anything to ask about.
         """
-        drafts: list[Draft] = []
+        drafts: list[ItemDraft] = []
         # No cell gives more than all items of its type.
         self._enough = per_type
         with self._progress.step("choosing items", len(TaskType)) as step:
@@ -104,7 +104,7 @@ class BenchMaker:
                         for check in pattern.checks[:1] if kind is not TaskType.CURATED else pattern.checks:
                             yield self._cell(*self._edges(kind, pattern, check))
 
-    def _cell(self, *streams: Iterable[Draft]) -> Cell:
+    def _cell(self, *streams: Iterable[ItemDraft]) -> Cell:
         """As many of every kind of draft as can be needed, in random order."""
         drafts = [draft for stream in streams for draft in islice(stream, self._enough)]
         self._random.shuffle(drafts)
@@ -134,7 +134,7 @@ class BenchMaker:
 
     # --- nodes ---------------------------------------------------------------------------------------
 
-    def _existence(self, label: Label) -> Iterator[Iterable[Draft]]:
+    def _existence(self, label: Label) -> Iterator[Iterable[ItemDraft]]:
         lives, ids = self._life(label.name), self._ids(label)
         known = [i for i in ids if i in lives and lives[i].is_known]
         current = self._some(i for i in known if lives[i].state == "current")
@@ -154,13 +154,13 @@ class BenchMaker:
 
     def _node(
         self, label: Label, id_: str, right: BenchLabel, life: TrueState, seed: tuple[str, str] | None = None
-    ) -> Draft:
+    ) -> ItemDraft:
         source = life.source or label.authority.source
         error = "deleted id" if seed else ""
         words, ends = ("existence", label.name, id_), ((label.name, id_),)
-        return Draft(TaskType.EXISTENCE, words, right, ends, source, life.record, life.reason, seed, error)
+        return ItemDraft(TaskType.EXISTENCE, words, right, ends, source, life.record, life.reason, seed, error)
 
-    def _attribute(self, label: Label, attribute: str) -> Iterator[Iterable[Draft]]:
+    def _attribute(self, label: Label, attribute: str) -> Iterator[Iterable[ItemDraft]]:
         check = label.attributes[attribute]
         if check.every or label.properties[attribute].type != "string":
             return
@@ -176,10 +176,10 @@ class BenchMaker:
         differ = self._some(stated_values.keys() - same)
         same = self._some(same)
 
-        def draft(id_: str, label_: BenchLabel, reason: str = "", wrong: str = "") -> Draft:
+        def draft(id_: str, label_: BenchLabel, reason: str = "", wrong: str = "") -> ItemDraft:
             words, ends = ("attribute", label.name, id_, attribute), ((label.name, id_),)
             seed, error = (("set_value", wrong), "wrong value") if wrong else (None, "")
-            return Draft(TaskType.ATTRIBUTE, words, label_, ends, check.source, "", reason, seed, error)
+            return ItemDraft(TaskType.ATTRIBUTE, words, label_, ends, check.source, "", reason, seed, error)
 
         yield (draft(i, "support", "confirmed" if stated_values[i] == right[i] else "formatting") for i in same)
         yield (draft(i, "refute") for i in differ)
@@ -188,7 +188,7 @@ class BenchMaker:
 
     # --- edges ---------------------------------------------------------------------------------------
 
-    def _edges(self, kind: TaskType, pattern: Pattern, check: EdgeCheck) -> Iterator[Iterable[Draft]]:
+    def _edges(self, kind: TaskType, pattern: Pattern, check: EdgeCheck) -> Iterator[Iterable[ItemDraft]]:
         links = self._truths.links(pattern, check.source, check.threshold)
         if not (links.linked or links.refuted):
             return
@@ -211,9 +211,9 @@ class BenchMaker:
                 if head in heads and tail in tails and (looped or head != tail):
                     yield head, tail
 
-        def draft(pair: Pair, label: BenchLabel, seed: tuple[str, str] | None = None, error: str = "") -> Draft:
+        def draft(pair: Pair, label: BenchLabel, seed: tuple[str, str] | None = None, error: str = "") -> ItemDraft:
             words, ends = (pair[0], pattern.type, pair[1]), ((pattern.head, pair[0]), (pattern.tail, pair[1]))
-            return Draft(kind, words, label, ends, check.source, "", "", seed, error)
+            return ItemDraft(kind, words, label, ends, check.source, "", "", seed, error)
 
         graph, linked = stated.keys(), links.linked.keys()
         both, lacking = self._some_pairs(graph & linked), self._some_pairs(linked - graph)

@@ -12,23 +12,9 @@ from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import Value
+from kgcheck.profile.catalogue import STATE_REASONS, State
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.snapshot import attach_snapshots, damage_told
-
-_STATE_REASON = {
-    "obsolete": "id_obsolete",
-    "dropped": "id_obsolete",
-    "secondary": "id_secondary",
-    "withdrawn": "id_withdrawn",
-    "previous": "id_previous",
-    "alias": "id_alias",
-    "merged": "id_merged",
-    "demerged": "id_demerged",
-    "deleted": "id_deleted",
-    "retired": "id_retired",
-    "superseded": "id_superseded",
-}
-
 
 GONE = "gone"
 """State of an id of which a person says that it is no more, without a reason."""
@@ -50,7 +36,7 @@ class TrueState(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason that a verdict about it should give."""
-        return "confirmed" if self.state == "current" else _STATE_REASON.get(self.state, "")
+        return STATE_REASONS[State(self.state)].value if self.state in set(State) else ""
 
 
 class Links(NamedTuple):
@@ -118,6 +104,9 @@ class Truths:
 
     def lives(self, label: Label) -> dict[str, TrueState]:
         """Ids of a label at the authority that issues them; those that it files under another label are left out."""
+        if label.site or label.shares_ids_with:
+            # What the authority lists are the ids of another label.
+            return {}
         rows = self._rows(
             """
             SELECT id, state, name, coalesce(nullif(record, ''), id) FROM ref.lifecycle

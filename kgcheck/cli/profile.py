@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, store_option
+from kgcheck.cli.options import FilePath, store_option, table_or_json_option
 from kgcheck.cli.output import json_result, note, result
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def list_profiles(format_: str) -> None:
     """List the profiles that kgcheck has."""
     from kgcheck.profile.folder import profile_names
@@ -37,36 +37,38 @@ def list_profiles(format_: str) -> None:
 @store_option()
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
 @click.option("--name", help="What the profile is called [default: the name of the folder]")
-def init(store: str, out: Path, name: str | None) -> None:
+def init(store: str | None, out: Path, name: str | None) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
     Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
     """
-    _draft(store, out, name)
-
-
-def _draft(store: str, out: Path, name: str | None) -> None:
     from kgcheck.cli.console import RichProgress
-    from kgcheck.errors import ConfigurationError
     from kgcheck.graph.survey import survey
-    from kgcheck.profile.folder import GRAPH
     from kgcheck.profile.init import draft_profile, write_profile
-    from kgcheck.workspace.opening import read_settings
+    from kgcheck.workspace import Workspace
 
-    if (out / GRAPH).exists():
-        raise ConfigurationError(f"there is a profile in {out} already", "name another folder with --out")
-    seen = survey(store, read_settings(), RichProgress())
+    _refuse_profile(out)
+    with Workspace(store=store, progress=RichProgress()) as workspace:
+        seen = survey(workspace.store, workspace.settings, workspace.progress)
     draft = draft_profile(seen, name or out.resolve().name)
     path = write_profile(draft, out)
     for text in draft.notes:
         note(text)
     note(f"wrote {path}: {len(seen.labels)} labels and {len(seen.relations)} relation patterns were seen")
-    note(f"next: kgcheck audit --store {store} --profile {out.absolute()} --type structure")
+    note(f"next: kgcheck audit --store {workspace.store} --profile {out.absolute()} --type structure")
+
+
+def _refuse_profile(folder: Path) -> None:
+    from kgcheck.errors import ConfigurationError
+    from kgcheck.profile.folder import GRAPH
+
+    if (folder / GRAPH).exists():
+        raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
 
 
 @command.command("validate")
 @click.argument("profile")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def validate(profile: str, format_: str) -> None:
     """Look at every file of PROFILE, a name or a folder, and list all that is wrong with it.
 

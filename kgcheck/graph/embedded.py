@@ -119,26 +119,22 @@ class EmbeddedStore:
         check_names(self.name, sorted(self._tables - {META_LABEL}), self.schema)
 
     def node(self, ref: Ref) -> Properties | None:
-        """See GraphStore."""
         label = self.schema.label(ref.label)
         return self.nodes(label, [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
         if label.name not in self._tables or not ids:
             return {}
         rows = self._rows(self._cypher.text("nodes_by_ids", **label_place(label)), ids=ids)
         return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """See GraphStore."""
         if label.name not in self._tables or "name" not in label.properties:
             return []
         rows = self._rows(self._cypher.text("nodes_by_name", **label_place(label)), name=name, limit=limit)
         return [id_ for (id_,) in rows]
 
     def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
         if not self._holds(pattern):
             return []
@@ -147,7 +143,6 @@ class EmbeddedStore:
         return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """See GraphStore."""
         if not self._holds(pattern):
             return []
         statement = "tails" if direction == "out" else "heads"
@@ -155,7 +150,6 @@ class EmbeddedStore:
         return [id_ for (id_,) in rows]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """See GraphStore."""
         if not ids or not self._holds(pattern):
             return []
         if len(ids) > _FEW:
@@ -182,13 +176,11 @@ class EmbeddedStore:
         return [dict(zip(reading.columns, row, strict=True)) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See GraphStore."""
         if label.name in self._tables:
             text = self._cypher.text("scan_nodes", **label_place(label), properties=projection("n", label.properties))
             yield self._scan(text, node_columns(label))
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See GraphStore."""
         if self._holds(pattern):
             places = pattern_places(pattern)
             text = self._cypher.text("scan_edges", **places, properties=projection("r", pattern.properties))
@@ -199,7 +191,6 @@ class EmbeddedStore:
         return []
 
     def unknown(self) -> dict[str, int]:
-        """See GraphStore."""
         nodes, edges = list[Shape](), list[Shape]()
         for name, kind in self._rows(self._cypher.text("tables")):
             if name == META_LABEL or "`" in name:
@@ -216,12 +207,10 @@ class EmbeddedStore:
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
 
     def label_sets(self) -> list[tuple[list[str], int]]:
-        """See GraphStore."""
         named = [name for name in self._named_tables("NODE") if name != META_LABEL]
         return [([name], self._count("count_nodes", label=quoted(name))) for name in named]
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        """See GraphStore."""
         found = []
         for name in self._named_tables("REL"):
             for head, tail in self._rows(self._cypher.text("survey_ends", table=f"'{name}'")):
@@ -231,7 +220,6 @@ class EmbeddedStore:
         return found
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
-        """See GraphStore."""
         return self._rows(self._cypher.text(statement, **places), **parameters)
 
     def _named_tables(self, kind: str) -> list[str]:
@@ -243,7 +231,6 @@ class EmbeddedStore:
         return {name for h in holders for name in ("id", *h.properties)}
 
     def counts(self) -> Counts:
-        """See GraphStore."""
         nodes = {
             label.name: self._count("count_nodes", **label_place(label))
             for label in self.schema.labels
@@ -257,17 +244,14 @@ class EmbeddedStore:
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
-        """See GraphStore."""
         if META_LABEL not in self._tables:
             return {}
         return {key: value for key, value in self._rows(self._cypher.text("meta_get"))}
 
     def set_meta(self, key: str, value: str) -> None:
-        """See GraphStore."""
         self._rows(self._cypher.text("meta_set"), key=key, value=value)
 
     def prepare(self) -> None:
-        """See GraphStore."""
         self._unused = None
         self._rows(self._cypher.text("create_meta_table"))
         for label in self.schema.labels:
@@ -282,13 +266,11 @@ class EmbeddedStore:
         self._tables = self._read_tables()
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         table = rows.select(node_columns(label).names)
         names = "".join(f", {quoted(n)}" for n in label.properties)
         self._rows(self._cypher.text("copy_nodes", **label_place(label), names=names), rows=table)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         if not label.properties:
             return
         assignments = ", ".join(f"n.{quoted(p)} = {quoted(p)}" for p in label.properties)
@@ -296,7 +278,6 @@ class EmbeddedStore:
         self._rows(text, rows=rows.select(node_columns(label).names))
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """See GraphStore."""
         merged = list(_merged_types(self.schema.patterns(pattern.type)))
         table = rows.select(edge_columns(pattern).names)
         given = [n for n in merged if n in pattern.properties]
@@ -307,17 +288,14 @@ class EmbeddedStore:
         self._rows(text, rows=table.select(["head", "tail", *given]))
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """See GraphStore."""
         same = same_values((f"r.{quoted(n)}", quoted(n)) for n in pattern.properties)
         text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same)
         self._rows(text, rows=rows.select(edge_columns(pattern).names))
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
 
     def close(self) -> None:
-        """See GraphStore."""
         try:
             for opened in (self._guarded, self._connection, self._database):
                 if opened:

@@ -61,7 +61,6 @@ class Neo4jStore(CypherServerStore):
             raise
 
     def close(self) -> None:
-        """See GraphStore."""
         self._driver.close()
 
     def _connect(self) -> None:

@@ -180,39 +180,32 @@ class CypherServerStore(ABC):
         check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
 
     def node(self, ref: Ref) -> Properties | None:
-        """See GraphStore."""
         label = self.schema.label(ref.label)
         return self.nodes(label, [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
         rows = self._rows("nodes_by_ids", label_place(label), ids=ids) if ids else []
         return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """See GraphStore."""
         if "name" not in label.properties:
             return []
         return [str(id_) for (id_,) in self._rows("nodes_by_name", label_place(label), name=name, limit=limit)]
 
     def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
         rows = self._rows("edges_between", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
         return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """See GraphStore."""
         statement = "tails" if direction == "out" else "heads"
         return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """See GraphStore."""
         rows = self._rows(f"hops_{direction}", hop_places(pattern), ids=ids) if ids else []
         return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See GraphStore."""
         places = label_place(label) | {"properties": projection("n", label.properties)}
         wanted = with_as_text(node_columns(label))
         # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
@@ -222,7 +215,6 @@ class CypherServerStore(ABC):
                 yield typed_table([ids], label.properties, values, wanted)
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See GraphStore."""
         wanted = with_as_text(edge_columns(pattern))
         places = pattern_places(pattern)
         by_tail = self._leads_to_many(pattern)
@@ -243,7 +235,6 @@ class CypherServerStore(ABC):
         return sum(p.head == pattern.head for p in patterns) > 1 and sum(p.tail == pattern.tail for p in patterns) == 1
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
-        """See GraphStore."""
         found: list[StrayEdge] = []
         for relation in self.schema.relation_types:
             allowed = [[p.head, p.tail] for p in self.schema.patterns(relation)]
@@ -263,38 +254,30 @@ class CypherServerStore(ABC):
         return found
 
     def unknown(self) -> dict[str, int]:
-        """See GraphStore."""
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes")] for of in ("node", "edge"))
         return unknown_names(self.schema, nodes, edges)
 
     def label_sets(self) -> list[tuple[list[str], int]]:
-        """See GraphStore."""
         return [(list(labels), int(n)) for labels, n in self._rows("survey_labels")]
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        """See GraphStore."""
         return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in self._rows("survey_relations")]
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
-        """See GraphStore."""
         return self._rows(statement, places, **parameters)
 
     def counts(self) -> Counts:
-        """See GraphStore."""
         nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0][0]) for s in self.schema.labels}
         edges = {str(p): int(self._rows("count_edges", pattern_places(p))[0][0]) for p in self.schema.relations}
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
-        """See GraphStore."""
         return {key: value for key, value in self._rows("meta_get")}
 
     def set_meta(self, key: str, value: str) -> None:
-        """See GraphStore."""
         self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
 
     def prepare(self) -> None:
-        """See GraphStore."""
         self._write(self._cypher.text("create_meta_constraint"), {})
         for label in self.schema.labels:
             name = quoted(f"kgcheck_{label.name}_id")
@@ -302,31 +285,26 @@ class CypherServerStore(ABC):
         self._write(self._cypher.text("await_indexes"), {})
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         columns = ["id", *label.properties]
         text = self._cypher.text("create_nodes", **labels_place(label), properties=fields(columns))
         self._write_rows(text, columns, rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
         self._write_rows(text, ["id", *label.properties], rows)
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """See GraphStore."""
         properties = fields(pattern.properties, 2)
         text = self._cypher.text("create_edges", **pattern_places(pattern), properties=properties)
         self._write_rows(text, ["head", "tail", *pattern.properties], rows)
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """See GraphStore."""
         properties = pattern.properties.items()
         pairs = [(_READ_AS[p.type].format(f"r.{quoted(n)}"), f"row[{i}]") for i, (n, p) in enumerate(properties, 2)]
         text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same_values(pairs))
         self._write_rows(text, ["head", "tail", *pattern.properties], rows)
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See GraphStore."""
         self._write_rows(self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
 
     def __enter__(self) -> Self:

@@ -297,10 +297,9 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
         StoreError: Its last load is not finished.
     """
     found = (meta.get("profile"), meta.get("profile_version"))
-    wanted: tuple[str | None, str | None] = (schema.profile.name, str(schema.profile.version))
-    if not to_write and found[0] in schema.profile.reads:
-        wanted = found
-    if "profile" in meta and found != wanted:
+    wanted = (schema.profile.name, str(schema.profile.version))
+    may_read = not to_write and found[0] in schema.profile.reads
+    if "profile" in meta and found != wanted and not may_read:
         raise StoreSchema(
             f"the store {name} holds a graph of profile {found[0]!r} version {found[1]},"
             f" not {wanted[0]!r} version {wanted[1]}",

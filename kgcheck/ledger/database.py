@@ -24,6 +24,9 @@ APPLICATION = 0x6B676331
 _WAIT_S = 30
 """How long to wait for another process that is writing."""
 
+_CACHE_KB = 64 * 1024
+"""Memory for pages of the file: with less, a piece of many findings writes pages of its indexes more than once."""
+
 _ANOTHER = "name another ledger with --ledger"
 
 
@@ -199,7 +202,13 @@ def _in_words(where: Path | URL, message: str) -> LedgerError:
 def _configure(connection: Any, _record: Any) -> None:
     # SQLAlchemy's recipe for transactions that begin where the code says so.
     connection.isolation_level = None
-    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_WAIT_S * 1000}"):
+    pragmas = (
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {_WAIT_S * 1000}",
+        f"cache_size = -{_CACHE_KB}",
+    )
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
     # A ledger may come from anybody.
     connection.execute("PRAGMA trusted_schema = OFF")

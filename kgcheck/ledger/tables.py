@@ -120,8 +120,9 @@ HANDED = Table(
 FINDING = Table(
     "finding",
     METADATA,
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    # The key begins with the fingerprint: it serves a finding in any run, and two runs side by side.
     Column("fingerprint", String, primary_key=True),
+    Column("run", ForeignKey("run.id"), primary_key=True),
     Column("type", String, nullable=False),
     Column("subject_label", String, nullable=False),
     Column("subject_id", String, nullable=False),
@@ -152,7 +153,6 @@ FINDING = Table(
         *("run", "severity", "type", "by_confidence", "by_score", "reason"),
         *("subject_label", "subject_id", "fingerprint"),
     ),
-    Index("finding_by_fingerprint", "fingerprint"),
     Index("finding_by_reason", "run", "reason"),
     Index("finding_by_subject", "run", "subject_label", "subject_id"),
     Index("finding_by_object", "run", "object_label", "object_id"),

@@ -64,11 +64,9 @@ class OfflineImport:
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
-        """See LoadTarget."""
         return dict(self._meta)
 
     def set_meta(self, key: str, value: str) -> None:
-        """See LoadTarget."""
         self._meta[key] = value
         keys = pa.array(list(self._meta)), pa.array(list(self._meta.values()))
         self._header(META_LABEL, f"key:ID({META_LABEL}),value:string")
@@ -91,11 +89,9 @@ class OfflineImport:
             self._header(str(pattern), ",".join([*ends, *_columns(pattern.properties)]))
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        """See LoadTarget."""
         self._add(label, rows.select(node_schema(label).names))
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        """See LoadTarget."""
         self._add(pattern, rows.select(edge_schema(pattern).names))
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:

@@ -224,7 +224,6 @@ class _Teller:
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
-        """See Progress."""
         self._steps += 1
         number = self._steps
         self.tell("step", number, description, total)
@@ -240,5 +239,4 @@ class _ToldStep:
         self._number = number
 
     def advance(self, amount: int = 1) -> None:
-        """See ProgressStep."""
         self._teller.tell("advance", self._number, amount)

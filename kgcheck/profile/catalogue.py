@@ -65,20 +65,23 @@ class EdgeCheck(Value):
 
 
 class State(StrEnum):
-    """The life of an identifier at the source that issues it."""
+    """The life of an identifier at the source that issues it.
+
+    Where one release gives an id several, the first of this order counts.
+    """
 
     CURRENT = "current"
-    MERGED = "merged"
-    DEMERGED = "demerged"
     DELETED = "deleted"
+    DEMERGED = "demerged"
+    MERGED = "merged"
     OBSOLETE = "obsolete"
     SECONDARY = "secondary"
     PREVIOUS = "previous"
     WITHDRAWN = "withdrawn"
-    ALIAS = "alias"
     RETIRED = "retired"
     SUPERSEDED = "superseded"
     DROPPED = "dropped"
+    ALIAS = "alias"
 
 
 STATE_REASONS: dict[State, Reason] = {

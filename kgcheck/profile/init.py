@@ -10,7 +10,7 @@ from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import replacing
 from kgcheck.profile.folder import GRAPH
 from kgcheck.profile.recognise import Recognised, alike, recipes_of, recognise
-from kgcheck.profile.schema import PropertyType
+from kgcheck.profile.schema import KEY, PropertyType
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 
 _PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):(.+)")
@@ -79,16 +79,21 @@ class _Drafting:
         self._notes: list[str] = []
 
     def draft(self) -> Draft:
-        usable = [label for label in self._seen.labels if label.key]
+        usable = [label for label in self._seen.labels if label.key == KEY]
         for label in self._seen.labels:
-            if not label.key:
+            if label.key and label.key != KEY:
+                self._notes.append(
+                    f"label {label.name}, {label.nodes:,} nodes: its key would be {label.key}, and only keys called"
+                    f" {KEY} can be read yet; left out, with its edges"
+                )
+            elif not label.key:
                 self._notes.append(
                     f"label {label.name}, {label.nodes:,} nodes: no text property is filled on all nodes and different"
                     " on each, so that none can be the key; left out, with its edges"
                 )
         if not usable:
             raise ConfigurationError(
-                f"no label of {self._seen.store} has a key",
+                f"no label of {self._seen.store} has a key called {KEY}",
                 "a profile needs a text property by which nodes are told apart",
             )
         keyed = {label.name for label in usable}
@@ -122,8 +127,6 @@ class _Drafting:
         yield "[[labels]]"
         yield f"name = {_text(label.name)}  # {label.nodes:,} nodes"
         yield f"meaning = {_text(known.label.meaning if known else label.name)}"
-        if label.key != "id":
-            yield f"key = {_text(label.key)}"
         yield f"id_pattern = {_text(known.label.id_pattern if known else _pattern_of(label.ids))}"
         yield f"id_example = {_text(label.ids[0])}"
         if label.also:

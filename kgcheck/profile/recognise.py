@@ -18,7 +18,7 @@ from kgcheck.resources import resource_dir
 ENOUGH = 0.9
 """Share of the ids that must have the form."""
 
-_PROBES = ("abc", "ABC1", "12345", "x:1", "a b", "A1B2C3")
+_PROBES = ("abc", "ABC1", "1234", "12345", "x:1", "a b", "A1B2C3")
 """Texts that no accession pattern with a prefix takes: a pattern that takes some tells little by itself."""
 
 
@@ -52,8 +52,8 @@ def recognise(name: str, ids: Sequence[str]) -> Recognised | None:
         ids: Some of its ids.
 
     Returns:
-        The label with the most telling form that fits; where several tell the same, that of the nearest name. None
-        where none fits.
+        A label whose form tells by itself, such as one with a prefix; else one of the same name, or of the form that
+        tells most. None where none fits.
     """
     found = []
     for schema in own_schemas():
@@ -64,7 +64,7 @@ def recognise(name: str, ids: Sequence[str]) -> Recognised | None:
                 found.append((loose, folded(label.name) != folded(name), Recognised(schema, label, share, not loose)))
     if not found:
         return None
-    loose, other_name, best = min(found, key=lambda f: f[:2])
+    loose, other_name, best = min(found, key=lambda f: (f[0] > 0, f[1], f[0]))
     sure = best.sure or not other_name
     if (
         other_name
@@ -88,14 +88,23 @@ def alike(relation: str, head: Label, tail: Label) -> Pattern | None:
 
 
 def recipes_of(sources: Iterable[str]) -> list[str]:
-    """The recipes of kgcheck's own for some sources and for those whose rows they read: paths under its loaders."""
+    """The recipes of kgcheck's own for some sources, for those whose rows they read, and for tables of facts.
+
+    Args:
+        sources: Names of sources.
+
+    Returns:
+        Paths under the folder loaders, in order.
+    """
     known: dict[str, dict[str, ReferenceRecipe]] = {}
     root = resource_dir("loaders")
     for schema in own_schemas():
         for path, recipe in recipes_by_path(schema).items():
             known.setdefault(recipe.source, {})[path.relative_to(root).as_posix()] = recipe
     found: dict[str, None] = {}
-    todo = list(sources)
+    wanted = list(sources)
+    tables = [s for s, by_path in known.items() for r in by_path.values() if any(f.format == "facts" for f in r.files)]
+    todo = [*wanted, *tables] if wanted else []
     while todo:
         for name, recipe in known.get(todo.pop(), {}).items():
             if name not in found:

@@ -22,6 +22,9 @@ from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
+KEY = "id"
+"""What the key of a node is called in every store: no other name can be read yet."""
+
 PropertyType = Literal["string", "strings", "integer", "number"]
 
 
@@ -56,7 +59,7 @@ class Label(Value):
 
     name: str
     meaning: str
-    key: str = "id"
+    key: str = KEY
     id_pattern: str
     id_example: str
     authority: Authority = Authority()
@@ -229,6 +232,9 @@ class Schema(Value):
 
     def _wrong_checks(self) -> Iterator[Mistake]:
         for label in self.labels:
+            if label.key != KEY:
+                what = f"only keys called {KEY!r} can be read yet"
+                yield Mistake(where=f"labels[{label.name}].key", what=what)
             for name in label.attributes:
                 if name not in label.properties:
                     what = f"{label.name} has no property {name!r} that could be checked"

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
+from kgcheck.profile.catalogue import State
 from kgcheck.providers.http import Answer, Http, Service
-from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry, record_of_entry
+from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, record_of_entry
 from kgcheck.providers.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
 from kgcheck.settings import Settings
 
@@ -82,7 +83,7 @@ class UniProt:
         entry_id, _, isoform = accession.partition("-")
         if not ACCESSION.fullmatch(entry_id) or (isoform and not isoform.isdecimal()):
             # Nothing was asked, so no release and no record says so.
-            return Record(accession, Life.MALFORMED, "", "", datetime.now().astimezone().replace(microsecond=0))
+            return Record(accession, NoState.MALFORMED, "", "", datetime.now().astimezone().replace(microsecond=0))
         found = self._http.ask(
             self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
         )
@@ -265,13 +266,13 @@ def _record(accession: str, answer: Answer) -> Record:
         case 303:
             _refuse_other_host(answer)
             found = _life(accession, _entry(answer.json(), answer), answer)
-            if found.life is not Life.MERGED or found.successors != (_place(answer),):
-                raise SourceAnswer(*wrong(answer, f"a redirect to {_place(answer)!r}, and the life {found.life}"))
+            if found.state is not State.MERGED or found.successors != (_place(answer),):
+                raise SourceAnswer(*wrong(answer, f"a redirect to {_place(answer)!r}, and the life {found.state}"))
             return found
         case 404 | 400:
             messages(answer)
-            life = Life.UNKNOWN if answer.status == 404 else Life.MALFORMED
-            return Record(accession, life, answer.release, answer.url, answer.retrieved_at)
+            state = NoState.UNKNOWN if answer.status == 404 else NoState.MALFORMED
+            return Record(accession, state, answer.release, answer.url, answer.retrieved_at)
         case _:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 
@@ -305,7 +306,7 @@ def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
     if accession == entry.primary_accession:
         return told
     # A secondary id: its entry is known by another one.
-    return told._replace(accession=accession, life=Life.MERGED, successors=(entry.primary_accession,), entry=None)
+    return told._replace(accession=accession, state=State.MERGED, successors=(entry.primary_accession,), entry=None)
 
 
 def _of_isoform(asked: str, found: Record) -> Record:
@@ -314,7 +315,7 @@ def _of_isoform(asked: str, found: Record) -> Record:
         return found
     named = found._replace(accession=asked)
     listed = found.entry.isoforms if found.entry else []
-    return named._replace(life=Life.UNKNOWN, entry=None) if listed and asked not in listed else named
+    return named._replace(state=NoState.UNKNOWN, entry=None) if listed and asked not in listed else named
 
 
 def _entry(item: Any, answer: Answer) -> UniProtEntry:

@@ -9,15 +9,12 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from kgcheck.errors import SourceAnswer
+from kgcheck.profile.catalogue import State
 
 
-class Life(StrEnum):
-    """What became of an accession."""
+class NoState(StrEnum):
+    """Why an accession has no state: UniProt knows none, or takes it for none."""
 
-    ACTIVE = "active"
-    MERGED = "merged"
-    DEMERGED = "demerged"
-    DELETED = "deleted"
     UNKNOWN = "unknown"
     MALFORMED = "malformed"
 
@@ -266,7 +263,7 @@ class Record(NamedTuple):
     """
 
     accession: str
-    life: Life
+    state: State | NoState
     release: str
     url: str
     retrieved_at: datetime
@@ -293,7 +290,7 @@ def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: d
     """
     accession, reason = entry.primary_accession, entry.inactive_reason
     uniparc = entry.extra_attributes.uni_parc_id
-    told = Record(accession, Life.ACTIVE, release, url, retrieved_at, entry, uniparc=uniparc)
+    told = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)
     if reason is None:
         if entry.entry_type == "Inactive":
             raise SourceAnswer(f"{url} does not say why {accession} is inactive")
@@ -301,10 +298,10 @@ def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: d
     gone = told._replace(entry=None, successors=reason.merge_demerge_to, reason=reason.deleted_reason)
     match reason.inactive_reason_type:
         case "MERGED" if len(reason.merge_demerge_to) == 1:
-            return gone._replace(life=Life.MERGED)
+            return gone._replace(state=State.MERGED)
         case "DEMERGED" | "MERGED" if reason.merge_demerge_to:
-            return gone._replace(life=Life.DEMERGED)
+            return gone._replace(state=State.DEMERGED)
         case "DELETED":
-            return gone._replace(life=Life.DELETED, successors=())
+            return gone._replace(state=State.DELETED, successors=())
         case other:
             raise SourceAnswer(f"{url} says that {accession} is inactive for an unknown reason: {other!r}")

@@ -6,7 +6,7 @@ from typing import Any
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.reference_files import Modification
 from kgcheck.providers.uniprot_comments import DISEASE, NO_TERMS, TISSUE, Terms, links_of_entry
-from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
+from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -31,34 +31,26 @@ MODIFICATION = "modification"
 DATABASES = {"PDB": STRUCTURE, "GO": GO_ANNOTATION, "Reactome": PATHWAY}
 """Databases whose cross-references are links of a kind."""
 
-_STATES = {
-    Life.ACTIVE: State.CURRENT,
-    Life.MERGED: State.MERGED,
-    Life.DEMERGED: State.DEMERGED,
-    Life.DELETED: State.DELETED,
-}
-
 
 def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modification], terms: Terms = NO_TERMS) -> None:
     """Add what UniProt says of one accession: its state, or that it knows none, and its entry."""
-    state = _STATES.get(record.life)
-    if record.life is Life.UNKNOWN:
+    if record.state is NoState.UNKNOWN:
         rows["covered"].append({"topic": "entity", "id": record.accession})
-    if state is None:
+    if isinstance(record.state, NoState):
         return
-    uniparc = f"UniParc {record.uniparc}" if record.uniparc and state is not State.CURRENT else ""
+    uniparc = f"UniParc {record.uniparc}" if record.uniparc and record.state is not State.CURRENT else ""
     rows["entity"].append(
         {
             "id": record.accession,
-            "state": state.value,
+            "state": record.state.value,
             "name": record.entry.protein_name if record.entry else None,
-            "successors": list(record.successors) if record.life is Life.MERGED else [],
-            "candidates": list(record.successors) if record.life is Life.DEMERGED else [],
+            "successors": list(record.successors) if record.state is State.MERGED else [],
+            "candidates": list(record.successors) if record.state is State.DEMERGED else [],
             "detail": "; ".join(part for part in (record.reason, uniparc) if part),
             "record": record.accession,
         }
     )
-    if record.life is Life.ACTIVE and record.entry:
+    if record.state is State.CURRENT and record.entry:
         add_entry(rows, record.entry, modifications, terms)
 
 

@@ -142,7 +142,7 @@ def any_of(phrases: Sequence[str]) -> str:
         One pattern.
 
     >>> any_of(["more than", "over"])
-    'more\\\\s+than|over'
+    'more\\s+than|over'
     """
     return "|".join(map(spaced, phrases))
 

@@ -82,7 +82,7 @@ def build_snapshot(
     if not chosen:
         raise InputMissing(
             f"no recipe knows any file under {folder}",
-            f"loaders/{schema.profile.name}/reference/*.toml name the files that can be used",
+            f"the recipes of {schema.folder} name them: its reference/*.toml, and references in graph.toml",
         )
     for recipe, file, _ in chosen:
         for rows in file.rows:

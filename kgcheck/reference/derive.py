@@ -10,22 +10,6 @@ from kgcheck.profile.schema import Label, Schema
 from kgcheck.reference.ids_sql import base, covers_tails
 from kgcheck.reference.retractions import mark_retracted
 
-PRECEDENCE: tuple[State, ...] = (
-    State.CURRENT,
-    State.DELETED,
-    State.DEMERGED,
-    State.MERGED,
-    State.OBSOLETE,
-    State.SECONDARY,
-    State.PREVIOUS,
-    State.WITHDRAWN,
-    State.RETIRED,
-    State.SUPERSEDED,
-    State.DROPPED,
-    State.ALIAS,
-)
-"""Which state counts where one release gives an id several."""
-
 _LONGEST_CHAIN = 20
 """Replacements of replacements that are followed."""
 
@@ -120,11 +104,11 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
 
     The newest release that names the id decides. What a release older than the newest complete one says only counts
     where nothing newer names the id; a current id that it left out is dropped. That an id is also an alias of another
-    says nothing of its own life. Where one release gives an id several states, PRECEDENCE tells; where it names several
-    replacements for one that was merged or is a mere alias or secondary id, a curator must choose.
+    says nothing of its own life. Where one release gives an id several states, the order of State tells; where it names
+    several replacements for one that was merged or is a mere alias or secondary id, a curator must choose.
     """
     ambiguous = f"state IN ('{State.MERGED}', '{State.ALIAS}', '{State.SECONDARY}') AND len(successors) > 1"
-    placed = f"list_position([{', '.join(literal(state) for state in PRECEDENCE)}], state)"
+    placed = f"list_position([{', '.join(literal(state) for state in State)}], state)"
     states = " ".join(f"WHEN {literal(source)} THEN {literal(state)}" for source, state in dropped.items())
     gone = f"CASE source {states} ELSE {literal(State.DROPPED)} END" if states else literal(State.DROPPED)
     db.execute(

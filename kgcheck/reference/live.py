@@ -10,14 +10,14 @@ import duckdb
 from kgcheck.closing import Closing
 from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.model import Reason
-from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.profile.catalogue import EdgeCheck, State
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType, load_reference_recipes
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.providers.http import Http
 from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, batches, pair
 from kgcheck.providers.uniprot import UniProt
 from kgcheck.providers.uniprot_comments import Terms, terms_of
-from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry
+from kgcheck.providers.uniprot_entry import Record, UniProtEntry
 from kgcheck.providers.uniprot_rows import COVERED, MODIFICATION, Rows, add_record, empty_rows, rename_links
 from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
 from kgcheck.reference.live_rows import LiveRows, Said
@@ -182,7 +182,7 @@ class LiveReference(Closing):
 
     def _merged_into(self, accession: str) -> tuple[str, ...]:
         record = self._records[accession]
-        return record.successors if record.life is Life.MERGED else ()
+        return record.successors if record.state is State.MERGED else ()
 
     def _fetch_records(self, accessions: Iterable[str]) -> dict[str, SourceError]:
         missing = [a for a in dict.fromkeys(accessions) if a not in self._records]

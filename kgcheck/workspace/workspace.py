@@ -1,5 +1,6 @@
 """`Workspace`: a graph with what it is checked against, and everything that can be asked of them."""
 
+import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -16,6 +17,7 @@ from kgcheck.errors import InputMissing, StoreMissing, UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
+from kgcheck.redact import is_secret_path
 from kgcheck.settings import Settings
 from kgcheck.workspace.opened import Opened, noting
 from kgcheck.workspace.opening import (
@@ -78,6 +80,7 @@ class Workspace(Closing):
 
     Raises:
         UnknownName: There is no such brain.
+        UsageError: A path is an address.
 
     >>> Workspace(brain="lm")
     Traceback (most recent call last):
@@ -99,15 +102,15 @@ class Workspace(Closing):
         progress: Progress | ProgressCallback | None = None,
     ) -> None:
         self.store = DEFAULT_STORE if store is None else str(store)
-        self.reference = Path(reference) if reference else None
-        self.literature = Path(literature) if literature else None
+        self.reference = _path("reference", reference)
+        self.literature = _path("literature", literature)
         self.profile = str(profile.absolute()) if isinstance(profile, Path) else profile
         self.live = live
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
         self.progress: Progress = _as_progress(progress)
         self._given_settings = settings
-        self._given_ledger = Path(ledger) if ledger else None
+        self._given_ledger = _path("ledger", ledger)
         self._store_is_named = store is not None
         self._opened = Opened()
         self._finalizer = weakref.finalize(self, self._opened.close)
@@ -717,6 +720,14 @@ def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
     if given is None:
         return NoProgress()
     return CallbackProgress(given) if callable(given) else given
+
+
+def _path(what: str, given: str | Path | None) -> Path | None:
+    """A path; an address, which may hold a password, is none, and no file is made under its name."""
+    text = str(given or "")
+    if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
+        raise UsageError(f"the {what} is an address, and a path is wanted")
+    return Path(text) if text else None
 
 
 def _folder(directory: str | Path) -> Path:

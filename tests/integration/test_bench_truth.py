@@ -28,13 +28,13 @@ def make(tmp_path: Path, *arguments: object) -> tuple[Said, list[Item]]:
 
 def test_no_more_items_are_built_than_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Item] = []
-    original = drafts.Draft.item
+    original = drafts.ItemDraft.item
 
-    def item(self: drafts.Draft, truth_from: str = "") -> Item:
+    def item(self: drafts.ItemDraft, truth_from: str = "") -> Item:
         built.append(original(self, truth_from))
         return built[-1]
 
-    monkeypatch.setattr(drafts.Draft, "item", item)
+    monkeypatch.setattr(drafts.ItemDraft, "item", item)
     with EmbeddedStore(demo().store, CKG) as store, Truths(demo().reference) as truths:
         made = BenchMaker(store, truths).make(4)
 

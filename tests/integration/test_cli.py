@@ -145,6 +145,21 @@ def test_a_mistake_is_one_message_with_a_hint(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["junk"], "something was left behind"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit",),
+        ("check", "P04637 ACTS_ON Q00987"),
+        ("ask", "Does TLR4 act on TNF?"),
+        ("profile", "init", "--out", "drafted"),
+    ],
+)
+def test_a_command_without_a_store_looks_for_the_default_one(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    said = kgcheck(*arguments, cwd=tmp_path)
+
+    assert said.refuses("there is no graph at .kgcheck/graph.lbdb"), said
+
+
 @pytest.mark.parametrize("arguments", [(), ("reference",)])
 def test_a_group_alone_shows_its_help(arguments: tuple[str, ...]) -> None:
     said = kgcheck(*arguments)

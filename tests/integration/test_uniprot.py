@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
+from kgcheck.profile.catalogue import State
 from kgcheck.providers.http import Http
 from kgcheck.providers.uniprot import UniProt
-from kgcheck.providers.uniprot_entry import Life, Record, UniProtEntry, pubmed_ids
+from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, pubmed_ids
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply
@@ -47,14 +48,14 @@ def uniprot(make: Callable[..., UniProt]) -> UniProt:
     return make()
 
 
-def _said(record: Record) -> tuple[Life, tuple[str, ...], str]:
-    return record.life, record.successors, record.reason
+def _said(record: Record) -> tuple[State | NoState, tuple[str, ...], str]:
+    return record.state, record.successors, record.reason
 
 
 def test_active(uniprot: UniProt) -> None:
     record = uniprot.record("P15056")
 
-    assert _said(record) == (Life.ACTIVE, (), "")
+    assert _said(record) == (State.CURRENT, (), "")
     assert (record.release, record.accession) == ("2026_03", "P15056")
     assert record.url.endswith("/uniprotkb/P15056.json") or "/uniprotkb/P15056.json?" in record.url
     assert record.entry
@@ -70,7 +71,7 @@ def test_active(uniprot: UniProt) -> None:
 def test_merged_is_303_with_a_body_and_is_not_followed(uniprot: UniProt, server: UniProtServer) -> None:
     record = uniprot.record("B4DFC2")
 
-    assert _said(record) == (Life.MERGED, ("P21802",), "")
+    assert _said(record) == (State.MERGED, ("P21802",), "")
     assert record.entry is None
     assert len(server.server.calls) == 1
 
@@ -78,29 +79,29 @@ def test_merged_is_303_with_a_body_and_is_not_followed(uniprot: UniProt, server:
 def test_demerged_is_200(uniprot: UniProt) -> None:
     record = uniprot.record("P00001")
 
-    assert _said(record) == (Life.DEMERGED, ("P99999", "P99998"), "")
+    assert _said(record) == (State.DEMERGED, ("P99999", "P99998"), "")
     assert record.uniparc == "UPI0000128BBF"
 
 
 def test_demerged_as_an_older_record_names_it(uniprot: UniProt) -> None:
-    assert _said(uniprot.record("Q00007")) == (Life.DEMERGED, ("P63151", "P63150"), "")
+    assert _said(uniprot.record("Q00007")) == (State.DEMERGED, ("P63151", "P63150"), "")
 
 
 def test_deleted_is_200_with_its_reason(uniprot: UniProt) -> None:
-    assert _said(uniprot.record("A0A009ZZZ1")) == (Life.DELETED, (), "Not part of a reference proteome")
+    assert _said(uniprot.record("A0A009ZZZ1")) == (State.DELETED, (), "Not part of a reference proteome")
 
 
 def test_deleted_without_a_reason(uniprot: UniProt) -> None:
-    assert _said(uniprot.record("I8FBX0")) == (Life.DELETED, (), "")
+    assert _said(uniprot.record("I8FBX0")) == (State.DELETED, (), "")
 
 
 def test_unknown_is_404_with_messages(uniprot: UniProt) -> None:
-    assert _said(uniprot.record("A0A999ZZZ9")) == (Life.UNKNOWN, (), "")
+    assert _said(uniprot.record("A0A999ZZZ9")) == (NoState.UNKNOWN, (), "")
 
 
 def test_malformed_is_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
-    assert {uniprot.record(a).life for a in ("TP53", "p15056", "P15056-x", "", "BRAF_HUMAN", "P15056/../x")} == {
-        Life.MALFORMED
+    assert {uniprot.record(a).state for a in ("TP53", "p15056", "P15056-x", "", "BRAF_HUMAN", "P15056/../x")} == {
+        NoState.MALFORMED
     }
     assert server.server.calls == []
 
@@ -127,14 +128,14 @@ def test_entry_name_that_leads_elsewhere_is_no_answer(place: str, uniprot: UniPr
 
 
 def test_version_of_an_entry_is_unisaves_and_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
-    assert uniprot.record("P15056.3").life is Life.MALFORMED
+    assert uniprot.record("P15056.3").state is NoState.MALFORMED
     assert server.server.calls == []
 
 
 def test_bad_format_is_400_with_messages(uniprot: UniProt, server: UniProtServer) -> None:
     server.server.faults.append(lambda handler, reply: loopback.send(handler, server.refusal(400)))
 
-    assert uniprot.record("P15056").life is Life.MALFORMED
+    assert uniprot.record("P15056").state is NoState.MALFORMED
 
 
 def test_missing_route_is_404_html_and_no_answer(uniprot: UniProt, server: UniProtServer) -> None:
@@ -154,7 +155,7 @@ def test_empty_body_of_a_txt_is_no_deletion(uniprot: UniProt, server: UniProtSer
 def test_isoform_stands_for_its_entry(uniprot: UniProt, server: UniProtServer) -> None:
     record = uniprot.record("P15056-2")
 
-    assert (record.accession, record.life) == ("P15056-2", Life.ACTIVE)
+    assert (record.accession, record.state) == ("P15056-2", State.CURRENT)
     assert server.server.calls[0].path == "/uniprotkb/P15056.json"
 
 
@@ -162,14 +163,14 @@ def test_isoform_that_its_entry_does_not_list(uniprot: UniProt, server: UniProtS
     isoforms = [{"isoformIds": ["P10001-1"]}, {"isoformIds": ["P10001-2", "P10002-2"]}]
     server.add(entry("P10001", comments=[{"commentType": "ALTERNATIVE PRODUCTS", "isoforms": isoforms}]))
 
-    assert uniprot.record("P10001-2").life is Life.ACTIVE
-    assert uniprot.record("P10001-9").life is Life.UNKNOWN
+    assert uniprot.record("P10001-2").state is State.CURRENT
+    assert uniprot.record("P10001-9").state is NoState.UNKNOWN
 
 
 def test_secondary_id_answered_with_its_entry(uniprot: UniProt, server: UniProtServer) -> None:
     server.entries["Q10001"] = entry("P10001", secondaryAccessions=["Q10001"])
 
-    assert _said(uniprot.record("Q10001")) == (Life.MERGED, ("P10001",), "")
+    assert _said(uniprot.record("Q10001")) == (State.MERGED, ("P10001",), "")
 
 
 def test_secondary_id_is_found_by_a_search(uniprot: UniProt) -> None:
@@ -284,14 +285,14 @@ def test_a_batch_tells_every_life(tells: bool, shared_data: Path, tmp_path: Path
             found, failed = UniProt(http, settings).records(asked)
 
     assert failed == {}
-    assert [(a, found[a].life.value, found[a].successors) for a in dict.fromkeys(asked)] == [
-        ("P15056", "active", ()),
+    assert [(a, found[a].state.value, found[a].successors) for a in dict.fromkeys(asked)] == [
+        ("P15056", "current", ()),
         ("B4DFC2", "merged", ("P21802",)),
         ("P00001", "demerged", ("P99999", "P99998")),
         ("I8FBX0", "deleted", ()),
         ("A0A999ZZZ9", "unknown", ()),
         ("TP53", "malformed", ()),
-        ("P15056-2", "active", ()),
+        ("P15056-2", "current", ()),
     ]
 
 
@@ -350,7 +351,7 @@ def test_a_fault_is_never_a_life_and_goes_when_it_goes(
     server.server.always = None
 
     assert (found, list(failed)) == ({}, ["P15056"])
-    assert make().record("P15056").life is Life.ACTIVE
+    assert make().record("P15056").state is State.CURRENT
 
 
 def test_id_mapping_polls_until_the_job_is_done(uniprot: UniProt, server: UniProtServer) -> None:

@@ -78,8 +78,8 @@ def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
     printed = json.loads(shown.out)
     assert table.schema == FINDINGS
     assert [as_printed(row) for row in table.to_pylist()] == printed["findings"]
-    assert [t.model_dump(mode="json") for t in audit.tallies] == printed["tallies"]
-    assert audit.run.model_dump(mode="json") == printed["run"]
+    assert [t.as_row() for t in audit.tallies] == printed["tallies"]
+    assert json.loads(json.dumps(audit.run.as_row())) == printed["run"]
     assert audit.outcomes.total() == sum(t.count for t in audit.tallies)
     assert audit.outcomes[Outcome.REFUTED] > 0
     assert audit.exit_code() == 1
@@ -357,6 +357,9 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     with pytest.raises(UnknownName, match="no brain 'rule'"):
         Workspace(brain="rule")
+    for path in ("postgresql://me:secret@host/runs", Path("postgresql://me:secret@host/runs")):
+        with pytest.raises(UsageError, match="the ledger is an address, and a path is wanted"):
+            Workspace(ledger=path)
     with pytest.raises(UnknownName, match="no profile 'ckgg'"):
         Workspace(profile="ckgg", settings=settings).audit()
     with Workspace(store=tmp_path / "none.lbdb", settings=settings) as workspace:

@@ -147,6 +147,21 @@ def test_a_name_of_a_profile_is_seen_in_any_string(text: str) -> None:
     assert _mentions('"""It follows HAS_PARENT."""\nx = 1\n"""So is HAS_PARENT."""', {"HAS_PARENT"}) == []
 
 
+def test_the_package_imports_nothing_through_what_it_exports() -> None:
+    # The layers hold for modules: `from kgcheck import Workspace` would go around them.
+    submodules = {path.stem for path in (ROOT / "kgcheck").iterdir()} | {"__version__"}
+    found = [
+        f"{_name(path)}:{node.lineno}: {alias.name}"
+        for path in (ROOT / "kgcheck").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "kgcheck"
+        for alias in node.names
+        if alias.name not in submodules
+    ]
+
+    assert found == []
+
+
 def test_statements_say_what_they_are_for() -> None:
     first = {_name(path): path.read_text(encoding="utf-8").split("\n", 1)[0] for path in _statements()}
 
