@@ -29,7 +29,7 @@ def left() -> float | None:
     Returns:
         Seconds.
 
-    >>> with within(0.0):
+    >>> with until(0.0):
     ...     left()
     0.0
     """
