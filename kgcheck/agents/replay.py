@@ -151,5 +151,7 @@ def _present_result(former: str, arguments: dict[str, Any], result: dict[str, An
         case "kg_neighbours":
             ids = result.get("ids", [])
             return {"total": len(ids), "nodes": [{"id": id_} for id_ in ids], "cut_off": len(ids) == _FORMER_LIMIT}
+        case "uniprot_lifecycle":
+            return {"detail" if key == "said" else key: value for key, value in result.items()}
         case _:
             return result

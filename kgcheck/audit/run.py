@@ -19,7 +19,7 @@ from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
-from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_told
+from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
 
 OLD_YEARS = 3
@@ -127,7 +127,7 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
-        with working_database(self._settings) as db, damage_told(self._snapshot):
+        with working_database(self._settings) as db, damage_named(self._snapshot):
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
             worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
             worker.prepare(units)

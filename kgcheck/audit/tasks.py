@@ -179,7 +179,7 @@ class TaskSelection:
             {self._under_its_label(pattern.head, "head")} {self._under_its_label(pattern.tail, "tail")}
             WHERE l.source = {literal(check.source)} AND l.relation = {literal(check.link)}
             AND NOT l.negated AND NOT l.retracted {looped} {enough}
-        ) ANTI JOIN ({self._held(pattern, check)}) AS held(head, tail) USING (head, tail)"""
+        ) ANTI JOIN ({self._stated(pattern, check)}) AS stated(head, tail) USING (head, tail)"""
 
     def _under_its_label(self, name: str, end: str) -> str:
         """A join that leaves out ends which their authority files under another label: nothing is missing there."""
@@ -189,17 +189,17 @@ class TaskSelection:
         elsewhere = f"source = {literal(authority.source)} AND namespace <> {literal(authority.namespace)}"
         return f"ANTI JOIN (SELECT id FROM ref.lifecycle WHERE {elsewhere}) AS not_{end} ON not_{end}.id = l.{end}"
 
-    def _held(self, pattern: Pattern, check: EdgeCheck) -> str:
+    def _stated(self, pattern: Pattern, check: EdgeCheck) -> str:
         """A select of the pairs that the graph's edges state."""
         edges = self._copy.pairs(pattern)
-        held = f"SELECT head, tail FROM {edges}"
+        stated = f"SELECT head, tail FROM {edges}"
         if pattern.symmetric:
-            held += f" UNION ALL SELECT tail, head FROM {edges}"
+            stated += f" UNION ALL SELECT tail, head FROM {edges}"
         if check.match == "descendant":
             # An edge to a term says the same of its ancestors, so that nothing is missing there.
-            held += f""" UNION ALL SELECT e.head, a.ancestor FROM {edges} e
+            stated += f""" UNION ALL SELECT e.head, a.ancestor FROM {edges} e
             JOIN ref.ancestor a ON a.ontology = {literal(check.ontology or "")} AND a.id = e.tail"""
-        return held
+        return stated
 
     def _similar(self, wanted: str, labels: Iterable[Label]) -> list[str]:
         """The ids that look most like one."""

@@ -14,7 +14,7 @@ from kgcheck.graph.symmetry import unordered
 from kgcheck.model import Value
 from kgcheck.profile.catalogue import STATE_REASONS, State
 from kgcheck.profile.schema import Label, Pattern, Schema
-from kgcheck.reference.snapshot import attach_snapshots, damage_told
+from kgcheck.reference.snapshot import attach_snapshots, damage_named
 
 GONE = "gone"
 """State of an id of which a person says that it is no more, without a reason."""
@@ -99,7 +99,7 @@ class Truths:
         self.close()
 
     def _rows(self, statement: str, parameters: dict[str, str]) -> list[tuple[Any, ...]]:
-        with damage_told(self._path):
+        with damage_named(self._path):
             return self._db.execute(statement, parameters).fetchall()
 
     def lives(self, label: Label) -> dict[str, TrueState]:
@@ -174,7 +174,7 @@ class Truths:
         Returns:
             Their names.
         """
-        with connected() as db, damage_told(other):
+        with connected() as db, damage_named(other):
             attach_snapshots(db, {"ref": self._path, "other": other})
             rows = db.execute(
                 "SELECT DISTINCT source FROM ref.release JOIN other.release USING (source, sha256) ORDER BY source"

@@ -170,5 +170,5 @@ def _pairs(check: EdgeCheck, how: str) -> str:
     """
     links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(check.link)}"
     chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
-    told = f"SELECT head_now AS head, tail_now AS tail {chosen}"
-    return f"{told} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else told
+    pairs = f"SELECT head_now AS head, tail_now AS tail {chosen}"
+    return f"{pairs} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else pairs

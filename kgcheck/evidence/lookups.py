@@ -54,7 +54,7 @@ class LifecycleResult(LookupResult):
 
     accession: str
     state: str | None = None
-    said: str | None = None
+    detail: str | None = None
     replacements: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
 
@@ -152,7 +152,7 @@ class SourceLookups:
             accession=accession,
             status="found",
             state=state,
-            said=observed.value[:_MOST_TEXT] if observed.value else None,
+            detail=observed.value[:_MOST_TEXT] if observed.value else None,
             replacements=observed.replacements,
             candidates=observed.candidates,
             **_place(observed),
@@ -166,7 +166,7 @@ class SourceLookups:
 
     def _entry(self, accession: str) -> EntryResult:
         life = self.lifecycle(accession)
-        known = life.model_dump(exclude={"said", "candidates"})
+        known = life.model_dump(exclude={"detail", "candidates"})
         if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
             return EntryResult(**known)
         stated = self._source.stated(UNIPROT, self._protein.base_id(accession))

@@ -19,7 +19,7 @@ from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.retractions import retracted_among
-from kgcheck.reference.snapshot import Snapshot, damage_told
+from kgcheck.reference.snapshot import Snapshot, damage_named
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class SnapshotSource(Closing):
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
-        with self.turn, damage_told(self._snapshot):
+        with self.turn, damage_named(self._snapshot):
             return self._observe(task, cited)
 
     def _observe(self, task: CheckTask, cited: Sequence[str]) -> Observed:
@@ -159,7 +159,7 @@ class SnapshotSource(Closing):
         Returns:
             Values, current ones first, and links, none that is denied.
         """
-        with self.turn, damage_told(self._snapshot):
+        with self.turn, damage_named(self._snapshot):
             return self._stated(source, identifier)
 
     def _stated(self, source: str, identifier: str) -> Stated:
@@ -192,7 +192,7 @@ class SnapshotSource(Closing):
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
-        with self.turn, damage_told(self._snapshot):
+        with self.turn, damage_named(self._snapshot):
             return retracted_among(self._db, papers)
 
     def _fetch(self, part: Label | Pattern) -> None:

@@ -22,7 +22,7 @@ NETWORKS: Mapping[str, NetworkType] = {"string": "functional", "string_physical"
 """The networks of STRING, as the profile names them."""
 
 
-class Rows(Value):
+class RowSelect(Value):
     """Rows of one table, selected from the view ``file`` (all columns text)."""
 
     table: Literal["entity", "value", "link", "covered"]
@@ -57,7 +57,7 @@ class ReferenceFile(Value):
     quoted: bool = Field(default=True, description="a field may be quoted; where not, a quote is a character")
     comment: str = Field(default="", description="a line that begins so says nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[RowSelect, ...] = ()
     prefix: str = Field(default="", description="obo: only terms with this prefix")
     parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
     successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
@@ -146,17 +146,17 @@ def reference_paths(schema: Schema) -> list[Path]:
     return [*(part(schema.folder, f"reference/{name}") for name in names), *shared]
 
 
-class Words(NamedTuple):
+class SnapshotWords(NamedTuple):
     """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
 
     links: tuple[str, ...]
     namespaces: dict[str, tuple[str, ...]]
 
 
-def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> Words:
+def words_of(schema: Schema, recipes: Iterable[ReferenceRecipe]) -> SnapshotWords:
     """The words of a profile and its recipes."""
     recipes = list(recipes)
     checks = {check.link for pattern in schema.relations for check in pattern.checks}
     topics = {topic for recipe in recipes for file in recipe.files for topic in file.topics}
     links = sorted({PARENT, *checks, *topics} - {"entity", "value"})
-    return Words(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})
+    return SnapshotWords(tuple(links), {recipe.source: recipe.namespaces for recipe in recipes if recipe.namespaces})

@@ -27,7 +27,7 @@ class Service(NamedTuple):
     release: str = ""
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """What a service said."""
 
     status: int
@@ -63,9 +63,9 @@ class Answer(NamedTuple):
         )
 
 
-def answer_of(response: requests.Response, release: str, at: datetime, *, cached: bool) -> Answer:
+def answer_of(response: requests.Response, release: str, at: datetime, *, cached: bool) -> ServiceAnswer:
     """An answer as it came, or as it was kept."""
-    return Answer(
+    return ServiceAnswer(
         status=response.status_code,
         headers=response.headers,
         body=response.content,

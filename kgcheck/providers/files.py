@@ -190,8 +190,8 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERM
                     yield parsed, ""
                     parsed = empty()
     except (ValueError, EOFError, OSError, SourceAnswer) as error:
-        told = str(error).split("\n")[0]
-        raise InputFormat(f"{path}: line {count + 1} is no UniProt entry: {told}", "it may be truncated") from error
+        why = str(error).split("\n")[0]
+        raise InputFormat(f"{path}: line {count + 1} is no UniProt entry: {why}", "it may be truncated") from error
     yield parsed, ""
 
 

@@ -28,14 +28,14 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
-from kgcheck.providers.answers import Answer, Service, answer_of
+from kgcheck.providers.answers import Service, ServiceAnswer, answer_of
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
 from kgcheck.providers.kept_answers import KeptAnswers
 from kgcheck.providers.pace import Pace
 from kgcheck.providers.transport import BoundedAdapter, TooLarge, WatchedAdapter, session_over
 from kgcheck.settings import Settings
 
-__all__ = ["Answer", "Http", "Service"]
+__all__ = ["Http", "Service"]
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Http(Closing):
         self,
         service: Service,
         path: str,
-        read: Callable[[Answer], T],
+        read: Callable[[ServiceAnswer], T],
         *,
         params: Mapping[str, object] | None = None,
         form: Mapping[str, object] | None = None,
@@ -116,11 +116,11 @@ class Http(Closing):
         if kept is not None:
             # What an older version took for an answer may be none to this one.
             with suppress(SourceAnswer):
-                told = read(kept)
+                value = read(kept)
                 self._saw(service, kept.release)
                 if self._together:
                     self._together.kept = True
-                return told
+                return value
         if self.settings.offline:
             raise SourceOffline(
                 f"{service.name} was not asked, for kgcheck is offline and this answer is not kept: {shown(request)}",
@@ -275,15 +275,19 @@ class Http(Closing):
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.wait_s if isinstance(error, SourceBusy) else None
+        wanted_wait = error.wait_s if isinstance(error, SourceBusy) else None
         longest = self.settings.http_longest_wait_s
-        return asked if asked is not None else min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
+        return (
+            wanted_wait
+            if wanted_wait is not None
+            else min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
+        )
 
     def _call(
         self,
         service: Service,
         request: requests.PreparedRequest,
-        read: Callable[[Answer], T],
+        read: Callable[[ServiceAnswer], T],
         keep: Callable[[T], bool],
     ) -> T:
         response = self._send(service, request)
@@ -381,9 +385,9 @@ class _Stop:
 
     def __call__(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.wait_s if isinstance(error, SourceBusy) else None
+        wanted_wait = error.wait_s if isinstance(error, SourceBusy) else None
         late = deadline.at_most(state.upcoming_sleep) < state.upcoming_sleep
-        return self._most(state) or late or (asked is not None and asked > self._longest)
+        return self._most(state) or late or (wanted_wait is not None and wanted_wait > self._longest)
 
 
 def _is_worth_another(error: BaseException) -> bool:

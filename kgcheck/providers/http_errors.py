@@ -105,14 +105,14 @@ def error_for(error: Exception, service: str, url: str) -> KgcheckError:
     kind = next((_ERROR_OF[cls] for cls in type(error).__mro__ if cls in _ERROR_OF), None)
     if kind is None:
         kind = SourceTimeout if isinstance(error, TimeoutError) else SourceUnreachable
-    told = " ".join(str(error).split())[:200] or type(error).__name__
+    detail = " ".join(str(error).split())[:200] or type(error).__name__
     if kind is ConfigurationError:
-        return kind(f"the address of {service} cannot be used: {url}: {told}", _ADDRESS)
+        return kind(f"the address of {service} cannot be used: {url}: {detail}", _ADDRESS)
     if kind is SourceTimeout:
         return kind(f"{service} did not answer in time: {url}", _LATER)
     if kind is SourceAnswer:
-        return kind(f"{service} sent what cannot be read: {url}: {told}", _LATER)
-    return kind(f"{service} cannot be reached: {url}: {told}", _LATER)
+        return kind(f"{service} sent what cannot be read: {url}: {detail}", _LATER)
+    return kind(f"{service} cannot be reached: {url}: {detail}", _LATER)
 
 
 def refuse_status(service: str, response: requests.Response) -> None:
@@ -128,9 +128,11 @@ def refuse_status(service: str, response: requests.Response) -> None:
     """
     status, url = response.status_code, shown(response.request)
     if status in _BUSY or status >= 500:
-        asked = response.headers.get("Retry-After")
+        retry_after = response.headers.get("Retry-After")
         raise SourceBusy(
-            f"{service} answered {status} {response.reason}: {url}", _LATER, wait_s=_seconds(asked) if asked else None
+            f"{service} answered {status} {response.reason}: {url}",
+            _LATER,
+            wait_s=_seconds(retry_after) if retry_after else None,
         )
     if status in (401, 403, 407, 451):
         raise SourceRefused(

@@ -10,7 +10,7 @@ from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.closing import Closing
 from kgcheck.errors import ConfigurationError
-from kgcheck.providers.answers import Answer, Service, answer_of
+from kgcheck.providers.answers import Service, ServiceAnswer, answer_of
 from kgcheck.providers.transport import without_body
 from kgcheck.settings import Settings
 
@@ -31,7 +31,7 @@ class KeptAnswers(Closing):
             settings.cache_dir.mkdir(parents=True, exist_ok=True)
             self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
 
-    def find(self, service: Service, request: requests.PreparedRequest) -> Answer | None:
+    def find(self, service: Service, request: requests.PreparedRequest) -> ServiceAnswer | None:
         """The answer to a question, or None where none of the newest known release is kept.
 
         Args:

@@ -14,7 +14,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
-from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.http import Http, Service
 from kgcheck.settings import Settings
 
 AT_ONCE = 2_000
@@ -141,8 +142,8 @@ class StringDb:
         found: dict[str, str] = {}
         for some in _chunks(identifiers, AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
-            asked, of = list(some), species or self._species
-            read = partial(_mapped, asked=asked, species=of)
+            requested, of = list(some), species or self._species
+            read = partial(_mapped, requested=requested, species=of)
             found |= self._ask("/api/json/get_string_ids", read, form, of)
         return found
 
@@ -159,22 +160,22 @@ class StringDb:
         Raises:
             SourceRefused: There are too few or too many, or they are of two species.
         """
-        asked = frozenset(proteins)
-        if not 2 <= len(asked) <= AT_ONCE:
-            raise SourceRefused(f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(asked):,}")
-        kinds = {self.species_of(protein) for protein in asked}
+        requested = frozenset(proteins)
+        if not 2 <= len(requested) <= AT_ONCE:
+            raise SourceRefused(f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(requested):,}")
+        kinds = {self.species_of(protein) for protein in requested}
         if len(kinds) > 1:
             raise SourceRefused(f"STRING links no proteins of two species: {', '.join(map(str, sorted(kinds)))}")
         form = {
-            "identifiers": "\r".join(sorted(asked)),
+            "identifiers": "\r".join(sorted(requested)),
             "required_score": LOWEST,
             "network_type": network_type,
             "add_nodes": 0,
         }
         release = self.version()
-        read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= asked)
+        read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= requested)
         links, at = self._ask("/api/json/network", read, form, *kinds)
-        return Network(asked, links, release, f"{self.service.url}/api/json/network", at)
+        return Network(requested, links, release, f"{self.service.url}/api/json/network", at)
 
     def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
         """The proteins that one is linked with.
@@ -229,7 +230,7 @@ _LINKS = TypeAdapter(list[Link])
 _MAPPED = TypeAdapter(list[_Mapped])
 
 
-def _mapped(answer: Answer, *, asked: Sequence[str], species: int) -> dict[str, str]:
+def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) -> dict[str, str]:
     """STRING's id of each protein that it knows; every row is about one that was asked for, in the species asked for.
 
     Returns:
@@ -242,7 +243,7 @@ def _mapped(answer: Answer, *, asked: Sequence[str], species: int) -> dict[str, 
         return {}
     found: dict[str, str] = {}
     for row in _rows(answer, _MAPPED):
-        same = row.index < len(asked) and asked[row.index] == row.query and row.species == species
+        same = row.index < len(requested) and requested[row.index] == row.query and row.species == species
         if not same or not row.string_id.startswith(f"{species}.") or row.query in found:
             raise SourceAnswer(
                 f"STRING mapped {row.query[:40]!r} to {row.string_id[:40]!r}: not what was asked", _LATER
@@ -252,7 +253,7 @@ def _mapped(answer: Answer, *, asked: Sequence[str], species: int) -> dict[str, 
 
 
 def _links(
-    answer: Answer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
+    answer: ServiceAnswer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
 ) -> tuple[dict[Pair, Link], datetime]:
     """Links by their ends, each between proteins that were asked for, at or above the score that was.
 
@@ -278,17 +279,17 @@ def _links(
     return found, answer.retrieved_at
 
 
-def _unknown(answer: Answer) -> bool:
+def _unknown(answer: ServiceAnswer) -> bool:
     """Whether STRING says that it knows none of the proteins."""
     return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
 
 
-def _error(said: Any) -> dict[str, Any]:
-    first = said[0] if isinstance(said, list) and said else said
+def _error(body: Any) -> dict[str, Any]:
+    first = body[0] if isinstance(body, list) and body else body
     return first if isinstance(first, dict) and "Error" in first else {}
 
 
-def _rows(answer: Answer, kind: TypeAdapter[T]) -> T:
+def _rows(answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
     """The rows of an answer.
 
     Returns:
@@ -298,19 +299,19 @@ def _rows(answer: Answer, kind: TypeAdapter[T]) -> T:
         SourceUnanswerable: STRING does not take the question.
         SourceAnswer: It says something that it does not promise.
     """
-    said = answer.json()
-    error = _error(said)
+    body = answer.json()
+    error = _error(body)
     if error and answer.status == 400:
         raise SourceUnanswerable(f"STRING does not take the question: {str(error)[:200]}", "see KGCHECK_STRING_SPECIES")
     if error or answer.status != 200:
         raise SourceAnswer(f"STRING answered {answer.status}: {str(error or answer.url)[:200]}", _LATER)
     try:
-        return kind.validate_python(said)
+        return kind.validate_python(body)
     except ValidationError as wrong:
         raise SourceAnswer(f"STRING sent other rows than it promises: {wrong.errors()[0]['msg']}", _LATER) from wrong
 
 
-def _version(answer: Answer) -> str:
+def _version(answer: ServiceAnswer) -> str:
     if answer.status != 200:
         raise SourceAnswer(f"STRING answered {answer.status} to the question for its version", "see KGCHECK_STRING_URL")
     try:

@@ -97,8 +97,8 @@ def open_text(path: Path) -> TextIO:
 
 def first_words(error: Exception) -> str:
     """What DuckDB found wrong, on one line and without its advice, which names options that nobody here can set."""
-    told = str(error).split("Possible ")[0]
-    return " ".join(told.split())[:300]
+    detail = str(error).split("Possible ")[0]
+    return " ".join(detail.split())[:300]
 
 
 def _header(path: Path, form: Form) -> list[str]:

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.profile.catalogue import State
-from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.http import Http, Service
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, record_of_entry
 from kgcheck.providers.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
 from kgcheck.settings import Settings
@@ -120,18 +121,18 @@ class UniProt:
         failed: dict[str, SourceError] = {}
         wanted = list(dict.fromkeys(accessions))
         entries = list(dict.fromkeys(e for a in wanted if ACCESSION.fullmatch(e := a.split("-")[0])))
-        told: dict[str, Record] = {}
+        records: dict[str, Record] = {}
         for start in range(0, len(entries), BATCH):
-            asked = entries[start : start + BATCH]
+            requested = entries[start : start + BATCH]
             try:
-                told |= self._batch(asked)
+                records |= self._batch(requested)
             except SourceError as error:
-                failed |= dict.fromkeys(asked, error)
+                failed |= dict.fromkeys(requested, error)
         for accession in wanted:
             entry_id = accession.split("-")[0]
             try:
-                if entry_id in told:
-                    found[accession] = _of_isoform(accession, told[entry_id])
+                if entry_id in records:
+                    found[accession] = _of_isoform(accession, records[entry_id])
                 elif entry_id in failed:
                     failed[accession] = failed[entry_id]
                 else:
@@ -152,7 +153,7 @@ class UniProt:
         """
         params = {"query": query, "fields": fields, "format": "json", "size": BATCH}
 
-        def found(item: Any, answer: Answer) -> tuple[str, UniProtEntry]:
+        def found(item: Any, answer: ServiceAnswer) -> tuple[str, UniProtEntry]:
             entry = _entry(item, answer)
             return entry.primary_accession, entry
 
@@ -175,26 +176,26 @@ class UniProt:
             SourceTimeout: It does not end.
         """
         # In one order, so that who asks for the same ids finds what is kept.
-        asked = sorted(set(ids))
-        form = {"from": source, "to": target, "ids": ",".join(asked)}
+        requested = sorted(set(ids))
+        form = {"from": source, "to": target, "ids": ",".join(requested)}
         job, known = self._http.ask(self.service, "/idmapping/run", _job, form=form)
         if known:
             # A service forgets its jobs; what is kept of one is whole, or the job is begun again.
             with suppress(SourceAnswer, SourceRefused):
-                return self._results_of(job, target, asked)
+                return self._results_of(job, target, requested)
             job, _ = self._http.ask(self.service, "/idmapping/run", _job, form=form, fresh=True, keep=_always)
-        return self._results_of(job, target, asked)
+        return self._results_of(job, target, requested)
 
-    def _results_of(self, job: str, target: str, asked: list[str]) -> IdMapping:
+    def _results_of(self, job: str, target: str, requested: list[str]) -> IdMapping:
         for _ in range(_JOB_POLLS):
             if self._http.ask(self.service, f"/idmapping/status/{job}", _is_finished, keep=bool):
                 break
             self._http.rest(self.service, _JOB_WAIT_S)
         else:
             raise SourceTimeout(f"UniProt does not finish the mapping job {job}", "try again later")
-        wanted = set(asked)
+        wanted = set(requested)
 
-        def pair(item: Any, answer: Answer) -> tuple[Hashable, tuple[str, str]]:
+        def pair(item: Any, answer: ServiceAnswer) -> tuple[Hashable, tuple[str, str]]:
             origin, to = (item.get("from"), item.get("to")) if isinstance(item, dict) else (None, None)
             if origin not in wanted:
                 raise SourceAnswer(*wrong(answer, f"a mapping of {str(origin)[:40]!r}, which was not asked for"))
@@ -214,7 +215,7 @@ class UniProt:
     def _batch(self, accessions: list[str]) -> dict[str, Record]:
         wanted = set(accessions)
 
-        def about(item: Any, answer: Answer) -> tuple[str, Record]:
+        def about(item: Any, answer: ServiceAnswer) -> tuple[str, Record]:
             entry = _entry(item, answer)
             if not wanted & {entry.primary_accession, *entry.secondary_accessions}:
                 raise SourceAnswer(*wrong(answer, f"an entry that was not asked for, {entry.primary_accession}"))
@@ -223,35 +224,35 @@ class UniProt:
         params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
         # UniProt counts the accessions that were asked for here, and not those that it knows.
         pages = self._pages("/uniprotkb/accessions", params, about, least=0)
-        told = (record for page in pages for record in page.items.values())
-        return {record.accession: record for record in told if record.accession in wanted}
+        records = (record for page in pages for record in page.items.values())
+        return {record.accession: record for record in records if record.accession in wanted}
 
     def _pages(
         self,
         path: str,
         params: Mapping[str, object],
-        item: Callable[[Any, Answer], tuple[Hashable, T]],
+        item: Callable[[Any, ServiceAnswer], tuple[Hashable, T]],
         least: int | None = None,
     ) -> list[Page[T]]:
         """All pages, each after the cursor of the one before; kept together, or not at all."""
 
         def gather() -> list[Page[T]]:
-            asked, pages = dict(params), list[Page[T]]()
+            requested, pages = dict(params), list[Page[T]]()
 
-            def read(answer: Answer) -> Page[T]:
+            def read(answer: ServiceAnswer) -> Page[T]:
                 page = read_page(answer, lambda one: item(one, answer))
                 check_next(pages, page, least)
                 return page
 
             while not pages or pages[-1].cursor is not None:
-                pages.append(self._http.ask(self.service, path, read, params=asked))
-                asked["cursor"] = pages[-1].cursor
+                pages.append(self._http.ask(self.service, path, read, params=requested))
+                requested["cursor"] = pages[-1].cursor
             return pages
 
         return self._http.whole(gather)
 
 
-def _record(accession: str, answer: Answer) -> Record:
+def _record(accession: str, answer: ServiceAnswer) -> Record:
     """What the answer to one accession means.
 
     Returns:
@@ -277,7 +278,7 @@ def _record(accession: str, answer: Answer) -> Record:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 
 
-def _accession(name: str, answer: Answer) -> str | None:
+def _accession(name: str, answer: ServiceAnswer) -> str | None:
     match answer.status:
         case 200:
             entry = _entry(answer.json(), answer)
@@ -297,28 +298,30 @@ def _accession(name: str, answer: Answer) -> str | None:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 
 
-def _life(accession: str, entry: UniProtEntry, answer: Answer) -> Record:
+def _life(accession: str, entry: UniProtEntry, answer: ServiceAnswer) -> Record:
     if accession != entry.primary_accession and (entry.inactive_reason or accession not in entry.secondary_accessions):
         raise SourceAnswer(f"{answer.url} answered with another entry: {entry.primary_accession}")
-    told = record_of_entry(entry, answer.release, answer.url, answer.retrieved_at)
-    if not all(ACCESSION.fullmatch(new) and new != accession for new in told.successors):
-        raise SourceAnswer(*wrong(answer, f"no accessions in place of {accession}: {', '.join(told.successors)[:80]}"))
+    record = record_of_entry(entry, answer.release, answer.url, answer.retrieved_at)
+    if not all(ACCESSION.fullmatch(new) and new != accession for new in record.successors):
+        raise SourceAnswer(
+            *wrong(answer, f"no accessions in place of {accession}: {', '.join(record.successors)[:80]}")
+        )
     if accession == entry.primary_accession:
-        return told
+        return record
     # A secondary id: its entry is known by another one.
-    return told._replace(accession=accession, state=State.MERGED, successors=(entry.primary_accession,), entry=None)
+    return record._replace(accession=accession, state=State.MERGED, successors=(entry.primary_accession,), entry=None)
 
 
-def _of_isoform(asked: str, found: Record) -> Record:
+def _of_isoform(requested: str, found: Record) -> Record:
     """The record of an isoform: that of its entry, unless the entry lists isoforms and not this one."""
-    if asked == found.accession:
+    if requested == found.accession:
         return found
-    named = found._replace(accession=asked)
+    named = found._replace(accession=requested)
     listed = found.entry.isoforms if found.entry else []
-    return named._replace(state=NoState.UNKNOWN, entry=None) if listed and asked not in listed else named
+    return named._replace(state=NoState.UNKNOWN, entry=None) if listed and requested not in listed else named
 
 
-def _entry(item: Any, answer: Answer) -> UniProtEntry:
+def _entry(item: Any, answer: ServiceAnswer) -> UniProtEntry:
     try:
         return UniProtEntry.model_validate(item)
     except ValidationError as error:
@@ -329,42 +332,42 @@ def _entry(item: Any, answer: Answer) -> UniProtEntry:
         ) from error
 
 
-def _place(answer: Answer) -> str:
+def _place(answer: ServiceAnswer) -> str:
     """The id that an answer redirects to."""
     return urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
 
 
-def _refuse_other_host(answer: Answer) -> None:
+def _refuse_other_host(answer: ServiceAnswer) -> None:
     place = urlsplit(answer.headers.get("Location", ""))
     if place.netloc and place.netloc != urlsplit(answer.url).netloc:
         raise SourceAnswer(f"{answer.url} redirects to another host, {place.netloc}", "try again later")
 
 
-def _job(answer: Answer) -> tuple[str, bool]:
+def _job(answer: ServiceAnswer) -> tuple[str, bool]:
     """The id of a job, and whether it is one that was asked for before."""
-    said = answer.json()
+    body = answer.json()
     if answer.status == 400:
         raise SourceUnanswerable(f"UniProt does not take the mapping: {'; '.join(messages(answer))}")
-    if not isinstance(said, dict) or not isinstance(said.get("jobId"), str) or not said["jobId"].isalnum():
+    if not isinstance(body, dict) or not isinstance(body.get("jobId"), str) or not body["jobId"].isalnum():
         raise SourceAnswer(f"{answer.url} answered {answer.status} without a job", "try again later")
-    return str(said["jobId"]), answer.cached
+    return str(body["jobId"]), answer.cached
 
 
 def _always(made: object) -> bool:
     return True
 
 
-def _is_finished(answer: Answer) -> bool:
+def _is_finished(answer: ServiceAnswer) -> bool:
     """Whether a job is done: its status then redirects to the results, or gives them."""
     if answer.status == 303:
         _refuse_other_host(answer)
         return True
     if answer.status == 404:
         raise SourceRefused(f"UniProt knows no such job: {'; '.join(messages(answer))}", "ask again")
-    said = answer.json()
-    status = said.get("jobStatus") if isinstance(said, dict) else None
+    body = answer.json()
+    status = body.get("jobStatus") if isinstance(body, dict) else None
     if status in ("NEW", "RUNNING"):
         return False
-    if status == "FINISHED" or (isinstance(said, dict) and ("results" in said or "failedIds" in said)):
+    if status == "FINISHED" or (isinstance(body, dict) and ("results" in body or "failedIds" in body)):
         return True
     raise SourceAnswer(f"{answer.url} says of the job: {status or answer.status}", "ask for fewer ids, or later")

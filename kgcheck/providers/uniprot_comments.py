@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from kgcheck.providers.uniprot_entry import Origin, UniProtEntry
+from kgcheck.providers.uniprot_entry import EvidenceOrigin, UniProtEntry
 
 TISSUE, DISEASE = "tissue", "disease"
 """Kinds of links."""
@@ -20,7 +20,7 @@ XREF = "xref"
 
 _LONGEST_NAME = 6
 
-_SAYS = re.compile(r"(?i)\b(?:express\w*|detected|found|present|abundant\w*|ubiquitous\w*|restricted)\b")
+_EXPRESSION = re.compile(r"(?i)\b(?:express\w*|detected|found|present|abundant\w*|ubiquitous\w*|restricted)\b")
 _DOUBT = re.compile(
     r"(?i)\b(?:no|not|non|nor|neither|never|none|absen\w*|lack\w*|undetect\w*|un\w*express\w*|without|except\w*|but|although"
     r"|low\w*|weak\w*|little|less|least|barely|hardly|negligibl\w*|minim\w*|faint\w*|trace\w*|scarce\w*|rare\w*|few"
@@ -105,7 +105,7 @@ def tissues_in(text: str, terms: Terms) -> list[str]:
     """
     found: dict[str, None] = {}
     for sentence in re.split(r"[.;](?:\s|$)", _CITED.sub("", text)):
-        if _SAYS.search(sentence) and not _DOUBT.search(sentence.replace("-", " ")):
+        if _EXPRESSION.search(sentence) and not _DOUBT.search(sentence.replace("-", " ")):
             found |= dict.fromkeys(_mentions(_WORD.findall(sentence.lower()), terms.tissues))
     return list(found)
 
@@ -165,12 +165,12 @@ def links_of_flat(accession: str, comments: Iterable[str], terms: Terms) -> Iter
     """The same, from the comments of an entry of the flat file."""
     for comment in comments:
         papers = _papers(
-            Origin(source=kind, id=number)
+            EvidenceOrigin(source=kind, id=number)
             for kind, _, number in (origin.partition(":") for origin in _FLAT_ORIGIN.findall(comment))
         )
-        if told := _FLAT_DISEASE.fullmatch(comment):
-            note = told["rest"].partition("Note=")[2]
-            if term := disease_of(told["name"], told["mim"], _CITED.sub("", note), terms):
+        if disease := _FLAT_DISEASE.fullmatch(comment):
+            note = disease["rest"].partition("Note=")[2]
+            if term := disease_of(disease["name"], disease["mim"], _CITED.sub("", note), terms):
                 yield _row(DISEASE, accession, term, papers)
         elif comment.startswith("TISSUE SPECIFICITY: "):
             for term in tissues_in(comment.removeprefix("TISSUE SPECIFICITY: "), terms):
@@ -188,9 +188,9 @@ def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict
     }
 
 
-def _papers(origins: Iterable[Origin]) -> list[str] | None:
+def _papers(origins: Iterable[EvidenceOrigin]) -> list[str] | None:
     """The papers that a statement rests on, or None where it rests on anything else, too."""
-    held = list(origins)
-    if not held or any(origin.source != "PubMed" or not origin.id for origin in held):
+    sources = list(origins)
+    if not sources or any(origin.source != "PubMed" or not origin.id for origin in sources):
         return None
-    return sorted({f"PMID:{origin.id}" for origin in held})
+    return sorted({f"PMID:{origin.id}" for origin in sources})

@@ -29,7 +29,7 @@ class Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
 
-class Origin(Wire):
+class EvidenceOrigin(Wire):
     """What a statement rests on."""
 
     evidence_code: str = ""
@@ -41,7 +41,7 @@ class Named(Wire):
     """A name or a text, with what it rests on."""
 
     value: str
-    evidences: tuple[Origin, ...] = ()
+    evidences: tuple[EvidenceOrigin, ...] = ()
 
 
 class GeneNames(Wire):
@@ -81,13 +81,13 @@ class Sequence(Wire):
     length: Count = 0
 
     @model_validator(mode="after")
-    def _as_long_as_it_says(self) -> Self:
+    def _as_long_as_stated(self) -> Self:
         if self.value and self.length and len(self.value) != self.length:
             raise ValueError(f"{len(self.value)} residues, and a length of {self.length}")
         return self
 
 
-class Property(Wire):
+class CrossReferenceProperty(Wire):
     """A property of a cross-reference."""
 
     key: str
@@ -99,7 +99,7 @@ class CrossReference(Wire):
 
     database: str
     id: str
-    properties: tuple[Property, ...] = ()
+    properties: tuple[CrossReferenceProperty, ...] = ()
 
 
 class Interactant(Wire):
@@ -123,7 +123,7 @@ class Disease(Wire):
     disease_id: str = ""
     acronym: str = ""
     disease_cross_reference: CrossReference | None = None
-    evidences: tuple[Origin, ...] = ()
+    evidences: tuple[EvidenceOrigin, ...] = ()
 
 
 class Note(Wire):
@@ -170,7 +170,7 @@ class Feature(Wire):
     type: str
     location: Location
     description: str = ""
-    evidences: tuple[Origin, ...] = ()
+    evidences: tuple[EvidenceOrigin, ...] = ()
 
 
 class Citation(Wire):
@@ -250,7 +250,7 @@ class UniProtEntry(Wire):
         return [x.id for x in cited if x.database == "PubMed"]
 
 
-def pubmed_ids(origins: Iterable[Origin]) -> list[str]:
+def pubmed_ids(origins: Iterable[EvidenceOrigin]) -> list[str]:
     """The PubMed ids that a statement of an entry rests on."""
     return [o.id for o in origins if o.source == "PubMed" and o.id]
 
@@ -290,12 +290,12 @@ def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: d
     """
     accession, reason = entry.primary_accession, entry.inactive_reason
     uniparc = entry.extra_attributes.uni_parc_id
-    told = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)
+    record = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)
     if reason is None:
         if entry.entry_type == "Inactive":
             raise SourceAnswer(f"{url} does not say why {accession} is inactive")
-        return told
-    gone = told._replace(entry=None, successors=reason.merge_demerge_to, reason=reason.deleted_reason)
+        return record
+    gone = record._replace(entry=None, successors=reason.merge_demerge_to, reason=reason.deleted_reason)
     match reason.inactive_reason_type:
         case "MERGED" if len(reason.merge_demerge_to) == 1:
             return gone._replace(state=State.MERGED)

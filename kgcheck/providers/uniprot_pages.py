@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 from requests.utils import parse_header_links
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.answers import Answer
+from kgcheck.providers.answers import ServiceAnswer
 
 T = TypeVar("T")
 
@@ -27,10 +27,10 @@ class Page(NamedTuple, Generic[T]):
     obsolete: int
     total: int
     cursor: str | None
-    answer: Answer
+    answer: ServiceAnswer
 
 
-def read_page(answer: Answer, item: Callable[[Any], tuple[Hashable, T]]) -> Page[T]:
+def read_page(answer: ServiceAnswer, item: Callable[[Any], tuple[Hashable, T]]) -> Page[T]:
     """Read a page.
 
     Args:
@@ -89,7 +89,7 @@ def check_next(before: Sequence[Page[T]], page: Page[T], least: int | None = Non
         raise SourceAnswer(*wrong(page.answer, f"{count:,} of {page.total:,} results"))
 
 
-def messages(answer: Answer) -> list[str]:
+def messages(answer: ServiceAnswer) -> list[str]:
     """The messages of a refusal; a missing route answers 404 too, with a page.
 
     Returns:
@@ -98,22 +98,22 @@ def messages(answer: Answer) -> list[str]:
     Raises:
         SourceAnswer: It says nothing.
     """
-    said = answer.json()
-    if not isinstance(said, dict) or not said.get("messages") or not _are_texts(said["messages"]):
+    body = answer.json()
+    if not isinstance(body, dict) or not body.get("messages") or not _are_texts(body["messages"]):
         raise SourceAnswer(*wrong(answer, "no messages"))
-    return list(said["messages"])
+    return list(body["messages"])
 
 
-def wrong(answer: Answer, what: str) -> tuple[str, str]:
+def wrong(answer: ServiceAnswer, what: str) -> tuple[str, str]:
     """Message and hint of the error for an answer that is not what was asked for."""
     return f"{answer.url[:160]} answered {answer.status} with {what}", "try again later"
 
 
-def _are_texts(said: Any) -> bool:
-    return isinstance(said, list) and all(isinstance(one, str) for one in said)
+def _are_texts(body: Any) -> bool:
+    return isinstance(body, list) and all(isinstance(one, str) for one in body)
 
 
-def _cursor(answer: Answer) -> str | None:
+def _cursor(answer: ServiceAnswer) -> str | None:
     """The cursor of the next page. Only the cursor is taken, so that a mirror is not left for where it points."""
     for link in parse_header_links(answer.headers.get("Link", "")):
         if link.get("rel") == "next":

@@ -12,7 +12,13 @@ from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, Kgchec
 from kgcheck.inputs import refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing
 from kgcheck.profile.patterns import found_groups
-from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, Words, load_reference_recipes, words_of
+from kgcheck.profile.reference_files import (
+    ReferenceFile,
+    ReferenceRecipe,
+    SnapshotWords,
+    load_reference_recipes,
+    words_of,
+)
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.files import STREAMS, Parsed, iso_day, read_obo
@@ -157,7 +163,7 @@ def _read_back(path: Path, schema: Schema) -> None:
 
 class _Builder:
     def __init__(
-        self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str], words: Words
+        self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str], words: SnapshotWords
     ) -> None:
         self._db = db
         self._words = words
@@ -177,7 +183,7 @@ class _Builder:
             return
         parsed, release, released = self._parse(file, path)
         if not release:
-            release, released = _told(file, path)
+            release, released = _stated_release(file, path)
         released = released or file.released
         release_id = self._add_release(recipe, file, path, folder, release, released)
         if parsed is None:
@@ -285,7 +291,7 @@ class _Builder:
             )
 
 
-def _told(file: ReferenceFile, path: Path) -> tuple[str, str]:
+def _stated_release(file: ReferenceFile, path: Path) -> tuple[str, str]:
     """The release that a file states in its head or in its name, and its date; each empty where it states none."""
     groups = found_groups(file.release_name, path.name) if file.release_name else {}
     if file.release_line:

@@ -68,10 +68,10 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
             if (check.source, check.link) not in done:
                 done.add((check.source, check.link))
                 tails = covers_tails(schema.label(pattern.head), schema.label(pattern.tail))
-                _drop_links_told_again(db, check, tails=tails)
+                _drop_repeated_links(db, check, tails=tails)
 
 
-def _drop_links_told_again(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tails: bool) -> None:
+def _drop_repeated_links(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tails: bool) -> None:
     both = "JOIN covered b ON b.release_id = c.release_id AND b.topic = c.topic AND b.id = l.tail"
     found = " UNION ALL ".join(
         f"""

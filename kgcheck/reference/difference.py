@@ -7,7 +7,7 @@ import duckdb
 from kgcheck.duck import connected
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
-from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_told
+from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 
 EXAMPLES = 5
 """Rows that are shown of each kind of change."""
@@ -46,7 +46,7 @@ def compare_snapshots(older: Path, newer: Path, schema: Schema) -> list[TableCha
     """
     for path in (older, newer):
         Snapshot(path, schema).close()
-    with connected() as db, damage_told(older, newer):
+    with connected() as db, damage_named(older, newer):
         attach_snapshots(db, {"a": older, "b": newer})
         return [change for table in _TABLES for change in _compare(db, table)]
 

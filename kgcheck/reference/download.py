@@ -217,9 +217,9 @@ class _Download:
                 length = response.headers.get("Content-Length", "")
                 return int(length) if length.isdecimal() else None
             case 206:
-                told = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
-                if told and int(told[1]) == start:
-                    return int(told[2])
+                part = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
+                if part and int(part[1]) == start:
+                    return int(part[2])
                 self._forget()
                 raise SourceAnswer(f"{self._file.url} went on at another place than was asked", "fetch again")
             case 416:

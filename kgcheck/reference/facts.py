@@ -9,7 +9,7 @@ import duckdb
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.catalogue import State
-from kgcheck.profile.reference_files import Words
+from kgcheck.profile.reference_files import SnapshotWords
 from kgcheck.providers.tsv import check_file, first_words, open_tsv
 
 COLUMNS = {
@@ -28,7 +28,7 @@ AddRelease = Callable[[dict[str, object]], int]
 """Takes a row of ``release`` without its number, gives the number."""
 
 
-def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: Words, add_release: AddRelease) -> None:
+def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: SnapshotWords, add_release: AddRelease) -> None:
     """Add the rows of a facts folder to a snapshot that is being built.
 
     Args:
@@ -43,8 +43,8 @@ def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: Words, add_rel
     """
     for name in COLUMNS:
         _open(db, folder, name)
-    for name, (wrong, told) in _faults(words).items():
-        rows = db.execute(f"SELECT {told} FROM {_view(name)} WHERE {wrong} LIMIT 1").fetchall()
+    for name, (wrong, row_text) in _faults(words).items():
+        rows = db.execute(f"SELECT {row_text} FROM {_view(name)} WHERE {wrong} LIMIT 1").fetchall()
         if rows:
             raise InputFormat(f"{folder / name}.tsv holds a row that is no fact: {rows[0][0]}", "see docs/snapshot.md")
     _refuse_repeated_releases(db, folder)
@@ -71,15 +71,15 @@ def _open(db: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:
         ) from error
 
 
-def _faults(words: Words) -> dict[str, tuple[str, str]]:
+def _faults(words: SnapshotWords) -> dict[str, tuple[str, str]]:
     """By table: a condition that no row may meet, and an expression that tells the row."""
     lacks = "coalesce({0}, '') = ''"
     none_of = "coalesce({0}, '') NOT IN ({1})"
 
     def fault(name: str, *conditions: str) -> tuple[str, str]:
         needed = [lacks.format(c) for c in COLUMNS[name] if c in _NEEDED]
-        told = " || ' ' || ".join(f"coalesce({c}, '(no {c})')" for c in COLUMNS[name][:6])
-        return " OR ".join([*needed, *conditions]), told
+        row_text = " || ' ' || ".join(f"coalesce({c}, '(no {c})')" for c in COLUMNS[name][:6])
+        return " OR ".join([*needed, *conditions]), row_text
 
     def listed(names: object) -> str:
         return ", ".join(literal(str(n)) for n in names)  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from kgcheck.providers.uniprot_comments import Terms, terms_of
 from kgcheck.providers.uniprot_entry import Record, UniProtEntry
 from kgcheck.providers.uniprot_rows import COVERED, MODIFICATION, Rows, add_record, empty_rows, rename_links
 from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
-from kgcheck.reference.live_rows import LiveRows, Said
+from kgcheck.reference.live_rows import LiveRelease, LiveRows
 from kgcheck.reference.overlay import attach_overlay
 
 LIVE_SOURCES = (UNIPROT, *NETWORKS)
@@ -61,7 +61,7 @@ class LiveReference(Closing):
         self.failures: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
         self._rows = LiveRows(schema)
-        self._suggested: list[Said] = []
+        self._suggested: list[LiveRelease] = []
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
@@ -80,13 +80,13 @@ class LiveReference(Closing):
         """
         tasks = [_Task(*row) for row in rows]
         self._failed = {}
-        said: list[Said] = []
-        said += self._ask_uniprot(db, tasks, part)
+        releases: list[LiveRelease] = []
+        releases += self._ask_uniprot(db, tasks, part)
         if isinstance(part, Pattern):
             for check in part.checks:
                 if check.source in NETWORKS:
-                    said += self._ask_string(tasks, part, check)
-        self._rows.lay(db, [*self._suggested, *said])
+                    releases += self._ask_string(tasks, part, check)
+        self._rows.attach(db, [*self._suggested, *releases])
 
     def suggest(
         self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
@@ -107,7 +107,7 @@ class LiveReference(Closing):
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
                 self._suggested += self._ask_partners(tasks, check, threshold)
-        self._rows.lay(db, self._suggested)
+        self._rows.attach(db, self._suggested)
 
     @property
     def causes(self) -> Mapping[str, Mapping[int, Reason]]:
@@ -141,26 +141,28 @@ class LiveReference(Closing):
         """Remove the files of live answers; those that the HTTP layer keeps stay."""
         self._rows.close()
 
-    def _ask_uniprot(self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern) -> list[Said]:
-        asked = {task: self._accessions(task, part) for task in tasks}
-        wanted = [a for accessions in asked.values() for a in accessions]
+    def _ask_uniprot(
+        self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern
+    ) -> list[LiveRelease]:
+        accessions_of = {task: self._accessions(task, part) for task in tasks}
+        wanted = [a for accessions in accessions_of.values() for a in accessions]
         errors = self._fetch_records(wanted)
         # An edge is judged again with the replacement of an end, and a node that was merged names it.
         errors |= self._fetch_records(s for a in wanted if a in self._records for s in self._merged_into(a))
-        for task, accessions in asked.items():
+        for task, accessions in accessions_of.items():
             for accession in accessions:
                 needed = [accession, *(self._merged_into(accession) if accession in self._records else [])]
                 self._note(UNIPROT, task, *(errors[a] for a in needed if a in errors))
         if self._terms is None:
             self._terms = terms_of(db, "base.")
-        told = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
+        known = list(dict.fromkeys(a for w in wanted if w in self._records for a in (w, *self._merged_into(w))))
         groups: dict[tuple[str, datetime], Rows] = {}
-        for record in (self._records[a] for a in told if a in self._records):
+        for record in (self._records[a] for a in known if a in self._records):
             rows = groups.setdefault((record.release, record.retrieved_at), empty_rows())
             add_record(rows, record, self._modifications, self._terms)
         url = f"{self._uniprot.service.url}/uniprotkb/{{record}}.json"
         return [
-            Said(UNIPROT, release, at, url, rename_links(rows, self._links_by_kind), self._topics)
+            LiveRelease(UNIPROT, release, at, url, rename_links(rows, self._links_by_kind), self._topics)
             for (release, at), rows in groups.items()
         ]
 
@@ -190,7 +192,7 @@ class LiveReference(Closing):
         self._records |= found
         return errors
 
-    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[Said]:
+    def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[LiveRelease]:
         ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
         errors = self._map(a for both in ends.values() for a in both)
         for task, both in ends.items():
@@ -208,7 +210,7 @@ class LiveReference(Closing):
                 apart += (head, tail)
             elif a and b and a != b:
                 by_pair.setdefault(pair(a, b), []).append(task)
-        said = [*self._unmapped(ends.values(), check), *self._of_two_species(apart, check)]
+        releases = [*self._unmapped(ends.values(), check), *self._of_two_species(apart, check)]
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
@@ -217,10 +219,10 @@ class LiveReference(Closing):
                     for task in by_pair[both]:
                         self._note(check.source, task, error)
                 continue
-            said.append(self._network_rows(network, accessions, check))
-        return said
+            releases.append(self._network_rows(network, accessions, check))
+        return releases
 
-    def _ask_partners(self, tasks: list[_Task], check: EdgeCheck, threshold: float | None) -> list[Said]:
+    def _ask_partners(self, tasks: list[_Task], check: EdgeCheck, threshold: float | None) -> list[LiveRelease]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
         errors = self._map(task.head for task in tasks)
@@ -282,7 +284,7 @@ class LiveReference(Closing):
         of_entry = entry.organism.taxon_id if entry.organism else None
         return next((int(species) for species in filed if species.isdecimal()), of_entry)
 
-    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[Said]:
+    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[LiveRelease]:
         """STRING's ids of proteins that no network of it can link: they begin with the species."""
         release = self._release_if(apart)
         if release is None:
@@ -293,7 +295,7 @@ class LiveReference(Closing):
             for a in dict.fromkeys(apart)
             if (p := self._string_ids[a])
         ]
-        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _release_if(self, some: Sequence[str]) -> str | None:
         """STRING's release, if it is needed and can be had."""
@@ -306,7 +308,7 @@ class LiveReference(Closing):
     def _ids_url(self) -> str:
         return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
 
-    def _network_rows(self, network: Network, accessions: Mapping[str, list[str]], check: EdgeCheck) -> Said:
+    def _network_rows(self, network: Network, accessions: Mapping[str, list[str]], check: EdgeCheck) -> LiveRelease:
         rows = empty_rows()
         for protein in sorted(network.proteins):
             rows["covered"] += [{"topic": check.link, "id": a} for a in accessions[protein]]
@@ -329,16 +331,16 @@ class LiveReference(Closing):
             min([*network.proteins, *(p for both in network.links for p in both)], default="")
         )
         template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
-        return Said(check.source, network.release, network.retrieved_at, template, rows)
+        return LiveRelease(check.source, network.release, network.retrieved_at, template, rows)
 
-    def _unmapped(self, ends: Iterable[tuple[str, str]], check: EdgeCheck) -> list[Said]:
+    def _unmapped(self, ends: Iterable[tuple[str, str]], check: EdgeCheck) -> list[LiveRelease]:
         unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
         release = self._release_if(unknown)
         if release is None:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
-        return [Said(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
         """Remember why a task could not be looked at; what may be gone later comes before what never will be."""

@@ -17,7 +17,7 @@ from kgcheck.reference.retractions import mark_retracted, retracted_among
 from kgcheck.reference.writer import SnapshotWriter
 
 
-class Said(NamedTuple):
+class LiveRelease(NamedTuple):
     """A live release and its rows."""
 
     source: str
@@ -42,21 +42,21 @@ class LiveRows(Closing):
         self.folder = Path(self._temporary.name)
         self._count = 0
 
-    def lay(self, db: duckdb.DuckDBPyConnection, said: Sequence[Said]) -> None:
+    def attach(self, db: duckdb.DuckDBPyConnection, releases: Sequence[LiveRelease]) -> None:
         """Put rows into a snapshot of their own, and attach it as ``live``.
 
         Args:
             db: The working database.
-            said: The rows.
+            releases: The rows.
         """
         self._count += 1
         path = self.folder / f"live-{self._count}.duckdb"
         with connected(str(path)) as live:
             writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
-            for one in said:
+            for one in releases:
                 _write(writer, one)
             writer.finish({})
-            cited = {paper for one in said for row in one.rows["link"] for paper in row.get("citations") or ()}
+            cited = {paper for one in releases for row in one.rows["link"] for paper in row.get("citations") or ()}
             mark_retracted(live, retracted_among(db, cited, "base"))
         db.execute("DETACH live").fetchall()
         db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
@@ -66,23 +66,23 @@ class LiveRows(Closing):
         self._temporary.cleanup()
 
 
-def _write(writer: SnapshotWriter, said: Said) -> None:
-    release = writer.add_release(
+def _write(writer: SnapshotWriter, release: LiveRelease) -> None:
+    number = writer.add_release(
         {
-            "source": said.source,
-            "name": f"{said.source}, live",
-            "release": said.release,
-            "released": said.at.date().isoformat(),
+            "source": release.source,
+            "name": f"{release.source}, live",
+            "release": release.release,
+            "released": release.at.date().isoformat(),
             "licence": "",
-            "url_template": said.url_template,
+            "url_template": release.url_template,
             "file": "",
             "sha256": "",
-            "retrieved_at": said.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "retrieved_at": release.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
             "built_at": None,
         }
     )
-    spoken = {*(row["relation"] for row in said.rows["link"]), *(row["topic"] for row in said.rows["covered"])}
-    for topic in sorted({*said.topics, *spoken}):
-        writer.add_topic(release, said.source, topic, complete=False)
-    for table, filled in said.rows.items():
-        writer.add_rows(table, said.source, release, filled)
+    spoken = {*(row["relation"] for row in release.rows["link"]), *(row["topic"] for row in release.rows["covered"])}
+    for topic in sorted({*release.topics, *spoken}):
+        writer.add_topic(number, release.source, topic, complete=False)
+    for table, filled in release.rows.items():
+        writer.add_rows(table, release.source, number, filled)

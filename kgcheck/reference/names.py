@@ -5,7 +5,7 @@ from pathlib import Path
 from kgcheck.duck import connected
 from kgcheck.model import Ref
 from kgcheck.profile.schema import Schema
-from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_told
+from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
 _ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
@@ -62,10 +62,10 @@ class SnapshotNames:
             {"ids": ids},
         )
 
-    def _rows(self, statement: str, asked: dict[str, list[str]]) -> list[str]:
+    def _rows(self, statement: str, parameters: dict[str, list[str]]) -> list[str]:
         # A cursor each: batches ask from several threads.
-        with damage_told(self._path):
-            return [str(row[0]) for row in self._db.cursor().execute(statement, asked).fetchall()]
+        with damage_named(self._path):
+            return [str(row[0]) for row in self._db.cursor().execute(statement, parameters).fetchall()]
 
     def close(self) -> None:
         """Close the snapshot."""

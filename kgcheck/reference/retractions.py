@@ -60,19 +60,19 @@ def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalo
     return {str(row[0]) for row in rows}
 
 
-def counted(told: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
+def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
     """What papers say, with those that were retracted shown, and saying nothing.
 
     Args:
-        told: What they say.
+        found: What they say.
         retracted: Which of some papers, ``PMID:1``, were retracted.
 
     Returns:
         The evidence, in the same order.
     """
-    held = tuple(told)
-    gone = retracted(map(_paper_of, held))
-    return tuple(_not_counted(e) if _paper_of(e) in gone else e for e in held)
+    observations = tuple(found)
+    gone = retracted(map(_paper_of, observations))
+    return tuple(_not_counted(e) if _paper_of(e) in gone else e for e in observations)
 
 
 def _paper_of(evidence: Evidence) -> str:
@@ -83,5 +83,5 @@ def _paper_of(evidence: Evidence) -> str:
 
 def _not_counted(evidence: Evidence) -> Evidence:
     """Evidence of a retracted paper: it is shown, and says nothing."""
-    told = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
-    return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": told})
+    value = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
+    return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value})

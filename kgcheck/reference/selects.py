@@ -36,12 +36,12 @@ def refusal(select: str) -> str:
         What it must not do; empty where it is taken.
     """
     with connected() as db:
-        told = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
-        if told["error"]:
-            return f"it is not one SELECT: {told['error_message']}"
-    if len(told["statements"]) != 1:
+        parsed = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
+        if parsed["error"]:
+            return f"it is not one SELECT: {parsed['error_message']}"
+    if len(parsed["statements"]) != 1:
         return "it is not one SELECT"
-    parts = list(_parts(told["statements"][0]))
+    parts = list(_parts(parsed["statements"][0]))
     tables = {FILE, *_tables(), *(entry["key"].lower() for part in parts for entry in _ctes(part))}
     return next((why for part in parts if (why := _wrong(part, tables, _pure_functions()))), "")
 

@@ -90,7 +90,7 @@ class Snapshot(Closing):
         self._db = connected()
         try:
             attach_snapshots(self._db, {"ref": path})
-            with damage_told(path):
+            with damage_named(path):
                 self.meta = dict(self._db.execute("SELECT key, value FROM ref.meta").fetchall())
         except BaseException:
             self.close()
@@ -106,7 +106,7 @@ class Snapshot(Closing):
     @cached_property
     def sources(self) -> frozenset[str]:
         """The sources of which it has a release."""
-        with damage_told(self.path):
+        with damage_named(self.path):
             rows = self._db.execute("SELECT DISTINCT source FROM ref.release").fetchall()
         return frozenset(str(source) for (source,) in rows)
 
@@ -116,7 +116,7 @@ class Snapshot(Closing):
 
     def releases(self) -> list[SourceRelease]:
         """Every release in the snapshot, with its rows by table."""
-        with damage_told(self.path):
+        with damage_named(self.path):
             return self._releases()
 
     def check(self) -> None:
@@ -125,7 +125,7 @@ class Snapshot(Closing):
         Raises:
             SnapshotError: One is damaged.
         """
-        with damage_told(self.path):
+        with damage_named(self.path):
             for kind, table in _expected():
                 if kind == "table":
                     # Every column is read, for a count alone would be answered from what stands beside the blocks.
@@ -176,7 +176,7 @@ def attach_snapshots(
 
 
 @contextmanager
-def damage_told(*paths: Path | None) -> Iterator[None]:
+def damage_named(*paths: Path | None) -> Iterator[None]:
     """Say of a block of a snapshot that cannot be read which snapshot it is, and what to do.
 
     Args:
@@ -189,11 +189,11 @@ def damage_told(*paths: Path | None) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        told = str(error)
-        if not any(paths) or not any(words in told for words in _DAMAGE):
+        detail = str(error)
+        if not any(paths) or not any(words in detail for words in _DAMAGE):
             raise
         shown = " or ".join(str(path) for path in paths if path)
-        raise SnapshotError(f"the snapshot {shown} is damaged: {_one_line(told)}", "build it again") from error
+        raise SnapshotError(f"the snapshot {shown} is damaged: {_one_line(detail)}", "build it again") from error
 
 
 _DAMAGE = (
@@ -211,8 +211,8 @@ _DAMAGE = (
 def _refuse_place(path: Path) -> None:
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "no file"
-        told = f"{path} is {kind}, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
-        raise SnapshotError(told, f"build one: kgcheck reference build DIR --out {path}")
+        detail = f"{path} is {kind}, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
+        raise SnapshotError(detail, f"build one: kgcheck reference build DIR --out {path}")
     log = path.with_name(path.name + ".wal")
     if log.exists() or log.is_symlink():
         # DuckDB would run what stands there. A snapshot that is whole has none.
@@ -229,15 +229,15 @@ def _attaching(path: Path) -> Iterator[None]:
 
 def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
     """Refuse a file that holds anything but the tables of a snapshot of this format."""
-    held, wanted = _contents(db, name), _expected()
-    if foreign := [entry for entry in held if entry not in wanted]:
+    found, wanted = _contents(db, name), _expected()
+    if foreign := [entry for entry in found if entry not in wanted]:
         kind, called = foreign[0]
         raise SnapshotError(
             f"{path} is not a reference snapshot: it holds the {kind} {called!r}, which no snapshot has",
             "use only snapshots that kgcheck reference build made",
         )
     columns = ("table", "meta")
-    if held.get(columns) != wanted[columns]:
+    if found.get(columns) != wanted[columns]:
         raise SnapshotError(f"{path} is not a reference snapshot: it says nothing of itself", "build it again")
     stated = dict(db.execute(f"SELECT key, value FROM {name}.meta WHERE key = 'format'").fetchall()).get("format")
     if stated != str(FORMAT_VERSION):
@@ -246,9 +246,9 @@ def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> Non
             "build it again with this version of kgcheck",
         )
     for (kind, called), form in wanted.items():
-        if (kind, called) not in held:
+        if (kind, called) not in found:
             raise SnapshotError(f"{path} is damaged: it lacks the {kind} {called!r}", "build it again")
-        if held[kind, called] != form:
+        if found[kind, called] != form:
             raise SnapshotError(
                 f"{path} is not a reference snapshot: its {kind} {called!r} has another form",
                 "use only snapshots that kgcheck reference build made",

@@ -152,7 +152,7 @@ def _findings(run: Run) -> Iterator[Finding]:
             reason=[Reason.ID_MERGED, Reason.NOTHING_FOUND, Reason.EDGE_UNSUPPORTED][n % 3],
             confidence=0.93,
             evidence=tuple(_evidence(n, stance) for stance in Stance) if n else (),
-            missing=("goa (not covered)",),
+            missing=(Gap("goa", Reason.NOT_COVERED),),
             note="a note",
         )
         change = Change(kind=ChangeKind.REPOINT, to=LONG, because="merged") if outcome is Outcome.REFUTED else None

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from kgcheck.errors import ConfigurationError, InputError, KgcheckError, SnapshotError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.profile.import_files import NodeFile
-from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, Rows, load_reference_recipes
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, RowSelect, load_reference_recipes
 from kgcheck.reference import build
 from kgcheck.reference.selects import refusal
 from tests.support.facts import SCHEMA, SETTINGS, world
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _recipe(select: str, glob: str = "a.tsv") -> ReferenceRecipe:
     file = ReferenceFile(
-        glob=glob, format="tsv", release="1", topics={"entity": False}, rows=(Rows(table="entity", select=select),)
+        glob=glob, format="tsv", release="1", topics={"entity": False}, rows=(RowSelect(table="entity", select=select),)
     )
     return ReferenceRecipe(source="go", name="GO", licence="CC0", files=(file,))
 

@@ -26,7 +26,8 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
-from kgcheck.providers.http import Answer, Http, Service
+from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.http import Http, Service
 from kgcheck.providers.http_errors import FAULTS, error_for
 from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
@@ -54,7 +55,7 @@ class Client:
         self.http = Http(Settings(**(limits | {"cache_dir": folder} | settings)), sleep=self.slept.append)
 
     def fact(self, **options: Any) -> Any:
-        return self.http.ask(self.service, "/fact", Answer.json, **options)
+        return self.http.ask(self.service, "/fact", ServiceAnswer.json, **options)
 
 
 @pytest.fixture
@@ -251,7 +252,7 @@ def test_an_address_at_another_host_is_not_followed(make: Callable[..., Client])
     client = make()
 
     with pytest.raises(SourceAnswer, match="another place"):
-        client.http.ask(client.service, "http://127.0.0.2:9/next", Answer.json)
+        client.http.ask(client.service, "http://127.0.0.2:9/next", ServiceAnswer.json)
 
 
 @pytest.mark.parametrize("url", ["", "rest.uniprot.org", "ftp://rest.uniprot.org", "http://", "http://[bad"])
@@ -281,7 +282,7 @@ def test_the_same_question_is_asked_once_whoever_asks(server: Loopback, make: Ca
 def test_a_posted_question_is_kept_by_its_fields(server: Loopback, make: Callable[..., Client]) -> None:
     client = make()
     for value in ("a", "b", "a"):
-        said = client.http.ask(client.service, "/facts", Answer.json, form={"of": value})
+        said = client.http.ask(client.service, "/facts", ServiceAnswer.json, form={"of": value})
         assert said == {"of": value}
 
     assert len(server.calls) == 2
@@ -292,7 +293,7 @@ def test_a_new_release_is_asked_again(server: Loopback, make: Callable[..., Clie
     server.always = loopback.answers(200, {"fact": 2}, X_Test_Release="2026_04")
     other = make()
 
-    assert other.http.ask(other.service, "/facts", Answer.json, form={"x": 1}) == {"fact": 2}
+    assert other.http.ask(other.service, "/facts", ServiceAnswer.json, form={"x": 1}) == {"fact": 2}
     assert make().fact() == {"fact": 2}
 
 
@@ -325,7 +326,7 @@ def no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_offline_opens_no_socket(tmp_path: Path) -> None:
     service = Service("Test", "http://127.0.0.1:9", 1000.0, "KGCHECK_TEST_URL", RELEASED)
     with Http(Settings(cache_dir=tmp_path, offline=True)) as http, pytest.raises(SourceOffline, match="offline"):
-        http.ask(service, "/fact", Answer.json)
+        http.ask(service, "/fact", ServiceAnswer.json)
 
 
 def test_offline_gives_what_is_kept_even_when_it_is_old(server: Loopback, make: Callable[..., Client]) -> None:
@@ -400,7 +401,7 @@ def test_a_broken_file_of_kept_answers_is_named(server: Loopback, make: Callable
 
 
 def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(server: Loopback, make: Callable[..., Client]) -> None:
-    def strict(answer: Answer) -> Any:
+    def strict(answer: ServiceAnswer) -> Any:
         if answer.cached:
             raise SourceAnswer("of an older form")
         return answer.json()
