@@ -125,7 +125,7 @@ def _join(folder: Path, snapshot: Path) -> None:
                         SELECT count(*) FROM (SELECT DISTINCT head, tail FROM read_parquet({literal(str(pairs))})) p
                         SEMI JOIN (SELECT head_now, tail_now FROM ref.link
                                    WHERE source = {literal(pattern.checks[0].source)}
-                                     AND relation = {literal(pattern.type)}) l
+                                     AND relation = {literal(pattern.checks[0].link)}) l
                         ON l.head_now = p.head AND l.tail_now = p.tail
                         """
                     ).fetchall()

@@ -1,6 +1,7 @@
-"""A lock on the file of an embedded store: many may read it, or one may write to it.
+"""Locks on files: many may read one, or one may write to it.
 
-LadybugDB keeps a second writer out by itself, but lets a reader in while pages are being written under its eyes.
+The pace of calls, for which processes wait in turn, is kept with the package filelock (kgcheck.providers.pace): it has
+waits with an end, and no shared locks.
 """
 
 import fcntl
@@ -13,7 +14,8 @@ from kgcheck.errors import StoreError, StoreLocked
 class FileLock:
     """Held until `release`, or until the process ends.
 
-    LadybugDB's own lock on the file ends when any descriptor of it is closed: close the database before the lock.
+    LadybugDB keeps a second writer out by itself, but lets a reader in while pages are being written under its eyes.
+    Its own lock on the file ends when any descriptor of it is closed: close the database before the lock.
 
     Args:
         path: An existing file.
@@ -31,18 +33,33 @@ class FileLock:
             raise StoreError(
                 f"cannot open the store {path}: {error.strerror}", "check who may read and write it"
             ) from error
-        try:
-            fcntl.flock(self._descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not lock_open_file(self._descriptor, exclusive=exclusive):
             self.release()
-            raise in_use(path) from error
-        except OSError:
-            # A file system without locks, as some network ones: better unguarded than unusable.
-            pass
+            raise in_use(path)
 
     def release(self) -> None:
         """Let others in."""
         os.close(self._descriptor)
+
+
+def lock_open_file(descriptor: int, *, exclusive: bool) -> bool:
+    """Lock an open file until it is closed, without waiting.
+
+    Args:
+        descriptor: Of the open file.
+        exclusive: To write; otherwise to read, together with others.
+
+    Returns:
+        False where another process, or another descriptor of this one, is in the way.
+    """
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # A file system without locks, as some network ones: better unguarded than unusable.
+        return True
+    return True
 
 
 def in_use(path: Path) -> StoreLocked:

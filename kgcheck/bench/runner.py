@@ -3,7 +3,6 @@
 A result is one line, written whole once its item is done; what a kill left of a line is cut off when the batch goes on.
 """
 
-import fcntl
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,6 +12,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
 from kgcheck.inputs import parse_json, read_whole
+from kgcheck.locks import lock_open_file
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.visible import as_json
@@ -199,13 +199,8 @@ def _appending(out: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise InputError(f"cannot write the results {out}: {error.strerror}") from error
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"another process is writing to {out}", "wait until it ends") from None
-        except OSError:
-            # A file system without locks, as some network ones.
-            pass
+        if not lock_open_file(file.fileno(), exclusive=True):
+            raise UsageError(f"another process is writing to {out}", "wait until it ends")
         file.seek(0)
         text = file.read()
         file.truncate(text.rfind(b"\n") + 1)

@@ -228,8 +228,8 @@ class Ground:
         """Edges between nodes that are there, of which some source has a link: to ask about all takes hours."""
         if str(pattern) not in self._links:
             links = self.db.execute(
-                "SELECT DISTINCT head_now, tail_now FROM link WHERE relation = ? AND list_contains(?, source)",
-                [pattern.type, [check.source for check in pattern.checks]],
+                "SELECT DISTINCT head_now, tail_now FROM link WHERE list_contains(?, [source, relation])",
+                [[[check.source, check.link] for check in pattern.checks]],
             ).fetchall()
             turned = ((tail, head) for head, tail in links) if pattern.symmetric else ()
             heads, tails = ({row["ID"] for row in self.directory.nodes(end)} for end in (pattern.head, pattern.tail))
@@ -258,11 +258,12 @@ class Ground:
 
     def gone_ids(self, label: str, source: str, states: tuple[str, ...]) -> list[tuple[str, list[str], list[str]]]:
         """Ids of a label without one replacement, each with what replaces it and what may."""
+        namespace = self.directory.schema.label(label).authority.namespace
         return self.drawn(
             self.db.execute(
                 "SELECT id, successors, candidates FROM lifecycle WHERE source = $1 AND list_contains($2, state)"
-                " AND coalesce(label, $3) = $3 AND len(successors) <> 1 ORDER BY ALL",
-                [source, list(states), label],
+                " AND ($3::VARCHAR IS NULL OR coalesce(namespace, $3) = $3) AND len(successors) <> 1 ORDER BY ALL",
+                [source, list(states), namespace],
             ).fetchall()
         )
 
