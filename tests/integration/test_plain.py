@@ -113,7 +113,7 @@ def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
     with EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA, create=True) as store:
         load_directory(tmp_path / "import", store, limits, quarantine=tmp_path / "quarantine.jsonl")
         found = audited(store, tmp_path / "ledger", snapshot, types=TRIPLES, piece_tasks=50)
-    known = compare([t.model_dump(mode="json") for t in found.tallies], tmp_path / "facts" / "answers.json")
+    known = compare([t.as_row() for t in found.tallies], tmp_path / "facts" / "answers.json")
     reasons = {said for counts in known.values() for said in counts}
     assert reasons == {
         "supported confirmed",
