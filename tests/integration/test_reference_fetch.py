@@ -313,7 +313,7 @@ def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> Non
             added=0,
             removed=0,
             changed=1,
-            examples=("changed: ACTS_ON P10001 P10002: 0.5 -> 0.6",),
+            examples=("changed: association P10001 P10002: 0.5 -> 0.6",),
         ),
         TableChange(
             source="uniprot",

@@ -137,12 +137,15 @@ def test_snapshot_that_cannot_be_written(tmp_path: Path, out: str) -> None:
 
 def test_what_is_no_snapshot_of_this_profile_is_refused(tmp_path: Path) -> None:
     snapshot = world().build(tmp_path)
-    for key, value in (("format", "0"), ("profile", "hetionet")):
-        other = tmp_path / f"{key}.duckdb"
+    for name, change, why in (
+        ("format", "UPDATE meta SET value = '0' WHERE key = 'format'", "format 0"),
+        ("sources", "UPDATE release SET source = 'elsewhere'", "no source that profile 'ckg' asks: it has elsewhere"),
+    ):
+        other = tmp_path / f"{name}.duckdb"
         shutil.copy(snapshot, other)
         with duckdb.connect(str(other)) as db:
-            db.execute("UPDATE meta SET value = ? WHERE key = ?", [value, key]).fetchall()
-        with pytest.raises(SnapshotError, match=value):
+            db.execute(change).fetchall()
+        with pytest.raises(SnapshotError, match=why):
             Snapshot(other, SCHEMA)
     with duckdb.connect(str(tmp_path / "empty.duckdb")) as db:
         db.execute("CREATE TABLE x (y INTEGER)").fetchall()

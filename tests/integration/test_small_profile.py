@@ -240,7 +240,7 @@ def _named(task: CheckTask) -> str:
 
 def test_a_recipe_says_what_its_links_are_called(tmp_path: Path) -> None:
     recipe = """
-source = "uniprot"
+source = "catalogue"
 name = "entries"
 licence = "made up"
 links = { structure = "shape" }
@@ -257,7 +257,7 @@ topics = { entity = false, shape = false }
         "sequence": {"value": "MA", "length": 2},
         "uniProtKBCrossReferences": [{"database": "PDB", "id": "1ABC"}, {"database": "GO", "id": "GO:0000001"}],
     }
-    schema = load_schema(str(_written(tmp_path / "profile", PROFILE | {"reference/uniprot.toml": recipe})))
+    schema = load_schema(str(_written(tmp_path / "profile", PROFILE | {"reference/catalogue.toml": recipe})))
     sources = _written(tmp_path / "sources", {"entries.jsonl": json.dumps(entry) + "\n"})
     build_snapshot(sources, tmp_path / "reference.duckdb", schema, SETTINGS)
 
