@@ -81,7 +81,7 @@ def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
 @pytest.mark.parametrize(
     ("words", "error", "message", "hint"),
     [
-        ([""], UsageError, "'' is not a check", "for example: P04637 ACTS_ON Q00987"),
+        ([""], UsageError, "'' is not a check", "for example: P04637 HAS_STRUCTURE 2YDQ"),
         (["P04637"], UsageError, "'P04637' is not a check", "HEAD RELATION TAIL"),
         (["P04637 ACTS_ON"], UsageError, "'' cannot be an id or a name", "HEAD RELATION TAIL"),
         (["P04637 binds to Q00987"], UsageError, "is not a check", "HEAD RELATION TAIL"),
