@@ -30,6 +30,7 @@ from kgcheck.ledger.rows import (
 )
 from kgcheck.ledger.run import PinnedRelease, Run
 from kgcheck.ledger.tables import FINDING, HANDED, PIECE, RELEASE, RUN, TALLY
+from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
 __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
@@ -98,14 +99,15 @@ class Ledger(Closing):
         Raises:
             LedgerError: It cannot be written, or the run has the piece already.
         """
-        # Made before the transaction begins, so that other writers wait only for the disk.
-        found = [finding_row(run.id, f) for f in findings]
-        counted = [tally_row(run.id, piece, t) for t in tallies]
-        with self._database.writing() as connection:
-            connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
-            for table, rows in ((FINDING, found), (TALLY, counted)):
-                for some in batches(rows):
-                    connection.execute(insert(table), some)
+        with collection_paused():
+            # Made before the transaction begins, so that other writers wait only for the disk.
+            found = [finding_row(run.id, f) for f in findings]
+            counted = [tally_row(run.id, piece, t) for t in tallies]
+            with self._database.writing() as connection:
+                connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
+                for table, rows in ((FINDING, found), (TALLY, counted)):
+                    for some in batches(rows):
+                        connection.execute(insert(table), some)
 
     def handed(self, run: Run) -> dict[str, str]:
         """What came of each finding that was handed to the team, by fingerprint."""
