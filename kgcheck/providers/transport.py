@@ -27,6 +27,8 @@ class WatchedAdapter(HTTPAdapter):
     """Waits for headers no longer than a limit that the sockets of urllib3 do not know; the body is for the caller.
 
     A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
+    Those of requests and urllib3 are such, the total of urllib3 too; so the connections of its pools are subclassed for
+    this alone.
 
     Args:
         total_s: Tells the longest time for the headers, from now.
