@@ -148,7 +148,7 @@ LIVES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("P15056-2", "found", "current", {}),
     ("B4DFC2", "found", "merged", {"replacements": ("P21802",)}),
     ("P00001", "found", "demerged", {"candidates": ("P99999", "P99998")}),
-    ("A0A009ZZZ1", "found", "deleted", {"said": "deleted; Not part of a reference proteome; UniParc UPI0000128BBF"}),
+    ("A0A009ZZZ1", "found", "deleted", {"detail": "deleted; Not part of a reference proteome; UniParc UPI0000128BBF"}),
     ("A0A999ZZZ9", "nothing_found", None, {"reason": Reason.UNKNOWN_ID}),
     ("TP53", "nothing_found", None, {"reason": Reason.MALFORMED_ID}),
 ]
