@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 2: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 3: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,9 +26,13 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 2
+FORMAT = 3
+"""Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 METADATA = MetaData()
+
+VERSION = Table("ledger_format", MetaData(), Column("version_num", String(32), primary_key=True))
+"""Alembic's own table: the format that a ledger has."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -68,6 +72,22 @@ class JsonText(TypeDecorator[Any]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Any | None:
         """From the database; ValidationError where it is no JSON of the type."""
         return None if value is None else self._adapter.validate_json(value)
+
+
+def compared_as_bytes(table: Table) -> Table:
+    """Let PostgreSQL compare the words of a table as SQLite does, in whatever language the database is.
+
+    Args:
+        table: Whose columns get the collation of bytes, for PostgreSQL alone.
+
+    Returns:
+        The same table.
+    """
+    for column in table.columns:
+        if isinstance(column.type, String) and "postgresql" not in column.type._variant_mapping:
+            kind = type(column.type)
+            column.type = column.type.with_variant(kind(column.type.length, collation="C"), "postgresql")
+    return table
 
 
 def _json(name: str, of: Any) -> Column[Any]:
