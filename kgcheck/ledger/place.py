@@ -3,14 +3,17 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-from pydantic import SecretStr
-from sqlalchemy import URL
 
 from kgcheck.errors import UsageError
 from kgcheck.redact import carries_credentials, is_secret_path
-from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+    from sqlalchemy import URL
+
+    from kgcheck.settings import Settings
 
 _SCHEMES = ("postgresql", "postgres")
 _EXAMPLE = "an address looks like postgresql://localhost:5432/kgcheck"
@@ -37,20 +40,25 @@ class LedgerServer:
 
     address: str
     user: str | None = None
-    password: SecretStr | None = None
+    password: "SecretStr | None" = None
 
     def __str__(self) -> str:
         return self.address
 
     @classmethod
-    def of(cls, url: URL) -> "LedgerServer":
+    def of(cls, url: "URL") -> "LedgerServer":
         """The server of an address of SQLAlchemy, with what it holds of credentials."""
+        from pydantic import SecretStr
+        from sqlalchemy import URL
+
         bare = URL.create("postgresql", None, None, url.host, url.port, url.database, url.query)
         password = SecretStr(str(url.password)) if url.password else None
         return cls(bare.render_as_string(), url.username, password)
 
-    def url(self) -> URL:
+    def url(self) -> "URL":
         """The address as SQLAlchemy needs it, with the credentials."""
+        from sqlalchemy import URL
+
         parts = urlsplit(self.address)
         return URL.create(
             "postgresql+psycopg",
@@ -100,14 +108,15 @@ def checked_place(name: str) -> str:
         raise UsageError(f"no ledger is kept in {parts.scheme}://", f"name a file; {_EXAMPLE}")
     if odd := set(parameters) - _PARAMETERS:
         raise UsageError(
-            f"the address of a ledger cannot have {', '.join(sorted(odd))}", f"it may have {', '.join(sorted(_PARAMETERS))}"
+            f"the address of a ledger cannot have {', '.join(sorted(odd))}",
+            f"it may have {', '.join(sorted(_PARAMETERS))}",
         )
     if not usable or not parts.path.strip("/") or "/" in parts.path.strip("/"):
         raise UsageError("the address of the ledger names no database, or more than one", _EXAMPLE)
     return name
 
 
-def ledger_place(name: str | Path, settings: Settings) -> LedgerPlace:
+def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
     """The place of a ledger that was named.
 
     Args:

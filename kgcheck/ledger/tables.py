@@ -84,9 +84,10 @@ def compared_as_bytes(table: Table) -> Table:
         The same table.
     """
     for column in table.columns:
-        if isinstance(column.type, String) and "postgresql" not in column.type._variant_mapping:
+        if isinstance(column.type, String) and not column.info.get("as_bytes"):
             kind = type(column.type)
             column.type = column.type.with_variant(kind(column.type.length, collation="C"), "postgresql")
+            column.info["as_bytes"] = True
     return table
 
 
@@ -164,6 +165,7 @@ FINDING = Table(
     Column("change_to", Text),
     Column("change_because", Text),
     _json("change_candidates", tuple[str, ...]),
+    Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),

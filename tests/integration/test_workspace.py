@@ -365,7 +365,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     with Workspace(store=tmp_path / "none.lbdb", settings=settings) as workspace:
         with pytest.raises(StoreMissing):
             workspace.audit()
-        assert not workspace.ledger.exists()
+        assert not Path(str(workspace.ledger)).exists()
         with pytest.raises(KgcheckError, match="there is no ledger"):
             workspace.runs()
         with pytest.raises(KgcheckError, match="there is no folder"):
