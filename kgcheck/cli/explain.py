@@ -1,6 +1,5 @@
 """``kgcheck explain``: one finding with all its evidence."""
 
-
 import click
 
 from kgcheck.cli.options import ledger_option, table_or_json_option

@@ -1,6 +1,5 @@
 """``kgcheck runs``: what the ledger holds."""
 
-
 import click
 
 from kgcheck.cli.options import ledger_option, table_or_json_option

@@ -12,10 +12,7 @@ from kgcheck.errors import LedgerError
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.sqlite import SqliteFile
-from kgcheck.ledger.tables import FORMAT, METADATA, VERSION, compared_as_bytes
-
-for _table in METADATA.tables.values():
-    compared_as_bytes(_table)
+from kgcheck.ledger.tables import FORMAT, METADATA, VERSION
 
 _ANOTHER = "name another ledger with --ledger"
 
@@ -41,8 +38,8 @@ class Backend(Protocol):
     def format(self, connection: Connection) -> int | None:
         """The format of the ledger, None where there is none yet."""
 
-    def mark(self, connection: Connection, format_: int) -> None:
-        """Write down of which format the ledger is now, beside the table of the version."""
+    def finish(self, connection: Connection, format_: int) -> None:
+        """What must be done when the tables are made or changed, before the transaction ends."""
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What the database refused, in words that help."""
@@ -130,13 +127,13 @@ class Database:
                         METADATA.create_all(connection)
                         VERSION.create(connection)
                         connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
-                        self._backend.mark(connection, FORMAT)
+                        self._backend.finish(connection, FORMAT)
                     case int(earlier) if earlier < FORMAT:
                         # It takes Alembic a while to be imported, and few ledgers need it.
                         from kgcheck.ledger.migration import migrate
 
                         migrate(connection, earlier)
-                        self._backend.mark(connection, FORMAT)
+                        self._backend.finish(connection, FORMAT)
         except ValueError as error:
             raise LedgerError(
                 f"the ledger {self.where} is of format {found} and holds what cannot be brought to format {FORMAT}: "

@@ -93,6 +93,9 @@ def checked_place(name: str) -> str:
     'postgresql://localhost/kgcheck'
     """
     if not _is_address(name):
+        if name.startswith(tuple(f"{scheme}:/" for scheme in _SCHEMES)) and "@" not in name:
+            # A Path has one slash left of an address.
+            raise UsageError("the address of a ledger is text, not a path", _EXAMPLE)
         if is_secret_path(name) and not os.path.exists(name):
             raise UsageError(*_WITH_CREDENTIALS)
         return name

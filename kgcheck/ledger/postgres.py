@@ -3,12 +3,12 @@
 from importlib.util import find_spec
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import Connection, Engine, String, create_engine, event, inspect, select, text
 from sqlalchemy.exc import DatabaseError
 
 from kgcheck.errors import LedgerError, MissingExtra
 from kgcheck.ledger.place import LedgerServer
-from kgcheck.ledger.tables import METADATA, VERSION
+from kgcheck.ledger.tables import METADATA, VERSION, JsonText
 
 _LOCK = 0x6B676331
 """Names the lock of ledgers among the advisory locks of a database; each schema has one of its own."""
@@ -101,8 +101,15 @@ class PostgresDatabase:
             )
         return None
 
-    def mark(self, connection: Connection, format_: int) -> None:
-        """The table of the version says it."""
+    def finish(self, connection: Connection, format_: int) -> None:
+        """Let words be compared as bytes, as SQLite does, in whatever language the database is."""
+        for table in METADATA.sorted_tables:
+            words = [column for column in table.columns if isinstance(column.type, (String, JsonText))]
+            quoted = connection.dialect.identifier_preparer.quote
+            changes = [
+                f'ALTER COLUMN {quoted(c.name)} TYPE {c.type.compile(connection.dialect)} COLLATE "C"' for c in words
+            ]
+            connection.exec_driver_sql(f"ALTER TABLE {quoted(table.name)} {', '.join(changes)}")
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What PostgreSQL refused, in words that help."""

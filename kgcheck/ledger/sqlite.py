@@ -77,7 +77,7 @@ class SqliteFile:
             raise LedgerError(f"{self.name} is a database of another program, not a ledger", _ANOTHER)
         return _number(connection, "PRAGMA user_version")
 
-    def mark(self, connection: Connection, format_: int) -> None:
+    def finish(self, connection: Connection, format_: int) -> None:
         """Write down of which format the ledger is now."""
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {format_}")

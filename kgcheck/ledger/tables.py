@@ -74,23 +74,6 @@ class JsonText(TypeDecorator[Any]):
         return None if value is None else self._adapter.validate_json(value)
 
 
-def compared_as_bytes(table: Table) -> Table:
-    """Let PostgreSQL compare the words of a table as SQLite does, in whatever language the database is.
-
-    Args:
-        table: Whose columns get the collation of bytes, for PostgreSQL alone.
-
-    Returns:
-        The same table.
-    """
-    for column in table.columns:
-        if isinstance(column.type, String) and not column.info.get("as_bytes"):
-            kind = type(column.type)
-            column.type = column.type.with_variant(kind(column.type.length, collation="C"), "postgresql")
-            column.info["as_bytes"] = True
-    return table
-
-
 def _json(name: str, of: Any) -> Column[Any]:
     return Column(name, JsonText(of), nullable=False)
 

@@ -432,7 +432,7 @@ def test_a_damaged_ledger_is_told(where: Path) -> None:
     with Ledger(where) as ledger:
         ledger.start(run())
     data = where.read_bytes()
-    where.write_bytes(data[:200] + b"\xff" * 3000 + data[3200:])
+    where.write_bytes(data[:100] + b"\xff" * 3000 + data[3100:])
 
     with pytest.raises(LedgerError):
         Ledger(where).runs()

@@ -21,10 +21,9 @@ from sqlalchemy import (
 )
 
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.migrations import format_2
 from kgcheck.ledger.migrations.format_2 import FINDING
 from kgcheck.ledger.rows import finding_of
-from kgcheck.ledger.tables import UtcTime, compared_as_bytes
+from kgcheck.ledger.tables import UtcTime
 
 revision = "3"
 down_revision = "2"
@@ -57,13 +56,9 @@ Table(
 def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
-    basis = compared_as_bytes(Table("finding", MetaData(), Column("basis", String))).c.basis
-    op.add_column("finding", Column("basis", basis.type))
+    op.add_column("finding", Column("basis", String))
     _add_basis(connection)
-    if connection.dialect.name == "postgresql":
-        _compare_as_bytes()
-    for table in _ADDED.sorted_tables:
-        compared_as_bytes(table).create(connection)
+    _ADDED.create_all(connection, checkfirst=False)
 
 
 def _add_basis(connection: Connection) -> None:
@@ -84,11 +79,3 @@ def _batches(connection: Connection) -> Iterator[list[Any]]:
     while rows:
         yield rows
         rows = list(connection.execute(every.where(key > tuple_(rows[-1].fingerprint, rows[-1].run))))
-
-
-def _compare_as_bytes() -> None:
-    """PostgreSQL ordered words as the language of the database does."""
-    for table in format_2.METADATA.sorted_tables:
-        for column in compared_as_bytes(table).columns:
-            if isinstance(column.type, String):
-                op.alter_column(table.name, column.name, type_=column.type)
