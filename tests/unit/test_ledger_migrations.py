@@ -24,7 +24,7 @@ from kgcheck.ledger.rows import finding_row, run_row, tally_row
 from kgcheck.ledger.tables import FINDING, FORMAT, METADATA, VERSION
 from kgcheck.model import Change, ChangeKind, Finding
 from tests.support import ROOT
-from tests.support.postgres import fresh_schema, running_server
+from tests.support.postgres import fresh_schema
 from tests.unit.test_ledger import finding, run, tally
 
 APPLICATION = 0x6B676331
@@ -32,18 +32,12 @@ MANY = 5_500
 """Findings of a ledger that is migrated in several batches."""
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[URL]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
     """Where a ledger could be, in each database."""
     if request.param == "sqlite":
         return tmp_path / "ledger.sqlite"
-    address: URL = fresh_schema(request.getfixturevalue("postgres"))
+    address: URL = fresh_schema(request.getfixturevalue("postgres_server").address())
     return address
 
 
