@@ -17,7 +17,8 @@ from sqlalchemy import URL, create_engine
 
 USER = "kgcheck"
 GUARDED = "guarded"
-"""A user whom the server asks for a password."""
+PASSWORD = "made-up"
+"""A user whom the server asks for a password, and it."""
 
 
 class PostgresServer:
@@ -35,7 +36,7 @@ class PostgresServer:
         self._programs = programs
         self._common = {"cwd": folder, "env": {"PATH": str(programs), "LC_ALL": "C"}, **who}
 
-    def make(self, password: str) -> None:
+    def make(self) -> None:
         """Make the data, and start."""
         options = ("-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         self._run("initdb", "-D", self.data, *options)
@@ -44,7 +45,7 @@ class PostgresServer:
         self.start()
         engine = create_engine(self.address())
         with engine.begin() as connection:
-            connection.exec_driver_sql(f"CREATE ROLE {GUARDED} LOGIN SUPERUSER PASSWORD '{password}'")
+            connection.exec_driver_sql(f"CREATE ROLE {GUARDED} LOGIN SUPERUSER PASSWORD '{PASSWORD}'")
         engine.dispose()
 
     def start(self) -> None:
@@ -79,11 +80,8 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def own_server(password: str = "made-up") -> Iterator[PostgresServer]:
+def own_server() -> Iterator[PostgresServer]:
     """A server; skips where it cannot run, and fails in CI.
-
-    Args:
-        password: Of the user who needs one.
 
     Yields:
         The server, running.
@@ -101,7 +99,7 @@ def own_server(password: str = "made-up") -> Iterator[PostgresServer]:
             os.chown(folder, other.pw_uid, other.pw_gid)
         server = PostgresServer(folder, programs, who)
         try:
-            server.make(password)
+            server.make()
         except OSError as error:
             _give_up(f"PostgreSQL does not start here: {error}")
         try:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import sqlite
