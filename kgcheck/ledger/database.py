@@ -9,6 +9,7 @@ from sqlalchemy import URL, Connection, Engine, insert
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.sqlite import SqliteFile

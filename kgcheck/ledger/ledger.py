@@ -52,6 +52,7 @@ class Ledger(Closing):
 
     def __init__(self, where: LedgerPlace | URL, *, create: bool = True) -> None:
         self._database = Database(where, create=create)
+        self.place = where
         self.where = self._database.where
 
     @property

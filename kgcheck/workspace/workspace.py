@@ -45,6 +45,7 @@ from kgcheck.workspace.results import (
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
+    from kgcheck.curation.compare import RunDiff
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.place import LedgerPlace
@@ -568,6 +569,27 @@ class Workspace(Closing):
         if output:
             write_text(Path(output), text)
         return text
+
+    # What became of it
+
+    def diff(self, before: "str | Run | None" = None, after: "str | Run | None" = None) -> "RunDiff":
+        """What became of the findings of one run in a later one.
+
+        Args:
+            before: The earlier run; unless named, the run before of the same store and options.
+            after: The later run; the latest audit, unless named.
+
+        Returns:
+            The states, with their counts and findings.
+
+        Raises:
+            UnknownName: There is no such run.
+            UsageError: They cannot be compared.
+        """
+        from kgcheck.curation.compare import diff_of
+
+        with self._reading() as ledger:
+            return diff_of(ledger, before, after)
 
     # What the methods above and kgcheck.workspace.batches are made of
 
