@@ -41,6 +41,7 @@ _COMMANDS = {
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }
 
