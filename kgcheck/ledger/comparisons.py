@@ -16,12 +16,14 @@ from sqlalchemy import (
     Connection,
     ForeignKey,
     Index,
+    Row,
     Select,
     String,
     Subquery,
     Table,
     Text,
     case,
+    cast,
     delete,
     func,
     insert,
@@ -30,10 +32,10 @@ from sqlalchemy import (
     union_all,
 )
 
-from kgcheck.ledger.rows import batches
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
 from kgcheck.ledger.tables import FINDING, METADATA, RUN, JsonText, UtcTime
-from kgcheck.model import Outcome, Value
+from kgcheck.model import Finding, Outcome, Value
 
 if TYPE_CHECKING:
     from kgcheck.ledger.database import Database
@@ -169,6 +171,78 @@ class ComparisonTable:
                 states = _states(pair, is_kept=is_kept, only=rest[start : start + _TOGETHER])
                 found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
         return found
+
+    def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
+        """Which of some findings are known to be wrong after a run."""
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                known = _known(run, fingerprints[start : start + _TOGETHER])
+                found |= set(connection.scalars(select(known.c.fingerprint)))
+        return found
+
+    def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
+        """Findings of the earlier run that the later one did not find, those of one target together.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
+            and ``named`` and ``kept_...``, which are there where the run that found it is not.
+        """
+        lost, now, kept = absent(pair, is_kept=False).subquery("lost"), FINDING.alias(), COMPARED.alias()
+        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
+        earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
+        joined = lost.outerjoin(FINDING, there).outerjoin(now, here).outerjoin(kept, earlier)
+        columns = [c.label(f"kept_{c.name}") for c in kept.columns]
+        named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
+        query = select(FINDING, *named, *columns).select_from(joined)
+        target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
+        with self._database.reading() as connection:
+            yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
+
+    def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
+        """Findings of a run by some rules.
+
+        Args:
+            run: The run's id.
+            rules: The rules.
+            folded: Only those whose subject has this id.
+            unless: Only those whose subject has another id than this.
+
+        Returns:
+            Rows of finding.
+        """
+        query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
+        query = query.where(FINDING.c.subject_id == folded) if folded else query
+        query = query.where(FINDING.c.subject_id != unless) if unless else query
+        with self._database.reading() as connection:
+            return connection.execute(query.where(FINDING.c.rule.is_not(None)).order_by(FINDING.c.fingerprint)).all()
+
+    def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
+        """Findings that changed and of which the later run could not look at a source.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            The finding as it is, and as it was last found.
+        """
+        found, known, then = _found(pair.after, ()), _known(pair.before, ()), FINDING.alias()
+        changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
+        changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
+        now = FINDING.c.fingerprint, FINDING.c.run
+        with self._database.reading() as connection:
+            ids = changed.subquery("changed_finding")
+            query = select(FINDING).join(ids, ids.c.fingerprint == now[0]).where(now[1] == pair.after)
+            # A gap is text here: an empty list is what most have.
+            query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
+            for row in connection.execute(query):
+                old = select(then).where(then.c.fingerprint == row.fingerprint, then.c.run == row.found_in)
+                if former := connection.execute(old).first():
+                    yield finding_of(row), finding_of(former)
 
 
 def present(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
