@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ForeignKey,
+    FromClause,
     Index,
     Row,
     Select,
@@ -29,8 +30,10 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    true,
     union_all,
 )
+from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
@@ -245,29 +248,58 @@ class ComparisonTable:
                     yield finding_of(row), finding_of(former)
 
 
-def present(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
-    """The findings of the later run: fingerprint, state, former_basis, found_in (the run that found it before).
+class Present(NamedTuple):
+    """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
+
+    rows: FromClause
+    """FINDING and, where the later run wrote something down, ``kept``."""
+    kept: NamedFromClause
+    where: ColumnElement[bool]
+    state: ColumnElement[Any]
+    basis: ColumnElement[Any]
+    """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+    former_basis: ColumnElement[Any]
+    """NULL of what is new."""
+    found_in: ColumnElement[Any]
+    """The run that found it before; NULL of what is new."""
+
+
+def present(pair: Pair, *, is_kept: bool) -> Present:
+    """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
 
     Args:
         pair: The runs.
         is_kept: The later one was compared with the earlier one when it ended.
-        only: Only these; all if empty.
 
     Returns:
-        A select.
+        What a select is made of.
     """
-    found, known, kept = _found(pair.after, only), _known(pair.before, only), _kept(pair.after, only)
+    kept, old, left = COMPARED.alias("kept"), FINDING.alias("old"), COMPARED.alias("left_over")
+    is_old = (old.c.fingerprint == FINDING.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
+    is_left = (left.c.fingerprint == FINDING.c.fingerprint) & (left.c.run == pair.before)
+    is_left &= left.c.state == ComparisonState.UNCHECKED.value
+
+    def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
+        found = select(of_left).where(is_left).scalar_subquery(), select(of_old).where(is_old).scalar_subquery()
+        return func.coalesce(*found)
+
+    former_basis = before(func.coalesce(left.c.basis, ""), func.coalesce(old.c.basis, ""))
     plain = case(
-        (known.c.fingerprint.is_(None), literal(ComparisonState.NEW.value)),
-        (known.c.basis.is_not_distinct_from(found.c.basis), literal(ComparisonState.STILL.value)),
+        (former_basis.is_(None), literal(ComparisonState.NEW.value)),
+        (former_basis == func.coalesce(FINDING.c.basis, ""), literal(ComparisonState.STILL.value)),
         else_=literal(ComparisonState.CHANGED.value),
     )
-    state = case((kept.c.state.is_not(None), kept.c.state), else_=plain) if is_kept else plain
-    joined = found.outerjoin(known, known.c.fingerprint == found.c.fingerprint)
-    if is_kept:
-        joined = joined.outerjoin(kept, kept.c.fingerprint == found.c.fingerprint)
-    columns = found.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
-    return select(*columns).select_from(joined)
+    here = (kept.c.fingerprint == FINDING.c.fingerprint) & (kept.c.run == pair.after) & (literal(is_kept) == true())
+    unchecked = kept.c.state == ComparisonState.UNCHECKED.value
+    return Present(
+        rows=FINDING.outerjoin(kept, here),
+        kept=kept,
+        where=(FINDING.c.run == pair.after) & FINDING.c.outcome.in_(OPEN),
+        state=func.coalesce(kept.c.state, plain),
+        basis=case((unchecked, kept.c.basis), else_=FINDING.c.basis),
+        former_basis=former_basis,
+        found_in=before(left.c.found_in, old.c.run),
+    )
 
 
 def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
@@ -285,8 +317,9 @@ def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any
         A select.
     """
     known, kept = _known(pair.before, only), _kept(pair.after, only)
-    again = select(FINDING.c.fingerprint).where(
-        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.run == pair.after, FINDING.c.outcome.in_(OPEN)
+    now = FINDING.alias("now")
+    again = select(now.c.fingerprint).where(
+        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
     settled = func.coalesce(_settled(pair, known.c.fingerprint), ComparisonState.UNCHECKED.value)
     state = func.coalesce(kept.c.state, settled) if is_kept else settled
@@ -324,7 +357,7 @@ def compared_with(connection: Connection, run: str) -> str | None:
 
 
 def _found(run: str, only: Sequence[str]) -> Subquery:
-    columns = FINDING.c.fingerprint, FINDING.c.basis
+    columns = FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.outcome
     return _some(select(*columns).where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN)), FINDING, only)
 
 
@@ -373,8 +406,10 @@ def _settled(pair: Pair, fingerprint: ColumnElement[str]) -> ColumnElement[Any]:
 
 
 def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
-    both = (make(pair, is_kept=is_kept, only=only) for make in (present, absent))
-    return union_all(*(select(s.c.fingerprint, s.c.state) for s in (one.subquery() for one in both))).subquery()
+    found, lost = present(pair, is_kept=is_kept), absent(pair, is_kept=is_kept, only=only).subquery("lost")
+    here = select(FINDING.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
+    here = here.where(FINDING.c.fingerprint.in_(only)) if only else here
+    return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")
 
 
 def _counts(connection: Connection, pair: Pair) -> dict[str, int]:

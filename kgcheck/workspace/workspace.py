@@ -702,6 +702,7 @@ class Workspace(Closing):
     def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
         from kgcheck.audit.papers import Papers
         from kgcheck.audit.run import Audit
+        from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
         schema, settings, graph = self.schema, self.settings, self.graph
@@ -721,9 +722,9 @@ class Workspace(Closing):
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
                 notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
-            tallies = tuple(ledger.tallies(run))
+            tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":
