@@ -32,9 +32,9 @@ from kgcheck.model import Finding, Outcome, Value
 __all__ = ["ComparedFinding", "ComparisonState", "RunDiff", "diff_of"]
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sqlalchemy import URL
+
+    from kgcheck.ledger.place import LedgerPlace
 
 _TOGETHER = 500
 SHOWN_FIRST = (
@@ -88,7 +88,7 @@ class RunDiff:
         after: The later one.
     """
 
-    def __init__(self, ledger: "Path | URL", before: Run | None, after: Run) -> None:
+    def __init__(self, ledger: "LedgerPlace | URL", before: Run | None, after: Run) -> None:
         self.before = before
         self.after = after
         self._ledger = ledger
@@ -256,7 +256,7 @@ def diff_of(ledger: Ledger, before: str | Run | None = None, after: str | Run | 
             name = compared_with(connection, later.id)
         earlier = ledger.run(name) if name else run_before(ledger.runs(), later)
     _check(earlier, later, ledger)
-    return RunDiff(ledger.where, earlier, later)
+    return RunDiff(ledger.place, earlier, later)
 
 
 def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:

@@ -344,11 +344,11 @@ def run_before(runs: Iterable[Run], run: Run) -> Run | None:
 
 
 def _looks_at(run: Run) -> tuple[object, ...]:
-    asked = {name: run.options.get(name) for name in _LOOKED_AT}
+    options = {name: run.options.get(name) for name in _LOOKED_AT}
     # No order is meant; and without a sample nothing is drawn.
-    asked |= {name: sorted(map(str, option)) for name, option in asked.items() if isinstance(option, list | tuple)}
-    asked["seed"] = asked["seed"] if asked["sample"] else None
-    return run.store, run.profile, *asked.values()
+    options |= {name: sorted(map(str, option)) for name, option in options.items() if isinstance(option, list | tuple)}
+    options["seed"] = options["seed"] if options["sample"] else None
+    return run.store, run.profile, *options.values()
 
 
 def compared_with(connection: Connection, run: str) -> str | None:
