@@ -184,7 +184,7 @@ def _in_words(where: Path | URL, message: str) -> LedgerError:
         case "database or disk is full" | "disk I/O error":
             return LedgerError(
                 f"cannot write to the ledger {where}: the disk is full or failing ({message})",
-                "nothing was half-written: free space; kgcheck audit --resume goes on with a run that kgcheck runs lists",
+                "nothing was half-written: free space; --resume goes on with a run that kgcheck runs lists",
             )
         case "file is not a database" | "database disk image is malformed":
             return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)
