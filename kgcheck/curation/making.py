@@ -4,19 +4,19 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgcheck.audit.run import store_place
 from kgcheck.curation.effects import Stamp, expectations, steps_of
 from kgcheck.curation.operations import (
     PATCH,
-    AddEdge,
     Merge,
     Operation,
     Patch,
     PatchHeader,
     Repoint,
     SetValue,
+    in_words,
     numbered_lines,
     sealed,
     write_patch,
@@ -28,7 +28,7 @@ from kgcheck.curation.steps import Draft, Step, do_all
 from kgcheck.errors import UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
-from kgcheck.model import Finding, Ref, Triple
+from kgcheck.model import Finding, Ref
 from kgcheck.outputs import write_text
 from kgcheck.report.documents import page
 from kgcheck.report.tables import called_in
@@ -37,19 +37,38 @@ CYPHER, PARAMETERS = "patch.cypher", "patch.params.json"
 PAGES = {"html": "patch.html", "markdown": "patch.md"}
 
 
-class Made(NamedTuple):
+class PatchMade(NamedTuple):
     """A patch that was made, and the findings for which it does nothing; no patch where it would be empty."""
 
     patch: Patch | None
     left_out: tuple[LeftOut, ...]
 
+    def words(self) -> list[tuple[int, str]]:
+        """Each operation in words, with its number."""
+        return [(n, in_words(o)) for n, o in enumerate(self.patch.operations if self.patch else (), 1)]
 
-class _Draughted(NamedTuple):
+    def as_row(self) -> dict[str, Any]:
+        """The patch in the flat form that `--format json` prints.
+
+        Returns:
+            Keys patch, operations, left_out.
+        """
+        operations = self.patch.operations if self.patch else ()
+        return {
+            "patch": self.patch.id if self.patch else None,
+            "operations": [o.model_dump(mode="json") for o in operations],
+            "left_out": [{"finding": item.finding.fingerprint, "why": item.why} for item in self.left_out],
+        }
+
+
+class Drafted(NamedTuple):
+    """An operation with what it expects, and the steps that it comes to."""
+
     operation: Operation
     steps: tuple[Step, ...]
 
 
-def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> Made:
+def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> PatchMade:
     """Make a patch of findings, and write its files.
 
     Args:
@@ -70,10 +89,35 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
         raise UsageError(f"{folder} holds a patch already", "name another folder with --out")
     findings = {w.finding.fingerprint: w.finding for w in wanted}
     with store.statements(write=False) as run_:
-        drafted, left_out = _drafted(wanted, StoreChanges(store, run_))
+        draft = Draft(StoreChanges(store, run_))
+        operations, left_out = _operations(wanted, draft)
+        drafted, misfits = fitting(operations, draft)
+    left_out += [LeftOut(findings[operation.finding], why) for operation, why in misfits]
     if not drafted:
-        return Made(None, tuple(left_out))
-    operations = tuple(d.operation for d in drafted)
+        return PatchMade(None, tuple(left_out))
+    patch = patch_of([d.operation for d in drafted], store, run, by=by)
+    # The patch itself comes last: a folder with one is whole.
+    text, parameters = statements_of(patch, [d.steps for d in drafted], store.schema)
+    write_text(folder / CYPHER, text)
+    write_text(folder / PARAMETERS, json.dumps(parameters, indent=1) + "\n")
+    for format_, name in PAGES.items():
+        write_text(folder / name, patch_page(patch, findings, left_out, format_))
+    write_patch(folder, patch)
+    return PatchMade(patch, tuple(left_out))
+
+
+def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, by: str) -> Patch:
+    """A patch of operations that know what they expect.
+
+    Args:
+        operations: In their order.
+        store: What it is for.
+        run: Whose findings they are for.
+        by: Who makes it.
+
+    Returns:
+        The patch with its digest, of this moment.
+    """
     header = PatchHeader(
         store=store_place(store),
         profile=profile_of(store.schema),
@@ -82,15 +126,29 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
         by=by,
         operations=len(operations),
     )
-    patch = Patch(sealed(header, numbered_lines(operations)), operations)
-    # The patch itself comes last: a folder with one is whole.
-    text, parameters = statements_of(patch, [d.steps for d in drafted], store.schema)
-    write_text(folder / CYPHER, text)
-    write_text(folder / PARAMETERS, json.dumps(parameters, indent=1) + "\n")
-    for format_, name in PAGES.items():
-        write_text(folder / name, patch_page(patch, findings, left_out, format_))
-    write_patch(folder, patch)
-    return Made(patch, tuple(left_out))
+    return Patch(sealed(header, numbered_lines(operations)), tuple(operations))
+
+
+def fitting(operations: Iterable[Operation], draft: Draft) -> tuple[list[Drafted], list[tuple[Operation, str]]]:
+    """Operations that fit one after the other, each with what it expects and comes to.
+
+    Args:
+        operations: In their order.
+        draft: The graph; what fits is done to it.
+
+    Returns:
+        Those that fit, and the others, each with why not.
+    """
+    drafted, misfits = [], []
+    for operation in operations:
+        try:
+            ready = operation.model_copy(update={"expected": expectations(operation, draft)})
+            steps = steps_of(ready, draft, Stamp("", ""))
+            do_all(steps, draft)
+            drafted.append(Drafted(ready, steps))
+        except NotAsExpected as error:
+            misfits.append((operation, str(error)))
+    return drafted, misfits
 
 
 def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[LeftOut], format_: str) -> str:
@@ -118,37 +176,11 @@ def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[Le
     return page("patch", format_, header=patch.header, id=patch.id, rows=rows, left_out=left)
 
 
-def in_words(operation: Operation) -> str:
-    """What an operation does, in a few words."""
-    what = operation.what
-    match operation:
-        case SetValue(attribute=name, was=was, to=to):
-            return f"set {name} of {what}: {_value(was)} becomes {_value(to)}"
-        case Repoint(what=Ref(), to=to):
-            return f"give {what} the id {to}"
-        case Repoint(end=end, to=to):
-            return f"re-point the {end} of {what} to {to}"
-        case Merge(into=into):
-            return f"merge {what} into {into}"
-        case AddEdge(properties=properties):
-            stated = ", ".join(f"{k} {_value(v)}" for k, v in properties.items())
-            return f"add the edge {what}" + (f" ({stated})" if stated else "")
-        case _:
-            kind = "the edge " if isinstance(what, Triple) else ""
-            return f"retire {kind}{what}" + (" but for one of those that are alike" if operation.but_one else "")
-
-
-def _value(value: object) -> str:
-    return "nothing" if value in (None, "", []) else json.dumps(value, ensure_ascii=False)
-
-
-def _drafted(wanted: Sequence[Wanted], graph: StoreChanges) -> tuple[list[_Draughted], list[LeftOut]]:
-    """The operations that fit one after the other, each with what it expects and comes to."""
-    found: dict[str, Operation] = {}
+def _operations(wanted: Sequence[Wanted], draft: Draft) -> tuple[list[Operation], list[LeftOut]]:
+    """The operations that findings lead to, in their order, and the findings that lead to none of their own."""
+    found: list[Operation] = []
     left_out: list[LeftOut] = []
-    findings = {w.finding.fingerprint: w.finding for w in wanted}
     first: dict[tuple[object, ...], Operation] = {}
-    draft = Draft(graph)
     for one in wanted:
         try:
             operation = operation_for(one, draft)
@@ -157,21 +189,11 @@ def _drafted(wanted: Sequence[Wanted], graph: StoreChanges) -> tuple[list[_Draug
             continue
         same = first.setdefault(_effect(operation), operation)
         if same is operation:
-            found[operation.finding] = operation
+            found.append(operation)
         else:
             left_out.append(LeftOut(one.finding, _beside(operation, same)))
-    nodes = [o for o in found.values() if isinstance(o, Merge | Repoint) and isinstance(o.what, Ref)]
-    left_out = [LeftOut(item.finding, _comes_with(item, nodes) or item.why) for item in left_out]
-    drafted = []
-    for operation in in_order(found.values()):
-        try:
-            operation = operation.model_copy(update={"expected": expectations(operation, draft)})
-            steps = steps_of(operation, draft, Stamp("", ""))
-            do_all(steps, draft)
-            drafted.append(_Draughted(operation, steps))
-        except NotAsExpected as error:
-            left_out.append(LeftOut(findings[operation.finding], str(error)))
-    return drafted, left_out
+    nodes = [o for o in found if isinstance(o, Merge | Repoint) and isinstance(o.what, Ref)]
+    return in_order(found), [LeftOut(item.finding, _comes_with(item, nodes) or item.why) for item in left_out]
 
 
 def _effect(operation: Operation) -> tuple[object, ...]:

@@ -229,3 +229,27 @@ def _first(error: Exception) -> str:
         wrong = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
     return str(error)
+
+
+def in_words(operation: Operation) -> str:
+    """What an operation does, in a few words."""
+    what = operation.what
+    match operation:
+        case SetValue(attribute=name, was=was, to=to):
+            return f"set {name} of {what}: {_value(was)} becomes {_value(to)}"
+        case Repoint(what=Ref(), to=to):
+            return f"give {what} the id {to}"
+        case Repoint(end=end, to=to):
+            return f"re-point the {end} of {what} to {to}"
+        case Merge(into=into):
+            return f"merge {what} into {into}"
+        case AddEdge(properties=properties):
+            stated = ", ".join(f"{k} {_value(v)}" for k, v in properties.items())
+            return f"add the edge {what}" + (f" ({stated})" if stated else "")
+        case _:
+            kind = "the edge " if isinstance(what, Triple) else ""
+            return f"retire {kind}{what}" + (" but for one of those that are alike" if operation.but_one else "")
+
+
+def _value(value: object) -> str:
+    return "nothing" if value in (None, "", []) else json.dumps(value, ensure_ascii=False)

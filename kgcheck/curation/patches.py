@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kgcheck.audit.run import store_place
 from kgcheck.curation.effects import Stamp, steps_of
-from kgcheck.curation.operations import Operation, Patch
+from kgcheck.curation.operations import Operation, Patch, in_words
 from kgcheck.curation.steps import STEPS, Draft, Step, do, do_all, inverse, touched
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
@@ -44,7 +44,7 @@ class Conflict(NamedTuple):
     why: str
 
 
-class Outcome(NamedTuple):
+class PatchOutcome(NamedTuple):
     """What became of a patch."""
 
     patch: Patch
@@ -54,6 +54,25 @@ class Outcome(NamedTuple):
     before: int
     """Operations that had been done before."""
     conflicts: tuple[Conflict, ...]
+
+    def words(self) -> list[tuple[int, str, str]]:
+        """Each conflict: its number, the operation in words, and why."""
+        return [(c.number, in_words(c.operation), c.why) for c in self.conflicts]
+
+    def as_row(self) -> dict[str, Any]:
+        """The outcome in the flat form that `--format json` prints.
+
+        Returns:
+            Keys patch, state, done, before, conflicts.
+        """
+        keys = ("number", "operation", "why")
+        return {
+            "patch": self.patch.id,
+            "state": self.state.value,
+            "done": self.done,
+            "before": self.before,
+            "conflicts": [dict(zip(keys, row, strict=True)) for row in self.words()],
+        }
 
 
 class PatchRecord(Value):
@@ -111,7 +130,7 @@ def check_place(patch: Patch, store: OpenedStore) -> None:
         )
 
 
-def check_patch(patch: Patch, store: OpenedStore) -> Outcome:
+def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
     """Say what would conflict now; nothing is written.
 
     Args:
@@ -134,12 +153,12 @@ def check_patch(patch: Patch, store: OpenedStore) -> Outcome:
                 conflicts.append(Conflict(number, operation, str(error)))
     state = record.state if record else PatchState.MADE
     fit = len(patch.operations) - len(done) - len(conflicts)
-    return Outcome(patch, state, fit, len(done), tuple(conflicts))
+    return PatchOutcome(patch, state, fit, len(done), tuple(conflicts))
 
 
 def apply_patch(
     patch: Patch, store: OpenedStore, *, by: str, delete: bool = False, progress: Progress | None = None
-) -> Outcome:
+) -> PatchOutcome:
     """Do every operation that is not done and that fits.
 
     Args:
@@ -184,10 +203,10 @@ def apply_patch(
             states = PatchState.APPLYING, PatchState.APPLIED
             _in_turn(patch, store, stamp, pending, one, states, step.advance, wants_record=False)
     done = len(pending) - len(conflicts)
-    return Outcome(patch, PatchState.APPLIED, done, len(before), tuple(conflicts))
+    return PatchOutcome(patch, PatchState.APPLIED, done, len(before), tuple(conflicts))
 
 
-def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> Outcome:
+def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> PatchOutcome:
     """Undo every operation that was done, the last one first, each if what it did is as it left it.
 
     Args:
@@ -227,7 +246,7 @@ def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress 
         states = PatchState.UNDOING, PatchState.UNDONE
         _in_turn(patch, store, Stamp(_now(), by), done[::-1], one, states, step.advance, wants_record=True)
     state = PatchState.UNDOING if conflicts else PatchState.UNDONE
-    return Outcome(patch, state, len(done) - len(conflicts), 0, tuple(conflicts))
+    return PatchOutcome(patch, state, len(done) - len(conflicts), 0, tuple(conflicts))
 
 
 def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:

@@ -59,6 +59,9 @@ class ChangedStore(Protocol):
     backend: str
     name: str
 
+    def prepare_records(self) -> None:
+        """Make ready for what is written down beside the graph."""
+
     def statements(self, *, write: bool) -> AbstractContextManager[Run]:
         """What sends statements: to write, in one transaction that is undone if the block ends with an error."""
 

@@ -302,6 +302,9 @@ class EmbeddedStore:
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
 
+    def prepare_records(self) -> None:
+        self._rows(self._cypher.text("create_meta_table"))
+
     @contextmanager
     def statements(self, *, write: bool) -> Iterator[Run]:
         """See ChangedStore."""
