@@ -41,6 +41,7 @@ _COMMANDS = {
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }
 
