@@ -234,7 +234,7 @@ def _failed(runs: JobRuns, run: JobRun, error: KgcheckError, notify: Notify) -> 
     severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
     text = f"{error.message}: {error.hint}" if error.hint else error.message
     sent = notify(run, JobWork(severity, error.message), text)
-    result = {"notifications": [d.as_row() for d in sent]}
+    result = {**runs.get(run.number).result, "notifications": [d.as_row() for d in sent]}
     runs.finish(run, JobState.FAILED, now(), severity=severity.value, message=text, result=result)
 
 

@@ -178,7 +178,7 @@ class JobRuns:
             now: When.
             severity: How bad that is.
             message: What there is to be known of it.
-            result: All of it.
+            result: All of it; what was noted before, where it is None.
 
         Returns:
             The run.
@@ -186,7 +186,9 @@ class JobRuns:
         Raises:
             JobUnderWay: It has been taken over meanwhile; nothing was written.
         """
-        values = {"state": state, "finished": now, "severity": severity, "message": message, "result": result or {}}
+        values: dict[str, Any] = {"state": state, "finished": now, "severity": severity, "message": message}
+        # What the run noted on its way stays: the next one goes on from there.
+        values |= {} if result is None else {"result": dict(result)}
         if not self._change(run, **values):
             raise JobUnderWay(*taken_over(run))
         return self.get(run.number)

@@ -12,6 +12,7 @@ from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
 from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob
 from kgcheck.curation.jobs import Delivery, JobWork, Lease, open_since, perform
+from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Counted, Severity, judge, worst
 from kgcheck.errors import InputError, LedgerError, SourceUnreachable, UsageError
@@ -92,8 +93,9 @@ class _Worker:
                 return self._batch(job, run, progress)
 
     def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
-        """Send what is to be sent."""
-        return []
+        """Send what there is reason to send."""
+        entries = self._project.values.notifications
+        return notify(entries, self._job.notify, self._project.folder, run, done, failure)
 
     def _open(self, progress: Progress, reference: str | None = None, **more: Any) -> Workspace:
         store = self._project.store_of(self._job)

@@ -18,7 +18,7 @@ snapshot = "reference.duckdb"
 [jobs.ids]
 kind = "audit"
 types = ["existence"]
-ids = ["PARK2", "PRNP", "TP53"]
+ids = ["PARK2", "PRNP", "P35354"]
 schedule = "30 2 * * *"
 reports = [{ format = "json", path = "reports/{job}-{date}.json" }]
 [[jobs.ids.thresholds]]
