@@ -1,1 +1,1 @@
-"""What becomes of findings: comparison, decisions, repairs that can be undone, and jobs that run by themselves."""
+"""What becomes of findings: compared from run to run, decided on, repaired, and looked for by themselves."""

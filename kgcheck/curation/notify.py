@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -138,21 +139,16 @@ def _send(name: str, entry: NotificationEntry, folder: Path, run: JobRun, done: 
     except ImportError:
         return Delivery(name, sent=False, why="notifications need the extra 'jobs': pip install 'kgcheck[jobs]'")
     title, text = message_of(folder / entry.template if entry.template else None, run, done, failure)
-    with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
+    kind = {"ok": "success", "warn": "warning", "unavailable": "warning"}.get(done.severity.value, "failure")
+    with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log, warnings.catch_warnings():  # type: ignore[no-untyped-call]
+        # It imports all of its plug-ins, and some of them what Python is about to drop.
+        warnings.simplefilter("ignore", DeprecationWarning)
         sender = apprise.Apprise()
-        if not sender.add(address):
-            return Delivery(name, sent=False, why=f"{entry.address_env} is no address that apprise knows")
-        kind = {"ok": "success", "warn": "warning", "unavailable": "warning"}.get(done.severity.value, "failure")
         try:
-            sent = bool(
-                sender.notify(
-                    body=text,
-                    title=title,
-                    notify_type=kind,
-                    body_format=apprise.NotifyFormat.TEXT,
-                    timeout=LONGEST_S,
-                )
-            )
+            if not sender.add(address):
+                return Delivery(name, sent=False, why=f"{entry.address_env} is no address that apprise knows")
+            form = apprise.NotifyFormat.TEXT
+            sent = bool(sender.notify(text, title, kind, body_format=form, timeout=LONGEST_S))
         except Exception as error:
             return Delivery(name, sent=False, why=_without(f"{type(error).__name__}: {error}", address))
         why = "" if sent else _without(log.getvalue(), address) or "it could not be sent"
