@@ -20,7 +20,7 @@ SCOPES = ("corpus", "documents", "passages")
 THRESHOLDS = ("refuted", "insufficient", "never")
 """The least outcome that counts as a failure."""
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
