@@ -15,6 +15,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import InputError, LedgerError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
+from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger.migration import migrate
 from kgcheck.ledger.tables import FORMAT, METADATA
 
@@ -183,7 +184,7 @@ def _in_words(where: Path | URL, message: str) -> LedgerError:
         case "database or disk is full" | "disk I/O error":
             return LedgerError(
                 f"cannot write to the ledger {where}: the disk is full or failing ({message})",
-                "nothing was half-written: free space; kgcheck audit --resume goes on with a run that kgcheck runs lists",
+                "nothing was half-written: free space; --resume goes on with a run that kgcheck runs lists",
             )
         case "file is not a database" | "database disk image is malformed":
             return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)
