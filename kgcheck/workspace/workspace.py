@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
+from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
 from kgcheck.errors import InputMissing, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
@@ -548,14 +548,18 @@ class Workspace(Closing):
         *,
         output: str | Path | None = None,
         limit: int | None = None,
+        fail_on: str = "refuted",
+        exit_code: int = 0,
     ) -> str:
         """A run as text.
 
         Args:
             run: The run, its id or the beginning of it, or ``latest``.
-            format_: table, json, jsonl, csv, markdown or html.
-            output: Also write it to this file.
+            format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
+            output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
+            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
             The text.
@@ -567,8 +571,10 @@ class Workspace(Closing):
         from kgcheck.report.render import render
 
         chosen("form", format_, FORMATS)
+        chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
-            text = render(ledger, ledger.run(run) if isinstance(run, str) else run, format_, limit)
+            found = ledger.run(run) if isinstance(run, str) else run
+            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
