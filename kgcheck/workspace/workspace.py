@@ -4,6 +4,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.findings import FindingList
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.place import LedgerPlace
@@ -590,6 +593,94 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
+
+    def list_findings(
+        self,
+        run: "str | Run" = "latest",
+        *,
+        before: "str | Run | None" = None,
+        states: Iterable[str] = (),
+        decisions: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+        types: Iterable[str] = (),
+        reasons: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        since: str | date | None = None,
+        text: str | None = None,
+    ) -> "FindingList":
+        """The findings of a run with what became of them and what was decided, filtered, page by page.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            before: The run that it is compared with; see `diff`.
+            states: new, still, changed; and fixed, gone, unchecked, which the run has not any more.
+            decisions: open, reopened, accepted, rejected, deferred.
+            outcomes: refuted, insufficient.
+            types: existence, attribute, triple, potential, structure.
+            reasons: Why.
+            labels: Of the subject or the object.
+            relations: Of the edge.
+            since: First found on this day or later.
+            text: Part of an id, a name, a value or a proposed value.
+
+        Returns:
+            The list; what is left out means any.
+
+        Raises:
+            UnknownName: There is no such run or name.
+        """
+        from kgcheck.curation.findings import FindingList, wanted
+
+        diff = self.diff(before, run)
+        filters = {"states": states, "decisions": decisions, "outcomes": outcomes, "types": types, "reasons": reasons}
+        return FindingList(diff, wanted(**filters, labels=labels, relations=relations, since=since, text=text))
+
+    def decide(
+        self,
+        findings: "str | Iterable[str | Finding] | FindingList",
+        action: str,
+        *,
+        by: str,
+        choose: str | None = None,
+        note: str = "",
+        until: str | date | None = None,
+    ) -> "list[Made]":
+        """Decide about findings, all or none. Nothing that was decided before is overwritten.
+
+        Args:
+            findings: Fingerprints or their beginnings, in the newest run that has each; or findings, or a list of them.
+            action: accept, reject, defer or reopen.
+            by: Who decides.
+            choose: Of what is proposed, what to take; with accept.
+            note: Why.
+            until: The day on which it comes back; with defer.
+
+        Returns:
+            The decisions, each with where the finding stood before.
+
+        Raises:
+            UnknownName: There is no such finding or action.
+            UsageError: It cannot be decided so.
+        """
+        from kgcheck.curation.decisions import decide
+
+        self._opened.check()
+        return decide(self.ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+
+    def history(self, fingerprint: str) -> "list[Decision]":
+        """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def decided(self, finding: Finding) -> "CurrentDecision":
+        """Where a finding stands by what was decided about it."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return Decisions(ledger).beside([finding])[finding.fingerprint]
 
     # What the methods above and kgcheck.workspace.batches are made of
 
