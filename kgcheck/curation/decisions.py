@@ -26,10 +26,7 @@ __all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"
 
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL
-
     from kgcheck.curation.findings import FindingList
-    from kgcheck.ledger.place import LedgerPlace
 
 _TOGETHER = 500
 _SHOWN = 12
@@ -273,7 +270,7 @@ def day_of(text: str | date | None) -> date | None:
 
 
 def decide(
-    place: "LedgerPlace | URL",
+    ledger: Ledger,
     findings: "str | Iterable[str | Finding] | FindingList",
     action: str,
     *,
@@ -285,8 +282,7 @@ def decide(
     """Decide about findings; see Workspace.decide."""
     kind = Action(chosen_of("action", action, [member.value for member in Action]))
     choice = Choice(action=kind, by=by, chosen=chosen, note=note, until=day_of(until))
-    with Ledger(place, create=False) as ledger:
-        return Decisions(ledger).decide(_found(ledger, findings), choice)
+    return Decisions(ledger).decide(_found(ledger, findings), choice)
 
 
 def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:

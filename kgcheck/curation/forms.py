@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.decisions import CurrentDecision
+from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
 from kgcheck.outputs import replacing
 from kgcheck.report.cells import as_text, cell
@@ -56,6 +56,20 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
         shown = (one.fingerprint[:8], one.state.value, one.decided.state.value, outcome, reason, what, proposed)
         because = "; ".join(filter(None, (one.why, decided_line(one.decided) if decision else "")))
         table.add_row(*map(cell, (*shown, because)))
+    return table
+
+
+def history_table(decisions: Iterable[Decision]) -> Table:
+    """Decisions, one row each."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("when", "decided", "until"))
+    for one in decisions:
+        was = ", ".join(filter(None, (one.about, one.reason, one.proposed)))
+        until = str(one.until or "")
+        when = f"{one.at:%Y-%m-%d %H:%M:%S}"
+        shown = (when, one.by, one.action.value, one.chosen or "", until, one.fingerprint[:8], was, one.note)
+        table.add_row(*map(cell, shown))
     return table
 
 

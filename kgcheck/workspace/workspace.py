@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
-from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.errors import InputMissing, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
     from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.exchange import Imported
     from kgcheck.curation.findings import FindingList
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger, Run
@@ -665,8 +666,8 @@ class Workspace(Closing):
         """
         from kgcheck.curation.decisions import decide
 
-        self._opened.check()
-        return decide(self.ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+        with self._writing() as ledger:
+            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
 
     def history(self, fingerprint: str) -> "list[Decision]":
         """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
@@ -674,6 +675,44 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def export_decisions(self, path: str | Path) -> int:
+        """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
+
+        Args:
+            path: The file.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            UsageError: The name ends otherwise.
+        """
+        from kgcheck.curation.exchange import export_decisions
+
+        with self._reading() as ledger:
+            return export_decisions(ledger, Path(path))
+
+    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
+        """Add the decisions of a file; both are kept where others decided otherwise, and the newer one counts.
+
+        Args:
+            path: As `export_decisions` writes it.
+            quarantine: JSON lines file for decisions about findings that are not in the ledger; beside the file, unless
+                named.
+
+        Returns:
+            What came of each, with the conflicts.
+
+        Raises:
+            InputError: Something in it is wrong; nothing is taken over.
+        """
+        from kgcheck.curation.exchange import import_decisions
+
+        file = Path(path)
+        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
+        with self._writing() as ledger:
+            return import_decisions(ledger, file, kept)
 
     def decided(self, finding: Finding) -> "CurrentDecision":
         """Where a finding stands by what was decided about it."""
@@ -829,6 +868,17 @@ class Workspace(Closing):
 
         self._opened.check()
         with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    @contextmanager
+    def _writing(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there, open for writing, too."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        if isinstance(place := self.ledger, Path) and not place.exists():
+            raise LedgerError(f"there is no ledger at {place}", "kgcheck audit makes one; --ledger names another")
+        with Ledger(place) as ledger:
             yield ledger
 
     def _quarantine(self, given: str | Path | None, directory: Path) -> Path:
