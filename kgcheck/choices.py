@@ -23,7 +23,7 @@ THRESHOLDS = ("refuted", "insufficient", "new", "never")
 CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
 """The least outcome that counts as a failure of one check."""
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")

@@ -174,7 +174,7 @@ def store_place(store: GraphStore) -> str:
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
     """The releases of a snapshot, as runs keep them."""
     return tuple(
-        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256)
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
         for r in _releases(snapshot, schema)
     )
 

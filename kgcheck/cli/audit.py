@@ -154,8 +154,18 @@ def command(
             )
         for text in audit.notes:
             note(text)
-        show_run(workspace, audit.run, audit.tallies, format_=format_, output=output, limit=limit)
-    click.get_current_context().exit(audit.exit_code(fail_on))
+        code = audit.exit_code(fail_on)
+        show_run(
+            workspace,
+            audit.run,
+            audit.tallies,
+            format_=format_,
+            output=output,
+            limit=limit,
+            fail_on=fail_on,
+            exit_code=code,
+        )
+    click.get_current_context().exit(code)
 
 
 def _refuse_changes() -> None:

@@ -43,7 +43,10 @@ def release_rows(run: Run) -> list[dict[str, Any]]:
 
 def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     """The run of a row of run and of those of run_release."""
-    pinned = tuple(PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256) for r in releases)
+    pinned = tuple(
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released or "")
+        for r in releases
+    )
     return Run(**{name: getattr(row, name) for name in _RUN_COLUMNS}, releases=pinned)
 
 
