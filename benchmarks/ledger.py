@@ -175,7 +175,7 @@ def _raw(place: Place, count: int) -> float:
     while found := list(islice(made, _PIECE)):
         bound = [finding_row(run.id, f) for f in found]
         rows = [tuple(p(row[name]) if p else row[name] for name, p in processors) for row in bound]
-        with engine.begin() as connection:
+        with engine.connect() as connection:
             cursor: Any = connection.connection.cursor()
             if isinstance(place, Path):
                 statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in processors)})"
