@@ -45,6 +45,7 @@ from kgcheck.workspace import Workspace
 from tests.support.postgres import fresh_schema, named, own_server
 
 _PIECE = 5_000
+_FEW = 60_000
 _ASKED = 100
 _REASONS = (Reason.EDGE_UNSUPPORTED,) * 90 + (Reason.VALUE_MISMATCH,) * 9 + (Reason.ID_DELETED,)
 _LABELS = ("A", "B", "C", "D")
@@ -67,39 +68,40 @@ def main() -> None:
             "SQLite": lambda: Path(folder) / f"{time.time_ns()}.sqlite",
             "PostgreSQL": lambda: fresh_schema(server.address()),
         }
-        large = {}
         for database, new in places.items():
-            rows, large[database] = _measured(database, new, options.findings, options.writers)
-            print_table(rows)
-        print_table(_copied(large, places, options.findings))
+            print_table(_written(database, new, min(options.findings, _FEW), options.writers))
+        large = places["SQLite"]()
+        seconds = _write(large, "many", options.findings)
+        written = f"{options.findings / seconds:,.0f}/s"
+        print_table([Row(f"SQLite: findings written, {options.findings:,}, one process", written, "", "")])
+        print_table(_pages("SQLite", large, options.findings))
+        copied, there = _copied("SQLite", large, "PostgreSQL", places["PostgreSQL"](), options.findings)
+        print_table([copied])
+        print_table(_pages("PostgreSQL", there, options.findings))
+        copied, _ = _copied("PostgreSQL", there, "SQLite", places["SQLite"](), options.findings)
+        print_table([copied])
 
 
-def _measured(database: str, new: Callable[[], Place], count: int, writers: int) -> tuple[list[Row], Place]:
-    few = min(count, 100_000)
-    raw = _raw(new(), few)
-    single = new()
-    seconds = _write(single, "few", few)
+def _written(database: str, new: Callable[[], Place], count: int, writers: int) -> list[Row]:
+    raw = _raw(new(), count)
+    seconds = _write(new(), "one", count)
     several = new()
     Ledger(several).close()
-    together = timed(lambda: _writers(several, writers, few // writers))
-    large = new()
-    filled = _write(large, "many", count)
-    rows = [
+    together = timed(partial(_writers, several, writers, count // writers))
+    return [
         Row(
-            f"{database}: findings written, {few:,}, one process",
-            f"{few / seconds:,.0f}/s",
-            f"{few / raw:,.0f}/s (the same rows, one transaction a piece, no ledger)",
+            f"{database}: findings written, {count:,}, one process",
+            f"{count / seconds:,.0f}/s",
+            f"{count / raw:,.0f}/s (the same rows, one transaction a piece, no ledger)",
             f"{seconds / raw:.1f}",
         ),
         Row(
-            f"{database}: the same, {writers} processes at once, their start included",
-            f"{few / together:,.0f}/s",
+            f"{database}: the same by {writers} processes, with their start and the making of the findings",
+            f"{count / together:,.0f}/s",
             "",
             "",
         ),
-        Row(f"{database}: findings written, {count:,}, one process", f"{count / filled:,.0f}/s", "", ""),
     ]
-    return rows + _pages(database, large, count), large
 
 
 def _pages(database: str, place: Place, count: int) -> list[Row]:
@@ -125,15 +127,11 @@ def _page(workspace: Workspace, wanted: dict[str, Any]) -> int:
     return len(list(Page(workspace.list_findings("latest", **wanted), None, 50)))
 
 
-def _copied(large: dict[str, Place], places: dict[str, Callable[[], Place]], count: int) -> list[Row]:
-    rows = []
-    for source, target in (("SQLite", "PostgreSQL"), ("PostgreSQL", "SQLite")):
-        to = places[target]()
-        with Workspace(ledger=_named(large[source]), settings=_settings(to, large[source])) as workspace:
-            seconds = timed(partial(workspace.copy_ledger, _named(to)))
-        what = f"ledger copy, {source} to {target}, {count:,} findings"
-        rows.append(Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", ""))
-    return rows
+def _copied(source: str, place: Place, target: str, to: Place, count: int) -> tuple[Row, Place]:
+    with Workspace(ledger=_named(place), settings=_settings(to, place)) as workspace:
+        seconds = timed(partial(workspace.copy_ledger, _named(to)))
+    what = f"ledger copy, {source} to {target}, {count:,} findings"
+    return Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", ""), to
 
 
 def _write(place: Place, name: str, count: int) -> float:
