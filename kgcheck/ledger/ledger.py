@@ -234,8 +234,8 @@ class Ledger(Closing):
         """
         # A server would otherwise send all of them at once.
         query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
-        with self._read("finding"), self._database.reading() as connection:
-            for row in connection.execute(query):
+        with self._read("finding"), self._database.reading() as connection, connection.execute(query) as rows:
+            for row in rows:
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:

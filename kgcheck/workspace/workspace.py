@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
@@ -690,6 +691,39 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return PatchTable(ledger.database).one(name)
+
+    # The ledger itself
+
+    def copy_ledger(self, to: str | Path) -> "list[Copied]":
+        """Write into another ledger what this one has, all of it or nothing.
+
+        Args:
+            to: A SQLite file or ``postgresql://HOST/DATABASE``: new, empty, or with nothing that is not here.
+
+        Returns:
+            Each table, with the rows that it has in both now and those that were added.
+
+        Raises:
+            LedgerError: It has other rows; nothing was written.
+            UsageError: It is no place of a ledger, or this one.
+        """
+        from kgcheck.ledger.copying import copy_ledger
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.place import is_same_place, ledger_place
+
+        place = ledger_place(to, self.settings)
+        with self._reading() as ledger:
+            if is_same_place(self.ledger, place):
+                raise UsageError("the two ledgers are the same", "name another place to copy to")
+            with Ledger(place) as target:
+                return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self._reading() as ledger:
+            return facts_of(ledger.database)
 
     # What the methods above and kgcheck.workspace.batches are made of
 
