@@ -38,6 +38,8 @@ __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
 _TOGETHER = 1_000
 """Findings that are fetched at a time."""
 
+_TOGETHER = 500
+
 
 class Ledger(Closing):
     """Runs and findings in one database.
@@ -258,6 +260,15 @@ class Ledger(Closing):
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
             newest = select(FINDING).join(RUN, RUN.c.id == FINDING.c.run).where(FINDING.c.fingerprint == names[0])
             return finding_of(connection.execute(newest.order_by(RUN.c.number.desc()).limit(1)).one())
+
+    def known(self, fingerprints: Sequence[str]) -> set[str]:
+        """Which of some fingerprints any run has a finding of."""
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = FINDING.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                found |= set(connection.scalars(select(FINDING.c.fingerprint).where(some).distinct()))
+        return found
 
     def tallies(self, run: Run) -> list[Tally]:
         """Counts of a run over all its pieces."""

@@ -4,6 +4,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
-from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.errors import InputMissing, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.findings import FindingList
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
@@ -601,6 +605,132 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
 
+    def list_findings(
+        self,
+        run: "str | Run" = "latest",
+        *,
+        before: "str | Run | None" = None,
+        states: Iterable[str] = (),
+        decisions: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+        types: Iterable[str] = (),
+        reasons: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        since: str | date | None = None,
+        text: str | None = None,
+    ) -> "FindingList":
+        """The findings of a run with what became of them and what was decided, filtered, page by page.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            before: The run that it is compared with; see `diff`.
+            states: new, still, changed; and fixed, gone, unchecked, which the run has not any more.
+            decisions: open, reopened, accepted, rejected, deferred.
+            outcomes: refuted, insufficient.
+            types: existence, attribute, triple, potential, structure.
+            reasons: Why.
+            labels: Of the subject or the object.
+            relations: Of the edge.
+            since: First found on this day or later.
+            text: Part of an id, a name, a value or a proposed value.
+
+        Returns:
+            The list; what is left out means any.
+
+        Raises:
+            UnknownName: There is no such run or name.
+        """
+        from kgcheck.curation.findings import FindingList, wanted
+
+        diff = self.diff(before, run)
+        filters = {"states": states, "decisions": decisions, "outcomes": outcomes, "types": types, "reasons": reasons}
+        return FindingList(diff, wanted(**filters, labels=labels, relations=relations, since=since, text=text))
+
+    def decide(
+        self,
+        findings: "str | Iterable[str | Finding] | FindingList",
+        action: str,
+        *,
+        by: str,
+        choose: str | None = None,
+        note: str = "",
+        until: str | date | None = None,
+    ) -> "list[Made]":
+        """Decide about findings, all or none. Nothing that was decided before is overwritten.
+
+        Args:
+            findings: Fingerprints or their beginnings, in the newest run that has each; or findings, or a list of them.
+            action: accept, reject, defer or reopen.
+            by: Who decides.
+            choose: Of what is proposed, what to take; with accept.
+            note: Why.
+            until: The day on which it comes back; with defer.
+
+        Returns:
+            The decisions, each with where the finding stood before.
+
+        Raises:
+            UnknownName: There is no such finding or action.
+            UsageError: It cannot be decided so.
+        """
+        from kgcheck.curation.decisions import decide
+
+        with self._writing() as ledger:
+            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+
+    def history(self, fingerprint: str) -> "list[Decision]":
+        """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def export_decisions(self, path: str | Path) -> int:
+        """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
+
+        Args:
+            path: The file.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            UsageError: The name ends otherwise.
+        """
+        from kgcheck.curation.exchange import export_decisions
+
+        with self._reading() as ledger:
+            return export_decisions(ledger, Path(path))
+
+    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
+        """Add the decisions of a file; both are kept where others decided otherwise, and the newer one counts.
+
+        Args:
+            path: As `export_decisions` writes it.
+            quarantine: JSON lines file for decisions about findings that are not in the ledger; beside the file, unless
+                named.
+
+        Returns:
+            What came of each, with the conflicts.
+
+        Raises:
+            InputError: Something in it is wrong; nothing is taken over.
+        """
+        from kgcheck.curation.exchange import import_decisions
+
+        file = Path(path)
+        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
+        with self._writing() as ledger:
+            return import_decisions(ledger, file, kept)
+
+    def decided(self, finding: Finding) -> "CurrentDecision":
+        """Where a finding stands by what was decided about it."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return Decisions(ledger).beside([finding])[finding.fingerprint]
+
     # Patches
 
     def make_patch(
@@ -876,6 +1006,17 @@ class Workspace(Closing):
 
         self._opened.check()
         with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    @contextmanager
+    def _writing(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there, open for writing, too."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        if isinstance(place := self.ledger, Path) and not place.exists():
+            raise LedgerError(f"there is no ledger at {place}", "kgcheck audit makes one; --ledger names another")
+        with Ledger(place) as ledger:
             yield ledger
 
     def _quarantine(self, given: str | Path | None, directory: Path) -> Path:
