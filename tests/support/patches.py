@@ -1,6 +1,10 @@
 """Patches for tests: operations by hand, and a graph in which everything that they may meet stands."""
 
+import atexit
+import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +13,7 @@ from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
 from kgcheck.curation.steps import Draft
 from kgcheck.graph.changes import NodeState, StoreChanges
+from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import LoadTarget, edge_schema, node_schema
 from kgcheck.model import Reason, Ref, Triple
@@ -109,6 +114,17 @@ def put_graph(store: LoadTarget) -> None:
         (of_gene("G1", "A"), {"source": "HGNC"}),
         (of_gene("G2", "B"), {"source": "HGNC"}),
     )
+
+
+@cache
+def graph_file() -> Path:
+    """The graph in an embedded store, made once for all tests of a process; to be copied."""
+    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-patches-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "graph.lbdb"
+    with EmbeddedStore(path, CKG, create=True) as store:
+        put_graph(store)
+    return path
 
 
 def made(store: OpenedStore, *operations: Operation) -> Patch:
