@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -70,6 +71,16 @@ def fetched_table(files: Sequence[Fetched]) -> Table:
     for f in files:
         state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
         table.add_row(f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state)
+    return table
+
+
+def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    """Rows as they are, one column a key."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell("" if row.get(name) is None else str(row[name])) for name in columns))
     return table
 
 
