@@ -1,7 +1,7 @@
 """What both stores do with a patch: every operation, its conflicts, and that undoing gives the same graph back."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ import pytest
 
 from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.making import fitting
-from kgcheck.curation.operations import Operation
+from kgcheck.curation.operations import Operation, Patch
 from kgcheck.curation.patches import apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import Draft
 from kgcheck.errors import StoreSchema, UsageError
@@ -228,7 +228,12 @@ def test_a_patch_for_another_store_or_profile_is_refused(store: OpenedStore) -> 
     of_other = patch._replace(header=patch.header.model_copy(update={"profile": "kgx 1"}))
     before = content_digest(store)
 
-    for act in (lambda p: apply_patch(p, store, by="x"), lambda p: undo_patch(p, store, by="x")):
+    acts: list[Callable[[Patch], object]] = [
+        lambda p: apply_patch(p, store, by="x"),
+        lambda p: undo_patch(p, store, by="x"),
+        lambda p: check_patch(p, store),
+    ]
+    for act in acts:
         with pytest.raises(UsageError, match="is for the store /other, not"):
             act(elsewhere)
         with pytest.raises(StoreSchema, match="of the profile kgx 1, not ckg 1"):
