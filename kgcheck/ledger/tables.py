@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 2: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 3: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,9 +26,13 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 2
+FORMAT = 3
+"""Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 METADATA = MetaData()
+
+VERSION = Table("ledger_format", MetaData(), Column("version_num", String(32), primary_key=True))
+"""Alembic's own table: the format that a ledger has."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -102,6 +106,7 @@ RELEASE = Table(
     Column("release", String, nullable=False),
     Column("file", String, nullable=False),
     Column("sha256", String, nullable=False, comment="as much of the digest as is known"),
+    Column("released", String, comment="the date of the release; NULL of runs that did not keep it"),
 )
 PIECE = Table(
     "piece",
@@ -144,6 +149,7 @@ FINDING = Table(
     Column("change_to", Text),
     Column("change_because", Text),
     _json("change_candidates", tuple[str, ...]),
+    Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),

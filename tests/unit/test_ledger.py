@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
-from kgcheck.ledger import database
+from kgcheck.ledger import sqlite
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
 from kgcheck.model import (
     CheckTask,
@@ -31,7 +30,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
-from tests.support.postgres import fresh_schema, running_server
+from tests.support.postgres import fresh_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,19 +76,13 @@ def file_ledger(where: Path) -> Iterator[Ledger]:
         yield opened
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[URL]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     """An empty ledger in each database that is supported."""
     if request.param == "sqlite":
         yield request.getfixturevalue("file_ledger")
         return
-    with Ledger(fresh_schema(request.getfixturevalue("postgres"))) as opened:
+    with Ledger(fresh_schema(request.getfixturevalue("postgres_server").address())) as opened:
         yield opened
 
 
@@ -379,7 +372,7 @@ def test_a_writer_waits_and_then_says_for_whom(
 ) -> None:
     other = sqlite3.connect(where, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(database, "_WAIT_S", 0.05)
+    monkeypatch.setattr(sqlite, "_WAIT_S", 0.05)
     with Ledger(where) as waiting:
         assert waiting.runs() == []
         with pytest.raises(LedgerError, match="another process has been writing"):
@@ -424,7 +417,7 @@ def test_another_format_is_refused(where: Path, file_ledger: Ledger) -> None:
         db.execute("PRAGMA user_version = 99")
     db.close()
 
-    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 2"):
+    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 3"):
         Ledger(where)
 
 
@@ -432,7 +425,7 @@ def test_a_damaged_ledger_is_told(where: Path) -> None:
     with Ledger(where) as ledger:
         ledger.start(run())
     data = where.read_bytes()
-    where.write_bytes(data[:200] + b"\xff" * 3000 + data[3200:])
+    where.write_bytes(data[:100] + b"\xff" * 3000 + data[3100:])
 
     with pytest.raises(LedgerError):
         Ledger(where).runs()

@@ -1,0 +1,288 @@
+"""Two runs of a store side by side: what is new, still there, changed, fixed, gone, or was not looked at."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy.sql.selectable import NamedFromClause
+
+from kgcheck.curation.decisions import CurrentDecision, Decisions
+from kgcheck.errors import UsageError
+from kgcheck.ledger.comparisons import (
+    COMPARED,
+    ComparisonState,
+    ComparisonTable,
+    FormerFinding,
+    Pair,
+    absent,
+    compared_with,
+    present,
+    run_before,
+)
+from kgcheck.ledger.decisions import DecisionState, is_due, state_column
+from kgcheck.ledger.ledger import Ledger, Run, in_order
+from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import Finding, Outcome, Value
+
+__all__ = ["ComparedFinding", "ComparisonState", "RunDiff", "diff_of"]
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+    from kgcheck.ledger.place import LedgerPlace
+
+_TOGETHER = 500
+SHOWN_FIRST = (
+    ComparisonState.NEW,
+    ComparisonState.CHANGED,
+    ComparisonState.UNCHECKED,
+    ComparisonState.FIXED,
+    ComparisonState.GONE,
+    ComparisonState.STILL,
+)
+"""The states in the order in which findings are listed."""
+
+
+class ComparedFinding(Value):
+    """A finding with what became of it.
+
+    ``finding`` is as the later run has it, or as it was last found where that did not find it; None where the ledger
+    keeps no more of it than ``former`` has.
+    """
+
+    fingerprint: str
+    state: ComparisonState
+    finding: Finding | None = None
+    former: FormerFinding | None = None
+    decided: CurrentDecision
+
+    @property
+    def why(self) -> str:
+        """Why it is in that state, where there is more to say."""
+        return self.former.why if self.former else ""
+
+    def as_row(self) -> dict[str, Any]:
+        """The flat form that `kgcheck diff --format json` prints."""
+        known = self.finding.as_row() if self.finding else self.former.model_dump() if self.former else {}
+        decision = self.decided.decision
+        return {
+            "state": self.state.value,
+            "why": self.why,
+            "decision_state": self.decided.state.value,
+            "decision": decision.model_dump(mode="json", exclude={"fingerprint"}) if decision else None,
+            **{name: value for name, value in known.items() if name not in ("state", "why")},
+        }
+
+
+class RunDiff:
+    """What became of the findings of one run in a later one. It is read from the ledger whenever it is asked.
+
+    Args:
+        ledger: Where the runs are.
+        before: The earlier run; None where there is none, so that everything is new.
+        after: The later one.
+    """
+
+    def __init__(self, ledger: "LedgerPlace | URL", before: Run | None, after: Run) -> None:
+        self.before = before
+        self.after = after
+        self._ledger = ledger
+        self._pair = Pair(before.id if before else "", after.id)
+
+    @property
+    def counts(self) -> Counter[ComparisonState]:
+        """How many findings are in each state."""
+        with self._opened() as (_, table):
+            return Counter({ComparisonState(name): count for name, count in table.counts(self._pair).items()})
+
+    def state_of(self, fingerprint: str) -> ComparisonState | None:
+        """The state of a finding; None where neither run has it."""
+        return self.states([fingerprint]).get(fingerprint)
+
+    def states(self, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
+        """The states of many findings at once; those that neither run has are left out."""
+        with self._opened() as (_, table):
+            return table.states(self._pair, fingerprints)
+
+    def fails(self, fail_on: str, today: date | None = None) -> bool:
+        """Whether findings of the later run are at or over a threshold.
+
+        What was rejected as it is now, or deferred to a later day, does not count.
+
+        Args:
+            fail_on: refuted, insufficient, new (what is new, or was decided and has changed since, or was deferred and
+                whose day has come) or never.
+            today: The day in UTC, unless it is another.
+
+        Returns:
+            True for one finding or more.
+        """
+        day = today or datetime.now(UTC).date()
+        if fail_on == "never":
+            return False
+        with self._opened() as (ledger, _), ledger.database.reading() as connection:
+            is_kept = compared_with(connection, self.after.id) == self.before_id
+            found = present(self._pair, is_kept=is_kept)
+            decided = state_column(FINDING.c.fingerprint, found.basis, day)
+            query = select(FINDING.c.fingerprint).select_from(found.rows).where(found.where)
+            query = query.where(decided.not_in((DecisionState.REJECTED.value, DecisionState.DEFERRED.value)))
+            if fail_on == "new":
+                came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+                if self.before:
+                    came_back |= is_due(FINDING.c.fingerprint, found.basis, self.before.started.date(), day)
+                query = query.where((found.state == ComparisonState.NEW.value) | came_back)
+            elif fail_on == "refuted":
+                query = query.where(FINDING.c.outcome == Outcome.REFUTED.value)
+            return connection.execute(query.limit(1)).first() is not None
+
+    @property
+    def before_id(self) -> str | None:
+        """The id of the earlier run, where there is one."""
+        return self.before.id if self.before else None
+
+    def findings(
+        self, states: Collection[ComparisonState] = (), *, limit: int | None = None
+    ) -> Iterator[ComparedFinding]:
+        """Findings with what became of them, the new ones first.
+
+        Args:
+            states: Only these; all if empty.
+            limit: At most so many.
+
+        Yields:
+            A finding.
+        """
+        with self._opened() as (ledger, _):
+            rows = (row for state in SHOWN_FIRST if not states or state in states for row in self.rows(ledger, state))
+            yield from self.read(ledger, islice(rows, limit))
+
+    def rows(self, ledger: Ledger, state: ComparisonState) -> Iterator[Row[Any]]:
+        """Rows of the findings in a state, as `read` takes them."""
+        with ledger.database.reading() as connection:
+            for query, of_state in (self.present_rows(connection), self.absent_rows(connection)):
+                yield from connection.execute(query.where(of_state == state.value))
+
+    def present_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
+        """The findings of the later run, in the order of reports.
+
+        Args:
+            connection: Of the ledger.
+
+        Returns:
+            A select, and the state in it.
+        """
+        found = present(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id)
+        query = in_order(self.after.id).select_from(found.rows).where(found.where)
+        named = FINDING.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
+        return query.add_columns(*named, *_labelled(found.kept)), found.state
+
+    def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
+        """The findings of the earlier run that the later one did not find, by fingerprint.
+
+        Args:
+            connection: Of the ledger.
+
+        Returns:
+            A select, and the state in it.
+        """
+        lost = absent(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id).subquery("lost")
+        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        kept = COMPARED.alias("kept")
+        here = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == self.after.id)
+        named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.former_basis.label("decided_basis")
+        query = select(FINDING, *named, *_labelled(kept)).order_by(lost.c.fingerprint)
+        return query.select_from(lost.outerjoin(FINDING, there).outerjoin(kept, here)), lost.c.state
+
+    def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
+        """Findings of rows, each with what was decided.
+
+        Args:
+            ledger: Where they are.
+            rows: Of `present_rows` or `absent_rows`.
+
+        Yields:
+            A finding.
+        """
+        rest, decisions = iter(rows), Decisions(ledger)
+        while some := list(islice(rest, _TOGETHER)):
+            decided = decisions.states({row.named: row.decided_basis or "" for row in some})
+            for row in some:
+                yield ComparedFinding(
+                    fingerprint=row.named,
+                    state=ComparisonState(row.state),
+                    finding=finding_of(row) if row.fingerprint is not None else None,
+                    former=_former(row) if row.kept_state is not None else None,
+                    decided=decided[row.named],
+                )
+
+    def opened(self) -> Ledger:
+        """The ledger, open; to be closed."""
+        return Ledger(self._ledger, create=False)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Ledger, ComparisonTable]]:
+        with Ledger(self._ledger, create=False) as ledger:
+            yield ledger, ComparisonTable(ledger.database)
+
+
+def diff_of(ledger: Ledger, before: str | Run | None = None, after: str | Run | None = None) -> RunDiff:
+    """Two runs side by side.
+
+    Args:
+        ledger: Where they are.
+        before: The earlier one; unless named, the one that the later one was compared with when it ended, or the run
+            before of the same store and options.
+        after: The later one; the latest audit, unless named.
+
+    Returns:
+        What became of the findings.
+
+    Raises:
+        UnknownName: There is no such run.
+        UsageError: They are of two stores, or are no audits, or the earlier one is the later one.
+    """
+    later = ledger.run(after or "latest") if not isinstance(after, Run) else after
+    if isinstance(before, Run):
+        earlier: Run | None = before
+    elif before:
+        earlier = ledger.run(before)
+    else:
+        with ledger.database.reading() as connection:
+            name = compared_with(connection, later.id)
+        earlier = ledger.run(name) if name else run_before(ledger.runs(), later)
+    _check(earlier, later, ledger)
+    return RunDiff(ledger.place, earlier, later)
+
+
+def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:
+    for run in filter(None, (earlier, later)):
+        if run.is_check:
+            raise UsageError(
+                f"run {run.id} is a check of one thing, and audits are compared", "kgcheck runs lists them"
+            )
+    if not earlier:
+        return
+    if earlier.store != later.store:
+        raise UsageError(
+            f"run {earlier.id} is of the store {earlier.store}, and run {later.id} of {later.store}",
+            "two runs of one store can be compared",
+        )
+    order = [run.id for run in ledger.runs()]
+    if order.index(earlier.id) <= order.index(later.id):
+        raise UsageError(f"run {earlier.id} is not before run {later.id}", "name the earlier run first")
+
+
+_KEPT = tuple(name for name in FormerFinding.model_fields if name != "fingerprint")
+
+
+def _labelled(kept: NamedFromClause) -> Iterator[ColumnElement[Any]]:
+    return (kept.c[name].label(f"kept_{name}") for name in _KEPT)
+
+
+def _former(row: Row[Any]) -> FormerFinding:
+    return FormerFinding(fingerprint=row.named, **{name: getattr(row, f"kept_{name}") for name in _KEPT})
