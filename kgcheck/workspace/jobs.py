@@ -1,7 +1,8 @@
 """What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -58,6 +59,13 @@ def run_job(
         runs = JobRuns(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
         return perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+
+
+@contextmanager
+def job_runs(project: Project) -> Iterator[JobRuns]:
+    """The runs of jobs in the ledger of a project, which is made where it is missing."""
+    with Ledger(Path(project.ledger)) as ledger:
+        yield JobRuns(ledger.database)
 
 
 def project_settings(project: Project) -> Settings:
