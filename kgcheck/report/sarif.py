@@ -203,7 +203,12 @@ def _observed(e: Any) -> dict[str, str]:
 
 
 def _decision(decided: Decided) -> dict[str, Any]:
-    shown = {"action": decided.action, "by": visible(decided.by), "at": _time(decided.at), "note": visible(decided.note)}
+    shown = {
+        "action": decided.action,
+        "by": visible(decided.by),
+        "at": _time(decided.at),
+        "note": visible(decided.note),
+    }
     return shown | ({"until": decided.until} if decided.until else {}) | {"stands": decided.stands}
 
 

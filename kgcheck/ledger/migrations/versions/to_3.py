@@ -1,4 +1,4 @@
-"""Format 3: the basis of findings, and decisions."""
+"""Format 3: the basis of findings, decisions, and what tells whether a later run may carry findings over."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -57,6 +57,9 @@ def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
     op.add_column("finding", Column("basis", String))
+    op.add_column("finding", Column("carried_from", String))
+    op.add_column("run", Column("made_with", Text))
+    op.add_column("run_release", Column("released", String))
     _add_basis(connection)
     _ADDED.create_all(connection, checkfirst=False)
 
