@@ -17,8 +17,11 @@ VERIFIERS = ("trained", "llm")
 SCOPES = ("corpus", "documents", "passages")
 """What is read for a claim of a batch."""
 
-THRESHOLDS = ("refuted", "insufficient", "never")
-"""The least outcome that counts as a failure."""
+THRESHOLDS = ("refuted", "insufficient", "new", "never")
+"""The least outcome that counts as a failure of an audit; ``new``: only what is new, or has come back."""
+
+CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
+"""The least outcome that counts as a failure of one check."""
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE
+from kgcheck.choices import DEFAULT_STORE, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -64,7 +64,7 @@ _OF_THE_RUN = (
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
-@fail_on_option()
+@fail_on_option(THRESHOLDS)
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
 @graph_date_option()
 @click.option(
@@ -115,6 +115,8 @@ def command(
     profile: str,
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
+
+    What was rejected, or deferred to a later day, does not count (kgcheck decide).
 
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.

@@ -100,16 +100,7 @@ def finding_of(row: _Row) -> Finding:
     Raises:
         ValueError: A column holds what it cannot hold.
     """
-    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
-    task = CheckTask(
-        type=CheckType(row.type),
-        subject=Ref(label=row.subject_label, id=row.subject_id),
-        relation=row.relation,
-        object=tail,
-        attribute=row.attribute,
-        rule=row.rule,
-        value=row.value,
-    )
+    task = task_of(row)
     verdict = Verdict(
         outcome=Outcome(row.outcome),
         reason=Reason(row.reason),
@@ -131,6 +122,20 @@ def finding_of(row: _Row) -> Finding:
         names=(row.subject_name, row.object_name),
         # Rows of earlier formats have none.
         carried_from=getattr(row, "carried_from", None),
+    )
+
+
+def task_of(row: _Row) -> CheckTask:
+    """The task of a row of the table finding."""
+    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
+    return CheckTask(
+        type=CheckType(row.type),
+        subject=Ref(label=row.subject_label, id=row.subject_id),
+        relation=row.relation,
+        object=tail,
+        attribute=row.attribute,
+        rule=row.rule,
+        value=row.value,
     )
 
 

@@ -1,0 +1,8 @@
+"""``kgcheck jobs``: the scheduler in the foreground."""
+
+import click
+
+
+@click.group("jobs")
+def command() -> None:
+    """Run jobs by their schedules."""
