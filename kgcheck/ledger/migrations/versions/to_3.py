@@ -1,4 +1,4 @@
-"""Format 3: the basis of findings, decisions, and how a run compares with the one before."""
+"""Format 3: the basis of findings, decisions, how a run compares with the one before, and what may be carried over."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ down_revision = "2"
 
 _TOGETHER = 5_000
 
-_COLUMNS = {"finding": ("basis",)}
+_COLUMNS = {"finding": ("basis", "carried_from"), "run": ("made_with",), "run_release": ("released",)}
 """New columns of tables that were there, all of them words that may be absent."""
 
 _ADDED = MetaData()
