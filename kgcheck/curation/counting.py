@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from kgcheck.curation.compare import ComparedFinding, diff_of
-from kgcheck.curation.decisions import Action, Standing
+from kgcheck.curation.decisions import Action, DecisionState
 from kgcheck.curation.thresholds import Counted
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import latest_decisions
@@ -79,8 +79,8 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     counts = Counter[Counted]()
     examples: list[ComparedFinding] = []
     for one in diff_of(ledger, after=run).findings((ComparisonState.NEW, ComparisonState.CHANGED)):
-        is_new = one.state is ComparisonState.NEW and one.decided.standing is Standing.OPEN
-        if one.finding is None or not (is_new or one.decided.standing is Standing.REOPENED):
+        is_new = one.state is ComparisonState.NEW and one.decided.state is DecisionState.OPEN
+        if one.finding is None or not (is_new or one.decided.state is DecisionState.REOPENED):
             continue
         counts[_kind(one.finding)] += 1
         if len(examples) < shown:
@@ -123,4 +123,4 @@ def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], .
 
 
 def _is_reopened(one: ComparedFinding) -> bool:
-    return one.decided.standing is Standing.REOPENED
+    return one.decided.state is DecisionState.REOPENED
