@@ -34,7 +34,7 @@ down_revision = "2"
 
 _TOGETHER = 5_000
 
-_COLUMNS = (("finding", "basis"), ("run_release", "released"))
+_COLUMNS = {"finding": ("basis", "carried_from"), "run": ("made_with",), "run_release": ("released",)}
 """New columns of tables that were there, all of them words that may be absent."""
 
 _ADDED = MetaData()
@@ -146,8 +146,9 @@ Table(
 def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
-    for table, name in _COLUMNS:
-        op.add_column(table, Column(name, String))
+    for table, names in _COLUMNS.items():
+        for name in names:
+            op.add_column(table, Column(name, String))
     _add_basis(connection)
     there = inspect(connection).get_table_names()
     _ADDED.create_all(connection, [t for t in _ADDED.sorted_tables if t.name not in there], checkfirst=False)
