@@ -576,6 +576,7 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such run or form.
         """
+        from kgcheck.curation.standing import standing
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -583,7 +584,8 @@ class Workspace(Closing):
         chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
+            beside = standing(ledger, found)
+            text = render(ledger, found, format_, limit, standing=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
@@ -727,6 +729,15 @@ class Workspace(Closing):
         kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
         with self._writing() as ledger:
             return import_decisions(ledger, file, kept)
+
+    def state_of(self, finding: Finding) -> "str | None":
+        """What became of a finding from the run before to its own; None where its run is no audit."""
+        from kgcheck.curation.compare import diff_of
+
+        with self._reading() as ledger:
+            run = ledger.run(finding.run)
+            state = None if run.is_check else diff_of(ledger, after=run).state_of(finding.fingerprint)
+        return state.value if state else None
 
     def decided(self, finding: Finding) -> "CurrentDecision":
         """Where a finding stands by what was decided about it."""

@@ -34,8 +34,13 @@ down_revision = "2"
 
 _TOGETHER = 5_000
 
-_COLUMNS = {"finding": ("basis", "carried_from"), "run": ("made_with",), "run_release": ("released",)}
-"""New columns of tables that were there, all of them words that may be absent."""
+_COLUMNS = (
+    ("finding", "basis", String),
+    ("finding", "carried_from", String),
+    ("run", "made_with", Text),
+    ("run_release", "released", String),
+)
+"""New columns of tables that were there; all may be absent."""
 
 _ADDED = MetaData()
 
@@ -146,9 +151,8 @@ Table(
 def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
-    for table, names in _COLUMNS.items():
-        for name in names:
-            op.add_column(table, Column(name, String))
+    for table, name, kind in _COLUMNS:
+        op.add_column(table, Column(name, kind))
     _add_basis(connection)
     there = inspect(connection).get_table_names()
     _ADDED.create_all(connection, [t for t in _ADDED.sorted_tables if t.name not in there], checkfirst=False)
