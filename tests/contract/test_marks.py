@@ -125,8 +125,8 @@ MATCH (p:Protein) RETURN CASE WHEN p.name IS NULL THEN 'none' ELSE p.name END AS
 
 def fill(store: GraphStore, chance: random.Random) -> None:
     for label in LABELS:
-        rows = [{"id": i, "name": chance.choice(["n1", "n2", "n3", None])} for i in IDS[label.name]]
-        store.add_nodes(label, nodes_table(label, *rows))
+        named = [{"id": i, "name": chance.choice(["n1", "n2", "n3", None])} for i in IDS[label.name]]
+        store.add_nodes(label, nodes_table(label, *named))
     for pattern in PATTERNS:
         pairs = [(chance.choice(IDS[pattern.head]), chance.choice(IDS[pattern.tail])) for _ in range(24)]
         scored = "score" in pattern.properties
