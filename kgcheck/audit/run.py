@@ -13,6 +13,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
+from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
@@ -139,8 +140,10 @@ class Audit:
                     worker.work(unit, done)
                     run = self._noted(run)
                     step.advance()
-        if options.team_budget:
-            run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
+            if options.team_budget:
+                run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
+            with self._progress.step("comparing with the run before"):
+                worker.compare(units, run_before(self._ledger.runs(), run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 
@@ -171,7 +174,7 @@ def store_place(store: GraphStore) -> str:
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
     """The releases of a snapshot, as runs keep them."""
     return tuple(
-        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256)
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
         for r in _releases(snapshot, schema)
     )
 

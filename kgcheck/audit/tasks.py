@@ -16,7 +16,9 @@ from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 
-_NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
+NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
+"""Columns of a task about no value."""
+
 _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
 
 _SUGGESTIONS = 20
@@ -119,6 +121,18 @@ class TaskSelection:
         """How many tasks of a unit the filters and the sample leave."""
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
+    def select_of(self, unit: Unit, *, whole: bool = False) -> str:
+        """A select of the tasks of a unit: head, tail, value, items.
+
+        Args:
+            unit: Not one of structure.
+            whole: Without the filters and the sample.
+
+        Returns:
+            SQL.
+        """
+        return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
+
     def about(self, ids: set[str]) -> bool:
         """Whether a task about these ids is asked for."""
         return not self._options.ids or bool(ids & set(self._options.ids))
@@ -143,11 +157,11 @@ class TaskSelection:
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
-            return f"SELECT head, tail, {_NO_VALUE} FROM {pairs}"
+            return f"SELECT head, tail, {NO_VALUE} FROM {pairs}"
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
-        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {_NO_VALUE} FROM {self._copy.nodes(label)}"
+        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {self._copy.nodes(label)}"
 
     def _attribute_tasks(self, label: Label, attribute: str) -> str:
         column = identifier(attribute)

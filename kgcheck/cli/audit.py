@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE
+from kgcheck.choices import DEFAULT_STORE, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -64,7 +64,7 @@ _OF_THE_RUN = (
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
-@fail_on_option()
+@fail_on_option(THRESHOLDS)
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
 @graph_date_option()
 @click.option(
@@ -109,6 +109,8 @@ def command(
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
+    What was rejected, or deferred to a later day, does not count (kgcheck decide).
+
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.
     """
@@ -152,8 +154,18 @@ def command(
             )
         for text in audit.notes:
             note(text)
-        show_run(workspace, audit.run, audit.tallies, format_=format_, output=output, limit=limit)
-    click.get_current_context().exit(audit.exit_code(fail_on))
+        code = audit.exit_code(fail_on)
+        show_run(
+            workspace,
+            audit.run,
+            audit.tallies,
+            format_=format_,
+            output=output,
+            limit=limit,
+            fail_on=fail_on,
+            exit_code=code,
+        )
+    click.get_current_context().exit(code)
 
 
 def _refuse_changes() -> None:

@@ -41,6 +41,7 @@ _COMMANDS = {
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
     "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
     "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
     "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),

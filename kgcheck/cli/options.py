@@ -7,8 +7,12 @@ from typing import Any
 
 import click
 
+<<<<<<< HEAD
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, day
 from kgcheck.cli.output import note
+=======
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day
+>>>>>>> main
 from kgcheck.errors import UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
@@ -226,14 +230,15 @@ def table_or_json_option() -> Decorator:
     return click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 
 
-def fail_on_option() -> Decorator:
+def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted") -> Decorator:
     """``--fail-on``."""
+    new = "; new: only what is new, or has come back since it was decided" if "new" in thresholds else ""
     return click.option(
         "--fail-on",
-        type=click.Choice(THRESHOLDS),
-        default="refuted",
+        type=click.Choice(thresholds),
+        default=default,
         show_default=True,
-        help="Least outcome that makes the exit code 1.",
+        help=f"Least outcome that makes the exit code 1{new}.",
     )
 
 

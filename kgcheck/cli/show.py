@@ -22,6 +22,8 @@ def show_run(
     format_: str = "table",
     output: Path | None = None,
     limit: int | None = None,
+    fail_on: str = "refuted",
+    exit_code: int = 0,
 ) -> None:
     """Write a run to stdout or a file.
 
@@ -29,19 +31,21 @@ def show_run(
         workspace: Whose ledger it is in.
         run: The run.
         tallies: Its counts.
-        format_: table, json, jsonl, csv, markdown or html.
+        format_: One of kgcheck.choices.FORMATS.
         output: A file; stdout if None.
         limit: At most so many findings.
+        fail_on: Least outcome that junit takes for a failure.
+        exit_code: What the command ends with, for sarif.
 
     Raises:
         InputError: The file cannot be written.
     """
     if output is not None:
-        workspace.report(run, format_, output=output, limit=limit)
+        workspace.report(run, format_, output=output, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
         shown = workspace.findings(run, limit=TABLE_LIMIT if limit is None else limit)
         results().print(findings_table(shown))
     else:
-        text_result(workspace.report(run, format_, limit=limit))
+        text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
     for line in summary_lines(run, tallies):
         note(line)

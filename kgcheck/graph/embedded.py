@@ -1,6 +1,7 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -9,6 +10,7 @@ import ladybug
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.graph.changes import Run
 from kgcheck.graph.diskspace import unwritable
 from kgcheck.graph.marks import MARKS
 from kgcheck.graph.queries import (
@@ -299,6 +301,29 @@ class EmbeddedStore:
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
+
+    def prepare_records(self) -> None:
+        self._rows(self._cypher.text("create_meta_table"))
+
+    @contextmanager
+    def statements(self, *, write: bool) -> Iterator[Run]:
+        """See ChangedStore."""
+
+        def run(text: str, parameters: dict[str, Any]) -> list[list[Any]]:
+            return self._rows(text, **parameters)
+
+        if not write:
+            yield run
+            return
+        self._rows(self._cypher.text("begin_write"))
+        try:
+            yield run
+            self._rows(self._cypher.text("commit"))
+        except BaseException:
+            # A statement that fails ends the transaction by itself.
+            with suppress(StoreError):
+                self._rows(self._cypher.text("rollback"))
+            raise
 
     def close(self) -> None:
         try:

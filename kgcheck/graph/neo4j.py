@@ -1,5 +1,7 @@
 """The Neo4j store: a server, through the official driver (https://neo4j.com/docs/python-manual/current/)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -8,6 +10,7 @@ from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, Servic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
+from kgcheck.graph.changes import Run
 from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.store import Properties, Reading
 from kgcheck.profile.schema import Schema
@@ -101,6 +104,27 @@ class Neo4jStore(CypherServerStore):
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
+    @contextmanager
+    def statements(self, *, write: bool) -> Iterator[Run]:
+        """See ChangedStore. The error of a statement says whether the same transaction may succeed later."""
+        if not write:
+            yield self._read
+            return
+        try:
+            with (
+                self._session(neo4j.WRITE_ACCESS) as session,
+                session.begin_transaction(timeout=self._timeout_s) as transaction,
+            ):
+
+                def run(text: str, parameters: dict[str, Any]) -> list[Row]:
+                    query: Any = text
+                    return list(transaction.run(query, parameters))
+
+                yield run
+                self._commit(transaction)
+        except (Neo4jError, DriverError) as error:
+            raise self._mapped(error) from error
+
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         again = Retrying(
             retry=retry_if_exception(_is_undone),
@@ -120,14 +144,17 @@ class Neo4jStore(CypherServerStore):
             session.begin_transaction(timeout=self._timeout_s) as transaction,
         ):
             rows: list[Row] = list(transaction.run(query, parameters))
-            try:
-                transaction.commit()
-            except (Neo4jError, DriverError) as error:
-                # It may be done: the driver's own retry would then write edges a second time.
-                raise StoreUnavailable(
-                    f"the server {self.name} went away while it committed: {error}", "run the same command again"
-                ) from error
+            self._commit(transaction)
             return rows
+
+    def _commit(self, transaction: neo4j.Transaction) -> None:
+        try:
+            transaction.commit()
+        except (Neo4jError, DriverError) as error:
+            # It may be done: the driver's own retry would then write edges a second time.
+            raise StoreUnavailable(
+                f"the server {self.name} went away while it committed: {error}", "run the same command again"
+            ) from error
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the driver."""

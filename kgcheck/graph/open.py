@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
+from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import SurveyedStore
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
@@ -18,9 +20,13 @@ _WITH_CREDENTIALS = (
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
+class OpenedStore(SurveyedStore, ChangedStore, Protocol):
+    """A graph that is read, loaded into, looked at whatever it holds, and changed one by one."""
+
+
 def open_store(
     name: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
-) -> SurveyedStore:
+) -> OpenedStore:
     """Open the store of that name.
 
     Args:

@@ -277,6 +277,10 @@ class CypherServerStore(ABC):
     def set_meta(self, key: str, value: str) -> None:
         self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
 
+    def prepare_records(self) -> None:
+        """See ChangedStore."""
+        self._write(self._cypher.text("create_meta_constraint"), {})
+
     def prepare(self) -> None:
         self._write(self._cypher.text("create_meta_constraint"), {})
         for label in self.schema.labels:

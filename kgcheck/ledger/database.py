@@ -12,6 +12,7 @@ from kgcheck.errors import LedgerError
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger import jobs as _jobs  # noqa: F401  (its tables)
+from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.sqlite import SqliteFile
 from kgcheck.ledger.tables import FORMAT, METADATA, VERSION

@@ -43,7 +43,10 @@ def release_rows(run: Run) -> list[dict[str, Any]]:
 
 def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     """The run of a row of run and of those of run_release."""
-    pinned = tuple(PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256) for r in releases)
+    pinned = tuple(
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released or "")
+        for r in releases
+    )
     return Run(**{name: getattr(row, name) for name in _RUN_COLUMNS}, releases=pinned)
 
 
@@ -95,16 +98,7 @@ def finding_of(row: _Row) -> Finding:
     Raises:
         ValueError: A column holds what it cannot hold.
     """
-    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
-    task = CheckTask(
-        type=CheckType(row.type),
-        subject=Ref(label=row.subject_label, id=row.subject_id),
-        relation=row.relation,
-        object=tail,
-        attribute=row.attribute,
-        rule=row.rule,
-        value=row.value,
-    )
+    task = task_of(row)
     verdict = Verdict(
         outcome=Outcome(row.outcome),
         reason=Reason(row.reason),
@@ -119,6 +113,20 @@ def finding_of(row: _Row) -> Finding:
         change = Change(kind=kind, to=row.change_to, candidates=candidates, because=row.change_because or "")
     names = (row.subject_name, row.object_name)
     return Finding(run=row.run, fingerprint=row.fingerprint, task=task, verdict=verdict, change=change, names=names)
+
+
+def task_of(row: _Row) -> CheckTask:
+    """The task of a row of the table finding."""
+    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
+    return CheckTask(
+        type=CheckType(row.type),
+        subject=Ref(label=row.subject_label, id=row.subject_id),
+        relation=row.relation,
+        object=tail,
+        attribute=row.attribute,
+        rule=row.rule,
+        value=row.value,
+    )
 
 
 def tally_row(run: str, piece: str, tally: Tally) -> dict[str, Any]:

@@ -20,6 +20,9 @@ class PinnedRelease(Value):
     release: str
     file: str = ""
     sha256: str = Field(default="", description="of the file; of runs before format 2 its first 12 digits")
+    released: str = Field(
+        default="", description="the date of the release, as exact as it is known; empty if it is not"
+    )
 
     def __str__(self) -> str:
         return f"{self.source} {self.release} ({self.file} {self.sha256[:12]})" if self.file else self.source

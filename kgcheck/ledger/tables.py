@@ -106,6 +106,7 @@ RELEASE = Table(
     Column("release", String, nullable=False),
     Column("file", String, nullable=False),
     Column("sha256", String, nullable=False, comment="as much of the digest as is known"),
+    Column("released", String, comment="the date of the release; NULL of runs that did not keep it"),
 )
 PIECE = Table(
     "piece",

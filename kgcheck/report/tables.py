@@ -12,6 +12,7 @@ from rich.text import Text
 from kgcheck.agents.transcript import Event
 from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.patches import PatchEntry
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
@@ -183,6 +184,29 @@ def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
         counts = outcomes(tallies)
         cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[o]:,}" for o in Outcome)]
         table.add_row(*(cell(c) for c in cells), "finished" if run.finished else "cut off: --resume")
+    return table
+
+
+def patch_table(patches: Iterable[PatchEntry]) -> Table:
+    """Patches and how far each has come."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("patch", "made", "by", "operations", "state", "store", "folder"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("patch", "made", "state"))
+    for p in patches:
+        cells = (p.id, f"{p.made:%Y-%m-%d %H:%M}", p.by, f"{p.operations:,}", p.state.value, p.store, p.folder)
+        table.add_row(*(cell(c) for c in cells))
+    return table
+
+
+def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> Table:
+    """Operations of a patch: number, state, what each does, and why one is in conflict."""
+    table = Table(box=None, pad_edge=False)
+    listed = list(rows)
+    used = [i for i in range(4) if any(row[i] for row in listed)]
+    for i in used:
+        table.add_column(("no.", "state", "operation", "why")[i], overflow="fold", no_wrap=i < 2)
+    for row in listed:
+        table.add_row(*(cell(str(row[i])) for i in used))
     return table
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
+from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
 from kgcheck.errors import InputMissing, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
@@ -46,8 +46,11 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.making import PatchMade
+    from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger, Run
+    from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import Names
@@ -545,14 +548,18 @@ class Workspace(Closing):
         *,
         output: str | Path | None = None,
         limit: int | None = None,
+        fail_on: str = "refuted",
+        exit_code: int = 0,
     ) -> str:
         """A run as text.
 
         Args:
             run: The run, its id or the beginning of it, or ``latest``.
-            format_: table, json, jsonl, csv, markdown or html.
-            output: Also write it to this file.
+            format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
+            output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
+            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
             The text.
@@ -564,8 +571,10 @@ class Workspace(Closing):
         from kgcheck.report.render import render
 
         chosen("form", format_, FORMATS)
+        chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
-            text = render(ledger, ledger.run(run) if isinstance(run, str) else run, format_, limit)
+            found = ledger.run(run) if isinstance(run, str) else run
+            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
@@ -591,6 +600,97 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
 
+    # Patches
+
+    def make_patch(
+        self,
+        folder: str | Path,
+        *,
+        findings: Mapping[str, str | None] | Iterable[str] = (),
+        accepted: bool = False,
+        run: str = "latest",
+        by: str = "",
+    ) -> "PatchMade":
+        """Make a patch that repairs findings. Nothing is done to the graph.
+
+        Args:
+            folder: Where its files are written: ``patch.jsonl``, Cypher with parameters, and pages to read.
+            findings: Fingerprints or their beginnings; of a mapping, each with what is chosen where there is a choice.
+            accepted: Every finding of the run that was accepted, instead.
+            run: The run, with `accepted`.
+            by: Who makes it; the user, unless named.
+
+        Returns:
+            The patch, and the findings for which it does nothing, with why.
+
+        Raises:
+            UsageError: Not one of findings and `accepted`; the run is of another store; the folder holds a patch.
+            UnknownName: There is no such finding or run.
+        """
+        from kgcheck.workspace.patching import make
+
+        named = dict(findings) if isinstance(findings, Mapping) else dict.fromkeys(findings)
+        return make(self, Path(folder), findings=named, accepted=accepted, run=run, by=by)
+
+    def check_patch(self, folder: str | Path) -> "PatchOutcome":
+        """Say what of the patch in a folder would conflict now; nothing is written."""
+        from kgcheck.workspace.patching import check
+
+        return check(self, Path(folder))
+
+    def apply_patch(self, folder: str | Path, *, by: str = "", delete: bool = False) -> "PatchOutcome":
+        """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short.
+
+        Args:
+            folder: Of the patch.
+            by: Who does it; the user, unless named.
+            delete: Take away what is retired, and do not only mark it.
+
+        Returns:
+            What was done, and the conflicts.
+
+        Raises:
+            InputError: There is no patch, or it was edited.
+            UsageError: It is for another store.
+            StoreError: The store cannot be written.
+        """
+        from kgcheck.workspace.patching import apply
+
+        return apply(self, Path(folder), by=by, delete=delete)
+
+    def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
+        """Give the graph back as it was before the patch in a folder.
+
+        Args:
+            folder: Of the patch.
+            by: Who does it; the user, unless named.
+
+        Returns:
+            What was undone, and what was changed again since, which stays.
+
+        Raises:
+            InputError: There is no patch, or it was edited.
+            UsageError: It is for another store, or nothing of it is done.
+            StoreError: The store cannot be written.
+        """
+        from kgcheck.workspace.patching import undo
+
+        return undo(self, Path(folder), by=by)
+
+    def patches(self) -> "list[PatchEntry]":
+        """The patches in the ledger, newest first."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self._reading() as ledger:
+            return PatchTable(ledger.database).all()
+
+    def patch(self, name: str) -> "tuple[PatchEntry, list[OperationEntry]]":
+        """A patch in the ledger by its id, or the beginning of it, with its operations."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self._reading() as ledger:
+            return PatchTable(ledger.database).one(name)
+
     # What the methods above and kgcheck.workspace.batches are made of
 
     def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
@@ -613,6 +713,10 @@ class Workspace(Closing):
         if note:
             notes.append(note)
         return index
+
+    def close_graph(self) -> None:
+        """Close what is open, to be opened again when it is needed: a store that is written to is open for nobody."""
+        self._opened.reset()
 
     def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
         """What reads papers about edges with the trained verifier; None where no papers are named."""
@@ -707,6 +811,7 @@ class Workspace(Closing):
     def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
         from kgcheck.audit.papers import Papers
         from kgcheck.audit.run import Audit
+        from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
         schema, settings, graph = self.schema, self.settings, self.graph
@@ -726,9 +831,9 @@ class Workspace(Closing):
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
                 notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
-            tallies = tuple(ledger.tallies(run))
+            tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":
