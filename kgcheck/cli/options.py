@@ -7,12 +7,8 @@ from typing import Any
 
 import click
 
-<<<<<<< HEAD
-from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, day
-from kgcheck.cli.output import note
-=======
 from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day
->>>>>>> main
+from kgcheck.cli.output import note
 from kgcheck.errors import UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
