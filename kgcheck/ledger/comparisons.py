@@ -184,6 +184,17 @@ class ComparisonTable:
                 found |= set(connection.scalars(select(known.c.fingerprint)))
         return found
 
+    def kept_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
+        """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
+        found: dict[str, str] = {}
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
+                query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
+                found |= dict(connection.execute(query).tuples().all())
+        return found
+
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
         """Findings of the earlier run that the later one did not find, those of one target together.
 
