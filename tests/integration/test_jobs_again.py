@@ -16,6 +16,7 @@ from sqlalchemy import update
 from kgcheck.curation.decisions import Action, Choice, Decisions
 from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
+from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.jobs import JOB_RUN, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger, now
@@ -65,7 +66,7 @@ def finding(folder: Path) -> Finding:
 def decide(folder: Path, action: Action) -> Decision:
     with Ledger(folder / "ledger.sqlite") as ledger:
         (done,) = ledger.findings(ledger.run("latest"))
-        decision = Choice(action=action, by="a curator", note="so it is").about(done, now())
+        decision = Choice(action=action, by="a curator", note="so it is").about(done, basis_of(done), now())
         Decisions(ledger).table.add([decision])
         return decision
 
