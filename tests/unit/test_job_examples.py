@@ -81,7 +81,13 @@ def test_the_systemd_units(project: Project, tmp_path: Path) -> None:
     units = sorted(FOLDER.glob("kgcheck-nightly.*"))
     for unit in units:
         shutil.copy(unit, tmp_path)
-    command: list[str | Path] = [program, "verify", "--man=no", "--recursive-errors=no", *(tmp_path / unit.name for unit in units)]
+    command: list[str | Path] = [
+        program,
+        "verify",
+        "--man=no",
+        "--recursive-errors=no",
+        *(tmp_path / unit.name for unit in units),
+    ]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     ours = [line for line in done.stderr.splitlines() if "kgcheck-nightly" in line]
     assert ours == [], done.stderr
