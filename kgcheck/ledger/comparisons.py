@@ -192,7 +192,7 @@ class ComparisonTable:
                 some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
                 query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
                 query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
-                found |= dict(connection.execute(query).tuples().all())
+                found |= {row.fingerprint: row.basis for row in connection.execute(query)}
         return found
 
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
@@ -426,7 +426,7 @@ def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
 def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
     states = _states(pair, is_kept=compared_with(connection, pair.after) == pair.before)
     rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order(dict(rows.tuples().all()))}
+    return {state.value: count for state, count in _in_order({row[0]: row[1] for row in rows})}
 
 
 def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:
