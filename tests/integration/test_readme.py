@@ -39,7 +39,7 @@ NOT_RUN_COUNT = {
     r"\.xml\.gz": 1,
     "Klippel-Feil": 1,
 }
-NOT_RUN_COUNT |= {"createdb|postgresql": 4}
+NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
 
 CODES = {"audit": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1)}
