@@ -183,6 +183,7 @@ class Workspace(Closing):
         Raises:
             InputMissing: There is no such folder.
         """
+        from kgcheck.curation.reload import curated_in
         from kgcheck.loading.load import LoadOptions
         from kgcheck.loading.process import load_into
 
@@ -198,6 +199,7 @@ class Workspace(Closing):
             quarantine=self._quarantine(quarantine, folder),
             options=LoadOptions(prune=prune, full=full, dry_run=dry_run),
             progress=self.progress,
+            curated=curated_in,
         )
 
     def prepare_import(
