@@ -20,7 +20,8 @@ def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None
         older: The older snapshot.
 
     Returns:
-        A function of a working database and the newer snapshot; without one, the older is both. It raises SnapshotError, see attach_snapshots.
+        A function of a working database and the newer snapshot; without one, the older is both. It raises
+        SnapshotError, see attach_snapshots.
     """
 
     def attach(db: duckdb.DuckDBPyConnection, newer: Path | None) -> None:

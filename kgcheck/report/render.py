@@ -25,8 +25,8 @@ def render(
         run: The run.
         format_: One of kgcheck.choices.FORMATS.
         limit: At most so many findings.
-        standing: How its findings stand to those of the run before; sarif and prometheus show it.
-        fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+        standing: How its findings stand to those of the run before, for junit, sarif and prometheus.
+        fail_on: What junit takes for a failure: refuted, insufficient, new or never.
         exit_code: What the command ends with, for sarif.
 
     Returns:
@@ -45,7 +45,7 @@ def render(
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), fail_on, limit)
+            return junit(run, ledger.findings(run), ledger.tallies(run), standing, fail_on, limit)
         case "sarif":
             from kgcheck.report.sarif import sarif
 

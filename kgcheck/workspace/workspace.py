@@ -562,7 +562,7 @@ class Workspace(Closing):
             format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
             output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
-            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            fail_on: What junit takes for a failure: refuted, insufficient, new or never.
             exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
@@ -571,14 +571,19 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such run or form.
         """
+        from kgcheck.curation.standing import standing_of
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
+        from kgcheck.report.standing import ALONE
 
         chosen("form", format_, FORMATS)
         chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
+            standing = ALONE
+            if format_ in ("junit", "sarif", "prometheus") and not found.is_check:
+                standing = standing_of(ledger, found, whole=format_ != "prometheus")
+            text = render(ledger, found, format_, limit, standing=standing, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text

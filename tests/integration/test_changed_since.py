@@ -14,7 +14,6 @@ from kgcheck.audit.carrying import since
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit, store_place
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
