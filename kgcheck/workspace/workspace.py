@@ -569,7 +569,7 @@ class Workspace(Closing):
             format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
             output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
-            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            fail_on: What junit takes for a failure: refuted, insufficient, new or never.
             exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
