@@ -29,6 +29,7 @@ class Neo4jStore(CypherServerStore):
         settings: Credentials, database and time limits.
         create: Open it for a load: it may be empty.
         any_profile: Take it whatever graph it holds, to survey it.
+        with_retired: Read what is retired as if it were not.
 
     Raises:
         StoreAccess: Credentials are missing or refused.
@@ -39,9 +40,22 @@ class Neo4jStore(CypherServerStore):
     """
 
     def __init__(
-        self, uri: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
+        self,
+        uri: str,
+        schema: Schema,
+        settings: Settings,
+        *,
+        create: bool = False,
+        any_profile: bool = False,
+        with_retired: bool = False,
     ) -> None:
-        super().__init__(uri, schema, batch_rows=settings.load_batch_rows, in_flight=settings.neo4j_in_flight)
+        super().__init__(
+            uri,
+            schema,
+            batch_rows=settings.load_batch_rows,
+            in_flight=settings.neo4j_in_flight,
+            with_retired=with_retired,
+        )
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
         self._timeout_s = settings.query_timeout_s
@@ -89,6 +103,7 @@ class Neo4jStore(CypherServerStore):
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. The server must take it for a reading one, too, and is asked in a reading transaction."""
+        reading = self._leaving_out(reading)
         explained: Any = f"EXPLAIN {reading.text}"
         query: Any = reading.text
         try:

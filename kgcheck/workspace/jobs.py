@@ -1,7 +1,8 @@
 """What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,15 +11,18 @@ from typing import Any
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
-from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob
-from kgcheck.curation.jobs import Delivery, JobWork, Lease, open_since, perform
+from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob, Retention
+from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
+from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
-from kgcheck.curation.thresholds import Counted, Severity, judge, worst
+from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import InputError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.jobs import JobRun, JobRuns
-from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckType, Tally
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.place import LedgerPlace, ledger_place
+from kgcheck.ledger.retention import forget, needed
+from kgcheck.model import CheckType
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
@@ -54,10 +58,26 @@ def run_job(
     """
     job = project.job(name)
     settings = project_settings(project)
-    with Ledger(Path(project.ledger)) as ledger:
+    with Ledger(job_ledger(project)) as ledger:
         runs = JobRuns(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
-        return perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+        ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
+        forget(ledger.database, sorted(old))
+        return ended
+
+
+@contextmanager
+def job_runs(project: Project) -> Iterator[JobRuns]:
+    """The runs of jobs in the ledger of a project, which is made where it is missing."""
+    with Ledger(job_ledger(project)) as ledger:
+        yield JobRuns(ledger.database)
+
+
+def job_ledger(project: Project) -> LedgerPlace:
+    """The ledger of a project: that of the environment, of kgcheck.toml, or the one in the home."""
+    settings = project_settings(project)
+    return ledger_place(settings.ledger or project.ledger or settings.ledger_file, settings)
 
 
 def project_settings(project: Project) -> Settings:
@@ -103,7 +123,7 @@ class _Worker:
             store=store.place if store else None,
             profile=(store.profile if store else None) or self._project.profile,
             reference=reference,
-            ledger=self._project.ledger,
+            ledger=str(job_ledger(self._project)),
             settings=self._settings,
             progress=progress,
             **more,
@@ -242,8 +262,9 @@ class _Worker:
     def _judged(
         self, job: Checking, run: JobRun, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
     ) -> JobWork:
-        all_ = [_counted(tally) for tally in audit.tallies]
-        crossed = judge(job.thresholds, all_, all_, only_new=job.only_new)
+        new = new_findings(self._ledger, audit.run, EXAMPLES)
+        done = settled(self._ledger, audit.run)
+        crossed = judge(job.thresholds, counted_of(audit.tallies), new.counted, done, only_new=job.only_new)
         severity = worst(c.severity for c in crossed)
         if severity is not Severity.ERROR and not audit.run.finished:
             severity = Severity.UNAVAILABLE
@@ -259,6 +280,8 @@ class _Worker:
             f"audit {audit.run.id}: {text or 'nothing to check'}",
             run=audit.run.id,
             unfinished=not audit.run.finished,
+            new=new.total,
+            examples=example_rows(new.examples),
             crossed=tuple(crossed),
             reports=tuple(reports),
             notes=notes,
@@ -305,9 +328,3 @@ def _take_place(newer: Path, snapshot: Path) -> None:
         raise InputError(
             f"cannot put {newer} in the place of {snapshot}: {error.strerror}", "free space, or check who may write"
         ) from error
-
-
-def _counted(tally: Tally) -> Counted:
-    target = tally.target
-    labels = tuple(filter(None, (target.label, target.object_label)))
-    return Counted(tally.type, labels, target.relation, tally.outcome, tally.reason, tally.count)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
@@ -277,6 +278,7 @@ class Workspace(Closing):
         team_budget: int = 0,
         keep_all: bool = False,
         unfold: bool = False,
+        changed_since: str | Path | None = None,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger.
 
@@ -294,6 +296,9 @@ class Workspace(Closing):
                 STRING.
             keep_all: A finding also for what is supported or unavailable.
             unfold: Each hit of structure rules that many nodes or edges break, not one for all.
+            changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
+                may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
+                or the profile is not the same.
 
         Returns:
             The run with its counts and findings.
@@ -321,7 +326,7 @@ class Workspace(Closing):
             live=self.live,
             literature=str(self.literature.resolve()) if self.literature else None,
         )
-        return self._audit(options)
+        return self._audit(options, since=str(changed_since) if changed_since else None)
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
@@ -832,6 +837,39 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return PatchTable(ledger.database).one(name)
 
+    # The ledger itself
+
+    def copy_ledger(self, to: str | Path) -> "list[Copied]":
+        """Write into another ledger what this one has, all of it or nothing.
+
+        Args:
+            to: A SQLite file or ``postgresql://HOST/DATABASE``: new, empty, or with nothing that is not here.
+
+        Returns:
+            Each table, with the rows that it has in both now and those that were added.
+
+        Raises:
+            LedgerError: It has other rows; nothing was written.
+            UsageError: It is no place of a ledger, or this one.
+        """
+        from kgcheck.ledger.copying import copy_ledger
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.place import is_same_place, ledger_place
+
+        place = ledger_place(to, self.settings)
+        with self._reading() as ledger:
+            if is_same_place(self.ledger, place):
+                raise UsageError("the two ledgers are the same", "name another place to copy to")
+            with Ledger(place) as target:
+                return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self._reading() as ledger:
+            return facts_of(ledger.database)
+
     # What the methods above and kgcheck.workspace.batches are made of
 
     def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
@@ -949,9 +987,10 @@ class Workspace(Closing):
         worded = [t for t in meant if form_of(t, self.schema)] or meant
         return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
 
-    def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
+    def _audit(self, options: "AuditOptions", old: "Run | None" = None, *, since: str | None = None) -> AuditResult:
+        from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
-        from kgcheck.audit.run import Audit
+        from kgcheck.audit.run import Audit, store_place
         from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
@@ -965,7 +1004,8 @@ class Workspace(Closing):
             reader = self.paper_reader(notes, folder) if folder else None
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            run = audit.resume(old) if old else audit.start(options)
+            former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
+            run = audit.resume(old) if old else audit.start(options, former)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():
