@@ -178,11 +178,11 @@ def test_a_source_that_is_away_changes_no_finding_and_no_decision(tmp_path: Path
 
 
 def test_a_finding_that_stood_for_many_is_not_fixed_while_some_of_them_are_left(tmp_path: Path) -> None:
-    ledger, kinds = tmp_path / "ledger.sqlite", {"types": (CheckType.STRUCTURE,)}
+    ledger = tmp_path / "ledger.sqlite"
     genes = [f"AA{n}" for n in range(1, 31)]
 
     def look(*ids: str) -> Counter[tuple[str, str]]:
-        run = audited(graph({"Gene": list(ids)}), ledger, **kinds).run
+        run = audited(graph({"Gene": list(ids)}), ledger, types=(CheckType.STRUCTURE,)).run
         with Ledger(ledger) as opened:
             found = [one for one in diff_of(opened, after=run).findings() if one.finding]
         rows = [(one.finding.task.subject.id == "(all)", one) for one in found if one.finding]
