@@ -332,7 +332,7 @@ def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any
     again = select(now.c.fingerprint).where(
         now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
-    settled = func.coalesce(_settled(pair, known.c.fingerprint), ComparisonState.UNCHECKED.value)
+    settled = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
     state = func.coalesce(kept.c.state, settled) if is_kept else settled
     joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if is_kept else known
     columns = known.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
@@ -397,23 +397,25 @@ def _some(query: Select[Any], table: Table, only: Sequence[str]) -> Subquery:
     return (query.where(table.c.fingerprint.in_(only)) if only else query).subquery()
 
 
-def _settled(pair: Pair, fingerprint: ColumnElement[str]) -> ColumnElement[Any]:
+def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     """Fixed or gone by the latest run up to the later one that could tell; NULL where it was found after that."""
     ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
     store = select(RUN.c.store).where(RUN.c.id == pair.after).scalar_subquery()
     seen_by, by = RUN.alias(), RUN.alias()
     seen = select(func.max(seen_by.c.number)).join_from(FINDING, seen_by, seen_by.c.id == FINDING.c.run)
-    seen = seen.where(FINDING.c.fingerprint == fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store)
+    seen = seen.where(
+        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store
+    )
     seen = seen.where(seen_by.c.number <= ends[pair.after])
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(
-        COMPARED.c.fingerprint == fingerprint,
+        COMPARED.c.fingerprint == known.c.fingerprint,
         COMPARED.c.state.in_((ComparisonState.FIXED.value, ComparisonState.GONE.value)),
         by.c.store == store,
         by.c.number.between(ends[pair.before], ends[pair.after]),
-        by.c.number > func.coalesce(seen.scalar_subquery(), 0),
+        by.c.number > func.coalesce(seen.correlate(known).scalar_subquery(), 0),
     )
-    return settled.order_by(by.c.number.desc()).limit(1).scalar_subquery()
+    return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
 
 
 def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
