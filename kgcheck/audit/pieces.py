@@ -19,7 +19,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
 from kgcheck.profile.schema import Label, Pattern
