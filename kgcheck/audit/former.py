@@ -191,7 +191,8 @@ class FormerFindings:
         if unit.pattern:
             there = self._copy.pairs(unit.pattern)
         else:
-            there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {self._copy.nodes(self._schema.label(unit.label or ''))})"
+            nodes = self._copy.nodes(self._schema.label(unit.label or ""))
+            there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {nodes})"
         every, part = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
         rows = self._marked({"there": there, "is_task": f"({every})", "part": f"({part})"})
         again = self._judge_again(

@@ -29,7 +29,7 @@ def render(
         format_: One of kgcheck.choices.FORMATS.
         limit: At most so many findings.
         standing: How its findings stand to those of the run before, and what was decided.
-        fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+        fail_on: What junit takes for a failure: refuted, insufficient, new or never.
         exit_code: What the command ends with, for sarif.
 
     Returns:
@@ -50,7 +50,7 @@ def render(
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), fail_on, limit)
+            return junit(run, ledger.findings(run), ledger.tallies(run), standing, fail_on, limit)
         case "sarif":
             from kgcheck.report.sarif import sarif
 

@@ -183,6 +183,7 @@ class Workspace(Closing):
         Raises:
             InputMissing: There is no such folder.
         """
+        from kgcheck.curation.reload import curated_in
         from kgcheck.loading.load import LoadOptions
         from kgcheck.loading.process import load_into
 
@@ -198,6 +199,7 @@ class Workspace(Closing):
             quarantine=self._quarantine(quarantine, folder),
             options=LoadOptions(prune=prune, full=full, dry_run=dry_run),
             progress=self.progress,
+            curated=curated_in,
         )
 
     def prepare_import(
@@ -567,7 +569,7 @@ class Workspace(Closing):
             format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
             output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
-            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            fail_on: What junit takes for a failure: refuted, insufficient, new or never.
             exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
