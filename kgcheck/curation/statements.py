@@ -45,11 +45,11 @@ def _shape(step: Step, schema: Schema) -> tuple[str, tuple[tuple[str, str], ...]
     """The statement of a step, and its places."""
     if isinstance(step, SetNode | AddedNode):
         places = label_place(schema.label(step.ref.label))
-        statement = "people_set_node" if isinstance(step, SetNode) else "people_add_node"
+        statement = "update_patched_node" if isinstance(step, SetNode) else "create_patched_node"
     elif isinstance(step, SetEdge | AddedEdge):
         t: Triple = step.triple
         places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
-        statement = "people_set_edge" if isinstance(step, SetEdge) else "people_add_edge"
+        statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
     else:
         raise TypeError(step)
     return statement, tuple(places.items())
