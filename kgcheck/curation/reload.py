@@ -69,8 +69,8 @@ class _Found:
         for triple, f in (*present, *self._dropped):
             if f.there or f.before is not None:
                 pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
-                ends, recorded = (triple.head.id, triple.tail.id), tuple(f.recorded)
-                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, recorded)
+                ends, known = (triple.head.id, triple.tail.id), (digest(f.after), tuple(f.recorded))
+                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
 
     def _node(self, step: SetNode | AddedNode | DroppedNode, done: Recorded) -> None:
         known = self._nodes.get(step.ref)
