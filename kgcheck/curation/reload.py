@@ -1,6 +1,6 @@
 """What patches changed in a store, for a load that is to leave it so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kgcheck.curation.patches import Recorded, patches_in, recorded_in
@@ -24,9 +24,21 @@ def curated_in(store: OpenedStore) -> Curated:
     """
     if not store.meta():
         return Curated()
-    found = _Found()
     recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
-    for done in sorted(recorded, key=lambda r: (r.at, r.patch, r.number)):
+    return curated_by(sorted(recorded, key=lambda r: (r.at, r.patch, r.number)))
+
+
+def curated_by(recorded: Iterable[Recorded]) -> Curated:
+    """What operations changed.
+
+    Args:
+        recorded: The operations with their steps, in the order in which they were done.
+
+    Returns:
+        Each node and edge once.
+    """
+    found = _Found()
+    for done in recorded:
         found.add(done)
     return Curated(tuple(found.touched_nodes()), tuple(found.touched_edges()))
 
