@@ -29,7 +29,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 _LATEST = "(latest)"
 _OF_THE_RUN = (
     *("types", "labels", "relations", "ids", "sample", "seed", "keep_all"),
-    *("live", "team_budget", "threshold", "index", "graph_date", "unfold"),
+    *("live", "team_budget", "threshold", "index", "graph_date", "unfold", "changed_since"),
 )
 """Options that a run keeps, and that cannot change when it goes on."""
 
@@ -71,6 +71,12 @@ _OF_THE_RUN = (
     "--unfold", is_flag=True, help="Keep each hit of structure rules that many nodes or edges break, not one for all."
 )
 @click.option(
+    "--changed-since",
+    metavar="RUN|SNAPSHOT",
+    help="Check only what the references may decide otherwise than in that finished run, or in the newest run that "
+    "looked into that snapshot; the rest is carried over. The graph and the options must be the same.",
+)
+@click.option(
     "--resume",
     is_flag=False,
     flag_value=_LATEST,
@@ -100,6 +106,7 @@ def command(
     keep_all: bool,
     graph_date: str | None,
     unfold: bool,
+    changed_since: str | None,
     resume: str | None,
     index: Path | None,
     format_: str,
@@ -151,6 +158,7 @@ def command(
                 team_budget=team_budget,
                 keep_all=keep_all,
                 unfold=unfold,
+                changed_since=changed_since,
             )
         for text in audit.notes:
             note(text)

@@ -61,8 +61,10 @@ def list_(config: Path | None, format_: str) -> None:
     from kgcheck.cli.console import results
     from kgcheck.curation.listing import job_rows
     from kgcheck.report.tables import rows_table
+    from kgcheck.workspace.jobs import job_ledger
 
-    rows = job_rows(read_config(config))
+    project = read_config(config)
+    rows = job_rows(project, job_ledger(project))
     if format_ == "json":
         json_result(rows)
     else:
@@ -75,8 +77,10 @@ def list_(config: Path | None, format_: str) -> None:
 def show(name: str, config: Path | None) -> None:
     """Show the job NAME whole, with what it takes by default, as JSON."""
     from kgcheck.curation.listing import job_row
+    from kgcheck.workspace.jobs import job_ledger
 
-    json_result(job_row(read_config(config), name))
+    project = read_config(config)
+    json_result(job_row(project, job_ledger(project), name))
 
 
 @command.command("run")
@@ -99,7 +103,8 @@ def run(name: str, config: Path | None, planned: datetime | None, format_: str) 
     if format_ == "json":
         json_result(ended.model_dump(mode="json"))
     else:
-        result(f"{name}: {done.severity.value}: {done.message}")
+        new = f"; {done.new:,} new or reopened" if done.new else ""
+        result(f"{name}: {done.severity.value}: {done.message}{new}")
         for crossed in done.crossed:
             result(f"  {crossed}")
         for path in done.reports:
@@ -136,8 +141,10 @@ def history(name: str | None, config: Path | None, limit: int, format_: str) -> 
     from kgcheck.cli.console import results
     from kgcheck.curation.listing import history_rows
     from kgcheck.report.tables import rows_table
+    from kgcheck.workspace.jobs import job_ledger
 
-    rows = history_rows(read_config(config), name, limit)
+    project = read_config(config)
+    rows = history_rows(project, job_ledger(project), name, limit)
     if format_ == "json":
         json_result(rows)
     else:

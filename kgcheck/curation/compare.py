@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import CurrentDecision, Decisions
-from kgcheck.errors import UsageError
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.comparisons import (
     COMPARED,
     ComparisonState,
@@ -140,14 +141,31 @@ class RunDiff:
                 query = query.where(FINDING.c.outcome == Outcome.REFUTED.value)
             return connection.execute(query.limit(1)).first() is not None
 
+    def exit_code(self, fail_on: str = "never") -> int:
+        """1 for findings at or over a threshold (see `fails`), else 0; UnknownName where there is no such threshold."""
+        return EXIT_FINDINGS if self.fails(chosen("threshold", fail_on, THRESHOLDS)) else EXIT_CLEAN
+
+    def as_row(self) -> dict[str, Any]:
+        """The head that `kgcheck diff --format json` prints: the runs and the counts."""
+        counts = {state.value: count for state, count in self.counts.items()}
+        return {"before": self.before_id, "after": self.after.id, "counts": counts}
+
+    def lines(self) -> list[str]:
+        """What became of the findings, in a line or two."""
+        counts, line = self.counts, f"run {self.after.id}"
+        line += f" against {self.before.id}" if self.before else ", the first of this store and these options"
+        numbers = ", ".join(f"{counts[state]:,} {state.value}" for state in ComparisonState)
+        found = [f"{line}: {numbers}"]
+        if self.before and self.before.releases != self.after.releases:
+            found.append("  the references are others than those of the run before")
+        return found
+
     @property
     def before_id(self) -> str | None:
         """The id of the earlier run, where there is one."""
         return self.before.id if self.before else None
 
-    def findings(
-        self, states: Collection[ComparisonState] = (), *, limit: int | None = None
-    ) -> Iterator[ComparedFinding]:
+    def findings(self, states: Collection[str] = (), *, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings with what became of them, the new ones first.
 
         Args:

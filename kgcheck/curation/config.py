@@ -11,6 +11,7 @@ from kgcheck.choices import BRAINS, FORMATS, SCOPES, VERIFIERS, chosen, day
 from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
 from kgcheck.errors import KgcheckError, UnknownName
+from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckType, Value
 
 _DURATION = re.compile(r"(\d+) ?(s|m|h|d)")
@@ -72,6 +73,13 @@ def _day(text: str) -> str:
         return day(text)
     except KgcheckError as error:
         raise ValueError(error.message) from None
+
+
+def _ledger(name: str) -> str:
+    try:
+        return checked_place(name)
+    except KgcheckError as error:
+        raise ValueError(f"{error.message}: {error.hint}") from None
 
 
 def _zone(name: str) -> str:
@@ -270,7 +278,10 @@ class JobFile(Value):
     """A project of kgcheck. Relative paths are relative to the file; secrets stand in the environment."""
 
     profile: str = Field(default="ckg", description="kind of graph: a name, or the path of a folder, as ./mine")
-    ledger: Place = Field(default=".kgcheck/ledger.sqlite", description="where runs, findings and decisions are kept")
+    ledger: Annotated[Place, AfterValidator(_ledger)] | None = Field(
+        default=None,
+        description="a file, or postgresql://HOST/DATABASE; that of KGCHECK_LEDGER or the one in the home unless set",
+    )
     time_zone: Zone = Field(default="UTC", description="of the schedules")
     stores: dict[_NAME, StoreEntry] = Field(default={}, description="graphs, by name")
     references: dict[_NAME, ReferenceEntry] = Field(default={}, description="reference snapshots, by name")

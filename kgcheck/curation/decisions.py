@@ -7,11 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from pydantic import model_validator
 
+from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import UsageError
 from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import finding_of
@@ -21,6 +24,9 @@ from kgcheck.report.tables import proposal
 
 __all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"]
 
+
+if TYPE_CHECKING:
+    from kgcheck.curation.findings import FindingList
 
 _TOGETHER = 500
 _SHOWN = 12
@@ -51,6 +57,14 @@ class Made(Value):
 
     decision: Decision
     before: CurrentDecision
+
+    @property
+    def line(self) -> str:
+        """What was decided, and what it takes the place of."""
+        made, old = self.decision, self.before.decision
+        chosen, until = f" {made.chosen!r}" if made.chosen else "", f" until {made.until}" if made.until else ""
+        was = f"; {old.action.value} by {old.by} on {old.at:%Y-%m-%d %H:%M} stays in its history" if old else ""
+        return f"{made.fingerprint} {made.action.value}{chosen}{until}: {made.about}, {made.reason}{was}"
 
 
 class Choice(Value):
@@ -98,11 +112,11 @@ class Choice(Value):
                 f"choose from {shown}" if proposed else "nothing is proposed that could be chosen: leave --choose out",
             )
 
-    def about(self, finding: Finding, at: datetime) -> Decision:
+    def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
         """The decision about one finding."""
         return Decision(
             fingerprint=finding.fingerprint,
-            basis=basis_of(finding),
+            basis=basis,
             **dict(self),
             at=at,
             run=finding.run,
@@ -145,7 +159,17 @@ class Decisions:
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         """Where findings stand, by fingerprint."""
-        return self.states({finding.fingerprint: basis_of(finding) for finding in findings}, today)
+        return self.states(self._bases(list(findings)), today)
+
+    def _bases(self, findings: list[Finding]) -> dict[str, str]:
+        """What decisions about findings belong to: where a source was away, what they were when it was there."""
+        table, by_run = ComparisonTable(self._ledger.database), defaultdict[str, list[str]](list)
+        for finding in findings:
+            by_run[finding.run].append(finding.fingerprint)
+        bases = {finding.fingerprint: basis_of(finding) for finding in findings}
+        for run, fingerprints in by_run.items():
+            bases |= table.kept_bases(run, fingerprints)
+        return bases
 
     def decide(self, findings: Iterable[Finding], choice: "Choice") -> list["Made"]:
         """Decide about findings, all or none; each decision is about the finding as it is given.
@@ -163,8 +187,9 @@ class Decisions:
         found, at = list(findings), datetime.now(UTC)
         for finding in found:
             choice.check(finding)
-        before = self.beside(found)
-        made = self.table.add([choice.about(finding, at) for finding in found], in_turn=True)
+        bases = self._bases(found)
+        before = self.states(bases)
+        made = self.table.add([choice.about(one, bases[one.fingerprint], at) for one in found], in_turn=True)
         return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 
     def accepted(self, run: Run) -> Iterator[tuple[Finding, Decision]]:
@@ -222,3 +247,49 @@ def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Curre
     if last.action is Action.DEFER and last.until and last.until <= today:
         return CurrentDecision(state=DecisionState.OPEN, decision=last)
     return CurrentDecision(state=_OF[last.action], decision=last)
+
+
+def day_of(text: str | date | None) -> date | None:
+    """A whole day.
+
+    Args:
+        text: As 2027-01-31; or a date; or nothing.
+
+    Returns:
+        The date, or None.
+
+    Raises:
+        UsageError: It is no day.
+    """
+    if not isinstance(text, str):
+        return text
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no day", "write 2027-01-31") from None
+
+
+def decide(
+    ledger: Ledger,
+    findings: "str | Iterable[str | Finding] | FindingList",
+    action: str,
+    *,
+    by: str,
+    chosen: str | None = None,
+    note: str = "",
+    until: str | date | None = None,
+) -> list[Made]:
+    """Decide about findings; see Workspace.decide."""
+    kind = Action(chosen_of("action", action, [member.value for member in Action]))
+    choice = Choice(action=kind, by=by, chosen=chosen, note=note, until=day_of(until))
+    return Decisions(ledger).decide(_found(ledger, findings), choice)
+
+
+def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:
+    """The findings that are meant, each once."""
+    if isinstance(findings, str):
+        findings = [findings]
+    if not isinstance(findings, Iterable):
+        findings = [one.finding for one in findings.page() if one.finding]
+    known = [ledger.finding(one) if isinstance(one, str) else one for one in findings]
+    return list({finding.fingerprint: finding for finding in known}.values())

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
-from itertools import islice
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true, tuple_
 
+from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
+from kgcheck.curation.decisions import day_of
 from kgcheck.errors import UnknownName
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
@@ -19,6 +21,13 @@ from kgcheck.model import CheckType, Outcome, Reason, Value
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
 
+_NAMED: dict[str, tuple[str, type[StrEnum]]] = {
+    "states": ("state", ComparisonState),
+    "decisions": ("decision", DecisionState),
+    "outcomes": ("outcome", Outcome),
+    "types": ("check type", CheckType),
+    "reasons": ("reason", Reason),
+}
 _SEARCHED = ("subject_id", "subject_name", "object_id", "object_name", "value", "change_to")
 
 
@@ -56,6 +65,29 @@ class FindingFilter(Value):
                     raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
 
 
+def wanted(**filters: Any) -> FindingFilter:
+    """A filter of names as a person gives them.
+
+    Args:
+        filters: Fields of FindingFilter; since may be text.
+
+    Returns:
+        The filter.
+
+    Raises:
+        UnknownName: There is no such state, decision, outcome, type or reason.
+        UsageError: The day is none.
+    """
+    given = dict(filters)
+    for name, (called, kind) in _NAMED.items():
+        names = [member.value for member in kind]
+        given[name] = tuple(kind(chosen(called, str(value), names)) for value in given.get(name, ()))
+    for name in ("labels", "relations"):
+        given[name] = tuple(given.get(name, ()))
+    given["since"] = day_of(given.get("since"))
+    return FindingFilter(**given)
+
+
 class FindingList:
     """The findings of a run; where their states are asked for, those that it did not find again, too.
 
@@ -73,6 +105,11 @@ class FindingList:
         self._wanted = wanted
         self._today = datetime.now(UTC).date()
 
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self._diff.after
+
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings of the run in the order of reports, then those that it did not find again.
 
@@ -88,8 +125,11 @@ class FindingList:
         """
         with self._diff.opened() as ledger, ledger.database.reading() as connection:
             parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
-            rows = (row for part in parts for row in connection.execute(part))
-            yield from self._diff.read(ledger, islice(rows, limit))
+            left = limit
+            for part in parts:
+                for one in self._diff.read(ledger, connection.execute(part.limit(left))):
+                    left = None if left is None else left - 1
+                    yield one
 
     def count(self) -> int:
         """How many there are."""
@@ -150,6 +190,33 @@ class FindingList:
         found = select(earlier.c.fingerprint).join_from(earlier, run, run.c.id == earlier.c.run)
         found = found.where(earlier.c.fingerprint == FINDING.c.fingerprint, run.c.store == self._diff.after.store)
         return found.where(run.c.started < datetime.combine(day, time(), UTC)).exists()
+
+
+class Page:
+    """A page of a list; when it has been gone through, it knows where the next one begins.
+
+    Args:
+        findings: The list.
+        after: Begin after this finding.
+        limit: At most so many; all if None.
+    """
+
+    def __init__(self, findings: FindingList, after: str | None = None, limit: int | None = None) -> None:
+        self.run = findings.run.id
+        self.next: str | None = None
+        self._findings = findings
+        self._after = after
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[ComparedFinding]:
+        last = None
+        more = None if self._limit is None else self._limit + 1
+        for place, one in enumerate(self._findings.page(self._after, more), 1):
+            if self._limit is not None and place > self._limit:
+                self.next = last
+                return
+            last = one.fingerprint
+            yield one
 
 
 def _order() -> Any:

@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from typing import Any
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential
 
 from kgcheck.closing import Closing
-from kgcheck.curation.config import RetryRule, duration
+from kgcheck.curation.config import Retention, RetryRule, duration
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, LedgerError, StoreLocked
 from kgcheck.ledger.jobs import JobRun, JobRuns, JobState, taken_over
@@ -257,3 +257,24 @@ def open_since(runs: JobRuns, run: JobRun) -> tuple[datetime, dict[str, Any]]:
             break
         since, noted = row.started, {**row.result, **noted}
     return since, noted
+
+
+def old_runs(rule: Retention, history: Sequence[JobRun], moment: datetime) -> set[str]:
+    """Audits of a job that its rule does not keep.
+
+    Args:
+        rule: What to keep.
+        history: The runs of the job, the newest first.
+        moment: The time.
+
+    Returns:
+        Ids of audits that are too old, or too many.
+    """
+    began: dict[str, datetime] = {}
+    for run in history:
+        if run.run:
+            began.setdefault(run.run, run.started)
+    old = set(list(began)[rule.runs :]) if rule.runs is not None else set()
+    if rule.age is not None:
+        old |= {name for name, at in began.items() if at < moment - duration(rule.age)}
+    return old

@@ -10,12 +10,13 @@ from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import firings
 from kgcheck.ledger.jobs import JobRun, JobRuns
 from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.place import LedgerPlace
 
 
-def job_rows(project: Project) -> list[dict[str, Any]]:
+def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
     """The jobs of a project: kind, schedule, when it runs next, and how its last run ended."""
     rows = []
-    with _runs(project) as runs:
+    with _runs(ledger) as runs:
         for name, job in project.values.jobs.items():
             schedule = project.schedule_of(name)
             last = next(iter(runs.history(name, 1)), None) if runs else None
@@ -35,14 +36,14 @@ def job_rows(project: Project) -> list[dict[str, Any]]:
     return rows
 
 
-def job_row(project: Project, name: str) -> dict[str, Any]:
+def job_row(project: Project, ledger: LedgerPlace, name: str) -> dict[str, Any]:
     """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
     job = project.job(name)
     store, schedule = project.store_of(job), project.schedule_of(name)
     return {
         "job": name,
         "file": str(project.path.absolute()),
-        "ledger": project.ledger,
+        "ledger": str(ledger),
         **job.model_dump(mode="json"),
         "store": store.model_dump(mode="json") if store else None,
         "time_zone": str(schedule.zone) if schedule else None,
@@ -60,11 +61,12 @@ def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def history_rows(project: Project, name: str | None, limit: int) -> list[dict[str, Any]]:
+def history_rows(project: Project, ledger: LedgerPlace, name: str | None, limit: int) -> list[dict[str, Any]]:
     """Runs of jobs, the newest first, of those too that stand in the file no more.
 
     Args:
         project: The project.
+        ledger: Where the runs are.
         name: Only of this job.
         limit: At most so many.
 
@@ -74,7 +76,7 @@ def history_rows(project: Project, name: str | None, limit: int) -> list[dict[st
     Raises:
         UnknownName: There is no such job, and never was.
     """
-    with _runs(project) as runs:
+    with _runs(ledger) as runs:
         found = runs.history(name, limit) if runs else []
     if name is not None and not found:
         project.job(name)
@@ -89,12 +91,12 @@ def _history_row(run: JobRun) -> dict[str, Any]:
 
 
 @contextmanager
-def _runs(project: Project) -> Iterator[JobRuns | None]:
+def _runs(place: LedgerPlace) -> Iterator[JobRuns | None]:
     """The runs in the ledger; None where there is none yet."""
-    if "://" not in project.ledger and not Path(project.ledger).exists():
+    if isinstance(place, Path) and not place.exists():
         yield None
         return
-    with Ledger(Path(project.ledger), create=False) as ledger:
+    with Ledger(place, create=False) as ledger:
         yield JobRuns(ledger.database)
 
 

@@ -72,9 +72,9 @@ class Project:
         return self.values.jobs[name]
 
     @property
-    def ledger(self) -> str:
-        """The ledger: a path, or an address."""
-        return self.place(self.values.ledger)
+    def ledger(self) -> str | None:
+        """The ledger, where the file names one: a path, or an address."""
+        return self.place(self.values.ledger) if self.values.ledger else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
         """The store of a job, or the default one, with its place and profile."""
@@ -118,6 +118,12 @@ class Project:
     def profile(self) -> str:
         """The kind of graph."""
         return self._profile(self.values.profile)
+
+    @property
+    def names_profile(self) -> bool:
+        """Whether the file itself names a kind of graph, for all or for the default store."""
+        found = _named(self.values.stores, None, self.values.defaults.store)
+        return "profile" in self.values.model_fields_set or bool(found and found.profile)
 
     def _profile(self, name: str) -> str:
         return str(self.folder / name) if "/" in name or name.startswith(".") else name

@@ -95,9 +95,10 @@ class Schedule:
         return found[-1] if found else None
 
     def _next(self, moment: datetime) -> datetime | None:
-        found = self._trigger.get_next_fire_time(None, moment + timedelta(microseconds=1))
+        # In UTC: adding to a time with a zone forgets which of two like hours it is in.
+        found = self._trigger.get_next_fire_time(None, moment.astimezone(UTC) + timedelta(microseconds=1))
         while found and found.fold and not self._hour_is_open:
-            found = self._trigger.get_next_fire_time(None, found + timedelta(seconds=1))
+            found = self._trigger.get_next_fire_time(None, found.astimezone(UTC) + timedelta(seconds=1))
         # Through UTC: a time that does not exist becomes the one that the clock shows.
         return found.astimezone(UTC).astimezone(self.zone) if found else None
 

@@ -168,7 +168,12 @@ class Crossed(Value):
 
 
 def judge(
-    thresholds: Sequence[Threshold], all_: Sequence[Counted], new: Sequence[Counted], *, only_new: bool = False
+    thresholds: Sequence[Threshold],
+    all_: Sequence[Counted],
+    new: Sequence[Counted],
+    settled: Sequence[Counted] = (),
+    *,
+    only_new: bool = False,
 ) -> list[Crossed]:
     """Measure a run with thresholds.
 
@@ -176,25 +181,36 @@ def judge(
         thresholds: Of the job.
         all_: Every task of the run.
         new: Those of its findings that are new or reopened.
+        settled: Those that a decision has settled: they were looked at, and are not counted.
         only_new: Where a threshold does not say which of the two it counts.
 
     Returns:
         One for each threshold, in their order.
     """
-    return [_judge(t, all_, new, only_new if t.only_new is None else t.only_new) for t in thresholds]
+    return [_judge(t, all_, new, settled, only_new if t.only_new is None else t.only_new) for t in thresholds]
 
 
-def _judge(threshold: Threshold, all_: Sequence[Counted], new: Sequence[Counted], only_new: bool) -> Crossed:
+def _judge(
+    threshold: Threshold,
+    all_: Sequence[Counted],
+    new: Sequence[Counted],
+    settled: Sequence[Counted],
+    only_new: bool,
+) -> Crossed:
     part = [c for c in all_ if _is_of(threshold, c)]
     # What could not be looked at is no part of what was: a service that is down makes no share smaller.
     of = sum(c.count for c in part if c.outcome is not Outcome.UNAVAILABLE or threshold.outcome is c.outcome)
-    meant = [c for c in new if _is_of(threshold, c)] if only_new else part
-    count = sum(c.count for c in meant if c.outcome is threshold.outcome and threshold.reason in (None, c.reason))
+    count = _count(threshold, new) if only_new else _count(threshold, part) - _count(threshold, settled)
     levels = ((threshold.error_if, Severity.ERROR), (threshold.warn_if, Severity.WARN))
     found = next(
         ((text, level) for text, level in levels if text and bound(text).holds(count, of)), (None, Severity.OK)
     )
     return Crossed(what=threshold.what, only_new=only_new, count=count, of=of, bound=found[0], severity=found[1])
+
+
+def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
+    ended = [c for c in counted if c.outcome is threshold.outcome and threshold.reason in (None, c.reason)]
+    return sum(c.count for c in ended if _is_of(threshold, c))
 
 
 def _is_of(threshold: Threshold, counted: Counted) -> bool:

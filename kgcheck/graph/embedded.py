@@ -213,6 +213,12 @@ class EmbeddedStore:
         """See GraphStore; the tables of this store can hold none."""
         return []
 
+    def state(self) -> str | None:
+        """See GraphStore: a file that was written to has another time. So has a copy, which is taken for another."""
+        path = Path(self.name)
+        seen = [p.stat() for p in (path, path.with_name(path.name + ".wal")) if p.exists()]
+        return " ".join(f"{s.st_size}:{s.st_mtime_ns}" for s in seen) or None
+
     def unknown(self) -> dict[str, int]:
         nodes, edges = list[Shape](), list[Shape]()
         for name, kind in self._rows(self._cypher.text("tables")):

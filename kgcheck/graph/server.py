@@ -215,6 +215,10 @@ class CypherServerStore(ABC):
                 )
         return found
 
+    def state(self) -> str | None:
+        """See GraphStore: anybody may write to a server, and none says so in a way that all servers have."""
+        return None
+
     def unknown(self) -> dict[str, int]:
         kept = {"node": self._kept_of_many("n"), "edge": self._kept_of_many("a", "r", "b")}
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes", kept[of])] for of in kept)

@@ -180,6 +180,9 @@ class GraphStore(LoadTarget, Protocol):
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
+    def state(self) -> str | None:
+        """Names the graph as it is now: another text after any change, whoever makes it. None where nobody can know."""
+
     def unknown(self) -> dict[str, int]:
         """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
 

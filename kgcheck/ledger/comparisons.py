@@ -184,6 +184,17 @@ class ComparisonTable:
                 found |= set(connection.scalars(select(known.c.fingerprint)))
         return found
 
+    def kept_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
+        """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
+        found: dict[str, str] = {}
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
+                query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
+                found |= dict(connection.execute(query).tuples().all())
+        return found
+
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
         """Findings of the earlier run that the later one did not find, those of one target together.
 
@@ -415,7 +426,7 @@ def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
 def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
     states = _states(pair, is_kept=compared_with(connection, pair.after) == pair.before)
     rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order(dict(rows.tuples().all()))}
+    return {state.value: count for state, count in _in_order({name: count for name, count in rows})}
 
 
 def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:

@@ -44,6 +44,9 @@ class Backend(Protocol):
     def finish(self, connection: Connection, format_: int) -> None:
         """What must be done when the tables are made or changed, before the transaction ends."""
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The program with its version, and the bytes that the ledger takes."""
+
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What the database refused, in words that help."""
 
@@ -100,6 +103,10 @@ class Database:
         with self._connected(self._backend.writing()) as connection:
             self._backend.lock(connection, alone=alone)
             yield connection
+
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The program with its version, and the bytes that the ledger takes."""
+        return self._backend.about(connection)
 
     def close(self) -> None:
         """Close the file."""

@@ -111,6 +111,16 @@ class PostgresDatabase:
             ]
             connection.exec_driver_sql(f"ALTER TABLE {quoted(table.name)} {', '.join(changes)}")
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The version of the server, and the size of the tables with their indexes."""
+        sizes = text(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
+            "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
+        )
+        size = connection.execute(sizes, {"names": list(METADATA.tables)}).scalar_one()
+        version = connection.exec_driver_sql("SHOW server_version").scalar_one()
+        return f"PostgreSQL {version}", int(size)
+
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What PostgreSQL refused, in words that help."""
         stated = str(error.orig).strip().partition("\n")[0]

@@ -1,7 +1,8 @@
 """What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,15 +11,18 @@ from typing import Any
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
-from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob
-from kgcheck.curation.jobs import Delivery, JobWork, Lease, open_since, perform
+from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob, Retention
+from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
+from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
-from kgcheck.curation.thresholds import Counted, Severity, judge, worst
+from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import InputError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.jobs import JobRun, JobRuns
-from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckType, Tally
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.place import LedgerPlace, ledger_place
+from kgcheck.ledger.retention import forget, needed
+from kgcheck.model import CheckType
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
@@ -54,10 +58,26 @@ def run_job(
     """
     job = project.job(name)
     settings = project_settings(project)
-    with Ledger(Path(project.ledger)) as ledger:
+    with Ledger(job_ledger(project)) as ledger:
         runs = JobRuns(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
-        return perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+        ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
+        forget(ledger.database, sorted(old))
+        return ended
+
+
+@contextmanager
+def job_runs(project: Project) -> Iterator[JobRuns]:
+    """The runs of jobs in the ledger of a project, which is made where it is missing."""
+    with Ledger(job_ledger(project)) as ledger:
+        yield JobRuns(ledger.database)
+
+
+def job_ledger(project: Project) -> LedgerPlace:
+    """The ledger of a project: that of the environment, of kgcheck.toml, or the one in the home."""
+    settings = project_settings(project)
+    return ledger_place(settings.ledger or project.ledger or settings.ledger_file, settings)
 
 
 def project_settings(project: Project) -> Settings:
@@ -103,7 +123,7 @@ class _Worker:
             store=store.place if store else None,
             profile=(store.profile if store else None) or self._project.profile,
             reference=reference,
-            ledger=self._project.ledger,
+            ledger=str(job_ledger(self._project)),
             settings=self._settings,
             progress=progress,
             **more,
@@ -120,7 +140,7 @@ class _Worker:
         figures = {"nodes": loaded.nodes, "edges": loaded.edges, "quarantined": loaded.quarantined}
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
-    def _audit(self, job: Checking, run: JobRun, progress: Progress) -> JobWork:
+    def _audit(self, job: Checking, run: JobRun, progress: Progress, since: Path | None = None) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         with self._open(
@@ -128,7 +148,9 @@ class _Worker:
         ) as workspace:
             options = self._options(job, workspace)
             begun = self._begun(run, options, workspace)
-            audit, notes = self._go_on(workspace, begun) if begun else (None, ())
+            audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
+            if audit is None and since and since.exists():
+                audit, notes = self._changed(workspace, options, since)
             if audit is None:
                 audit = workspace.audit(**options)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
@@ -143,7 +165,8 @@ class _Worker:
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
-        done = self._audit(job, run, progress)
+        reference = self._project.reference_of(job)
+        done = self._audit(job, run, progress, since=before_of(Path(reference.snapshot)) if reference else None)
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
     def _renew(self, job: RefreshJob, run: JobRun, progress: Progress) -> dict[str, int]:
@@ -233,6 +256,16 @@ class _Worker:
         return None
 
     @staticmethod
+    def _changed(
+        workspace: Workspace, options: Mapping[str, Any], since: Path
+    ) -> tuple[AuditResult | None, tuple[str, ...]]:
+        """An audit of what the references may decide otherwise than before, where one went before."""
+        try:
+            return workspace.audit(**options, changed_since=since), ()
+        except UsageError as error:
+            return None, (f"everything was checked: {error.message}",)
+
+    @staticmethod
     def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:
         try:
             return workspace.resume(begun), (f"went on with audit {begun.id}",)
@@ -242,8 +275,9 @@ class _Worker:
     def _judged(
         self, job: Checking, run: JobRun, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
     ) -> JobWork:
-        all_ = [_counted(tally) for tally in audit.tallies]
-        crossed = judge(job.thresholds, all_, all_, only_new=job.only_new)
+        new = new_findings(self._ledger, audit.run, EXAMPLES)
+        done = settled(self._ledger, audit.run)
+        crossed = judge(job.thresholds, counted_of(audit.tallies), new.counted, done, only_new=job.only_new)
         severity = worst(c.severity for c in crossed)
         if severity is not Severity.ERROR and not audit.run.finished:
             severity = Severity.UNAVAILABLE
@@ -259,6 +293,8 @@ class _Worker:
             f"audit {audit.run.id}: {text or 'nothing to check'}",
             run=audit.run.id,
             unfinished=not audit.run.finished,
+            new=new.total,
+            examples=example_rows(new.examples),
             crossed=tuple(crossed),
             reports=tuple(reports),
             notes=notes,
@@ -305,9 +341,3 @@ def _take_place(newer: Path, snapshot: Path) -> None:
         raise InputError(
             f"cannot put {newer} in the place of {snapshot}: {error.strerror}", "free space, or check who may write"
         ) from error
-
-
-def _counted(tally: Tally) -> Counted:
-    target = tally.target
-    labels = tuple(filter(None, (target.label, target.object_label)))
-    return Counted(tally.type, labels, target.relation, tally.outcome, tally.reason, tally.count)

@@ -4,6 +4,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
-from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.errors import InputMissing, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
@@ -46,10 +47,14 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.exchange import Imported
     from kgcheck.curation.export import Exported
+    from kgcheck.curation.findings import FindingList
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
@@ -276,6 +281,7 @@ class Workspace(Closing):
         team_budget: int = 0,
         keep_all: bool = False,
         unfold: bool = False,
+        changed_since: str | Path | None = None,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger.
 
@@ -293,6 +299,9 @@ class Workspace(Closing):
                 STRING.
             keep_all: A finding also for what is supported or unavailable.
             unfold: Each hit of structure rules that many nodes or edges break, not one for all.
+            changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
+                may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
+                or the profile is not the same.
 
         Returns:
             The run with its counts and findings.
@@ -320,7 +329,7 @@ class Workspace(Closing):
             live=self.live,
             literature=str(self.literature.resolve()) if self.literature else None,
         )
-        return self._audit(options)
+        return self._audit(options, since=str(changed_since) if changed_since else None)
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
@@ -561,7 +570,7 @@ class Workspace(Closing):
             format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
             output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
-            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            fail_on: What junit takes for a failure: refuted, insufficient, new or never.
             exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
@@ -570,6 +579,7 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such run or form.
         """
+        from kgcheck.curation.standing import standing
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -577,7 +587,8 @@ class Workspace(Closing):
         chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
+            beside = standing(ledger, found)
+            text = render(ledger, found, format_, limit, standing=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
@@ -602,6 +613,141 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
+
+    def list_findings(
+        self,
+        run: "str | Run" = "latest",
+        *,
+        before: "str | Run | None" = None,
+        states: Iterable[str] = (),
+        decisions: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+        types: Iterable[str] = (),
+        reasons: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        since: str | date | None = None,
+        text: str | None = None,
+    ) -> "FindingList":
+        """The findings of a run with what became of them and what was decided, filtered, page by page.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            before: The run that it is compared with; see `diff`.
+            states: new, still, changed; and fixed, gone, unchecked, which the run has not any more.
+            decisions: open, reopened, accepted, rejected, deferred.
+            outcomes: refuted, insufficient.
+            types: existence, attribute, triple, potential, structure.
+            reasons: Why.
+            labels: Of the subject or the object.
+            relations: Of the edge.
+            since: First found on this day or later.
+            text: Part of an id, a name, a value or a proposed value.
+
+        Returns:
+            The list; what is left out means any.
+
+        Raises:
+            UnknownName: There is no such run or name.
+        """
+        from kgcheck.curation.findings import FindingList, wanted
+
+        diff = self.diff(before, run)
+        filters = {"states": states, "decisions": decisions, "outcomes": outcomes, "types": types, "reasons": reasons}
+        return FindingList(diff, wanted(**filters, labels=labels, relations=relations, since=since, text=text))
+
+    def decide(
+        self,
+        findings: "str | Iterable[str | Finding] | FindingList",
+        action: str,
+        *,
+        by: str,
+        choose: str | None = None,
+        note: str = "",
+        until: str | date | None = None,
+    ) -> "list[Made]":
+        """Decide about findings, all or none. Nothing that was decided before is overwritten.
+
+        Args:
+            findings: Fingerprints or their beginnings, in the newest run that has each; or findings, or a list of them.
+            action: accept, reject, defer or reopen.
+            by: Who decides.
+            choose: Of what is proposed, what to take; with accept.
+            note: Why.
+            until: The day on which it comes back; with defer.
+
+        Returns:
+            The decisions, each with where the finding stood before.
+
+        Raises:
+            UnknownName: There is no such finding or action.
+            UsageError: It cannot be decided so.
+        """
+        from kgcheck.curation.decisions import decide
+
+        with self._writing() as ledger:
+            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+
+    def history(self, fingerprint: str) -> "list[Decision]":
+        """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def export_decisions(self, path: str | Path) -> int:
+        """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
+
+        Args:
+            path: The file.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            UsageError: The name ends otherwise.
+        """
+        from kgcheck.curation.exchange import export_decisions
+
+        with self._reading() as ledger:
+            return export_decisions(ledger, Path(path))
+
+    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
+        """Add the decisions of a file; both are kept where others decided otherwise, and the newer one counts.
+
+        Args:
+            path: As `export_decisions` writes it.
+            quarantine: JSON lines file for decisions about findings that are not in the ledger; beside the file, unless
+                named.
+
+        Returns:
+            What came of each, with the conflicts.
+
+        Raises:
+            InputError: Something in it is wrong; nothing is taken over.
+        """
+        from kgcheck.curation.exchange import import_decisions
+
+        file = Path(path)
+        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
+        with self._writing() as ledger:
+            return import_decisions(ledger, file, kept)
+
+    def state_of(self, finding: Finding) -> "str | None":
+        """What became of a finding from the run before to its own; None where its run is no audit."""
+        from kgcheck.curation.compare import diff_of
+
+        with self._reading() as ledger:
+            run = ledger.run(finding.run)
+            state = None if run.is_check else diff_of(ledger, after=run).state_of(finding.fingerprint)
+        return state.value if state else None
+
+    def decided(self, finding: Finding) -> "CurrentDecision":
+        """Where a finding stands by what was decided about it."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return Decisions(ledger).beside([finding])[finding.fingerprint]
 
     # Patches
 
@@ -712,6 +858,39 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return PatchTable(ledger.database).one(name)
+
+    # The ledger itself
+
+    def copy_ledger(self, to: str | Path) -> "list[Copied]":
+        """Write into another ledger what this one has, all of it or nothing.
+
+        Args:
+            to: A SQLite file or ``postgresql://HOST/DATABASE``: new, empty, or with nothing that is not here.
+
+        Returns:
+            Each table, with the rows that it has in both now and those that were added.
+
+        Raises:
+            LedgerError: It has other rows; nothing was written.
+            UsageError: It is no place of a ledger, or this one.
+        """
+        from kgcheck.ledger.copying import copy_ledger
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.place import is_same_place, ledger_place
+
+        place = ledger_place(to, self.settings)
+        with self._reading() as ledger:
+            if is_same_place(self.ledger, place):
+                raise UsageError("the two ledgers are the same", "name another place to copy to")
+            with Ledger(place) as target:
+                return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self._reading() as ledger:
+            return facts_of(ledger.database)
 
     # What the methods above and kgcheck.workspace.batches are made of
 
@@ -830,9 +1009,10 @@ class Workspace(Closing):
         worded = [t for t in meant if form_of(t, self.schema)] or meant
         return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
 
-    def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
+    def _audit(self, options: "AuditOptions", old: "Run | None" = None, *, since: str | None = None) -> AuditResult:
+        from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
-        from kgcheck.audit.run import Audit
+        from kgcheck.audit.run import Audit, store_place
         from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
@@ -846,7 +1026,8 @@ class Workspace(Closing):
             reader = self.paper_reader(notes, folder) if folder else None
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            run = audit.resume(old) if old else audit.start(options)
+            former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
+            run = audit.resume(old) if old else audit.start(options, former)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():
@@ -864,6 +1045,17 @@ class Workspace(Closing):
 
         self._opened.check()
         with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    @contextmanager
+    def _writing(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there, open for writing, too."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        if isinstance(place := self.ledger, Path) and not place.exists():
+            raise LedgerError(f"there is no ledger at {place}", "kgcheck audit makes one; --ledger names another")
+        with Ledger(place) as ledger:
             yield ledger
 
     def _quarantine(self, given: str | Path | None, directory: Path) -> Path:

@@ -82,3 +82,29 @@ def test_next_is_in_the_time_zone_of_the_job(folder: Path) -> None:
 
     assert [row["job"] for row in rows] == ["ids"] * 3
     assert all(row["at"].endswith("T02:30:00+09:00") for row in rows)
+
+
+def test_commands_take_what_kgcheck_toml_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = folder / "deep"
+    inner.mkdir()
+    what = ("--type", "existence", "--id", "PARK2", "--format", "json")
+
+    ended = kgcheck("audit", *what, cwd=inner)
+
+    assert ended.code == 1, ended.err
+    assert json.loads(ended.out)["run"]["reference"] == str(folder / "reference.duckdb")
+    assert f"--store {folder / 'graph.lbdb'} (kgcheck.toml)" in ended.err
+    assert (folder / "ledger.sqlite").exists()
+    # What the environment or an option names comes first.
+    monkeypatch.setenv("KGCHECK_STORE", str(folder / "none.lbdb"))
+    assert kgcheck("audit", *what, cwd=inner).refuses("there is no ")
+    monkeypatch.setenv("KGCHECK_LEDGER", str(folder / "other.sqlite"))
+    assert kgcheck("runs", cwd=inner).refuses(f"there is no ledger at {folder / 'other.sqlite'}")
+    monkeypatch.delenv("KGCHECK_LEDGER")
+    assert kgcheck("runs", "--ledger", "third.sqlite", cwd=inner).refuses("there is no ledger at third.sqlite")
+    shown = " ".join(kgcheck("audit", "--help", cwd=inner).out.split())
+    assert f"[default: {folder / 'reference.duckdb'}, as" in shown
+    # What is wrong in the file is wrong for every command that would take something from it, and for no other.
+    (folder / "kgcheck.toml").write_text("stroes = 1")
+    assert kgcheck("runs", cwd=inner).refuses(f"{folder / 'kgcheck.toml'} is wrong: stroes: there is no such key")
+    assert kgcheck("profile", "list", cwd=inner).code == 0

@@ -11,11 +11,13 @@ from kgcheck.curation.operations import AddEdge, Patch, SetValue
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import open_store
 from kgcheck.loading.load import load_directory
+from kgcheck.profile.folder import profile_dir
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.contract.stores import all_edges, all_nodes
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS
 from tests.integration.test_reload import EVERYTHING, FINDING, NAME, SCORE, Place, edge, ref
+from tests.support.audits import demo
 
 
 def contents(store: str) -> dict[str, Any]:
@@ -137,15 +139,29 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert not (place.directory.folder / "new").exists()
 
 
-def exported_and_applied(import_dir: Path, folder: Path, findings: int) -> None:
+def exported_and_applied(import_dir: Path, reference: Path, folder: Path, **audit: object) -> int:
+    """Repair everything that needs no choice, and compare; the number of operations."""
     store = folder / "graph.lbdb"
-    with Workspace(store=str(store), ledger=folder / "ledger.db") as workspace:
-        workspace.load(import_dir, quarantine=folder / "q.jsonl")
-        workspace.audit()
-        wanted = {f.fingerprint: None for f in workspace.findings_of()}
-        workspace.make_patch(folder / "patch", findings=wanted)
+    with Workspace(store=str(store), reference=reference, ledger=folder / "ledger.sqlite") as workspace:
+        workspace.load(import_dir, quarantine=folder / "quarantine.jsonl")
+        workspace.audit(**audit)  # type: ignore[arg-type]
+        made = workspace.make_patch(folder / "patch", findings=[f.fingerprint for f in workspace.findings()])
         exported = workspace.export_patch(folder / "patch", import_dir, folder / "new")
         outcome = workspace.apply_patch(folder / "patch")
-    assert len(outcome.patch.operations) >= findings
-    assert (outcome.conflicts, exported.unplaced) == ((), ())
-    assert loaded(folder / "new", folder / "anew.lbdb") == contents(str(store))
+        patched = contents(str(store))
+        again = workspace.load(import_dir, quarantine=folder / "quarantine.jsonl", full=True)
+    assert (outcome.conflicts, exported.unplaced, again.settled) == ((), (), ())
+    assert contents(str(store)) == patched
+    assert loaded(folder / "new", folder / "anew.lbdb") == patched
+    assert made.patch
+    return made.patch.header.operations
+
+
+def test_every_repair_of_the_demo(tmp_path: Path) -> None:
+    assert exported_and_applied(profile_dir("ckg") / "demo" / "import", demo().reference, tmp_path) > 15
+
+
+@pytest.mark.slow
+def test_every_repair_of_real_files(shared_data: Path, tmp_path: Path) -> None:
+    real = shared_data / "ckg_import"
+    assert exported_and_applied(real, demo().reference, tmp_path, types=["structure"]) > 100

@@ -99,3 +99,9 @@ def test_severities_and_exit_codes() -> None:
     assert worst([Severity.WARN, Severity.UNAVAILABLE]) is Severity.UNAVAILABLE
     assert worst([Severity.ERROR, Severity.UNAVAILABLE]) is Severity.ERROR
     assert [s.exit_code for s in (Severity.OK, Severity.WARN, Severity.ERROR, Severity.UNAVAILABLE)] == [0, 0, 1, 3]
+
+
+def test_what_a_decision_has_settled_is_looked_at_and_not_counted() -> None:
+    (crossed,) = judge([Threshold(type=T, error_if="> 7")], RUN, [], NEW)
+
+    assert (crossed.count, crossed.of, crossed.severity) == (7, 100, Severity.OK)

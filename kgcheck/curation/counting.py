@@ -1,0 +1,118 @@
+"""What a job counts of a run: what is new or reopened, and what a decision has settled."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, func, select
+
+from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
+from kgcheck.curation.thresholds import Counted
+from kgcheck.ledger.comparisons import ComparisonState, Pair, compared_with, present
+from kgcheck.ledger.decisions import DecisionState, is_due, state_column
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import CheckType, Outcome, Reason, Tally
+
+
+class NewFindings(NamedTuple):
+    """What is new in a run, or reopened: how many of each kind, and some of them, the worst first."""
+
+    counted: list[Counted]
+    total: int
+    examples: list[ComparedFinding]
+
+
+def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
+    """Every task of a run."""
+    return [
+        Counted(t.type, _labels(t.target.label, t.target.object_label), t.target.relation, t.outcome, t.reason, t.count)
+        for t in tallies
+    ]
+
+
+def settled(ledger: Ledger, run: Run) -> list[Counted]:
+    """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it.
+
+    Args:
+        ledger: Where the run is.
+        run: The run.
+
+    Returns:
+        How many of each kind.
+    """
+    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, datetime.now(UTC).date())
+    query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(_SETTLED))
+    with ledger.database.reading() as connection:
+        return [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+
+
+def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
+    """What is new in a run, against the run before of the same store and options, or came back after a decision.
+
+    Args:
+        ledger: Where the run is.
+        run: The run.
+        shown: So many examples.
+
+    Returns:
+        The counts and the examples.
+    """
+    diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
+    with ledger.database.reading() as connection:
+        is_kept = compared_with(connection, run.id) == diff.before_id
+        found = present(Pair(diff.before_id or "", run.id), is_kept=is_kept)
+        is_new = _is_new(found.state, found.basis, diff, day)
+        query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
+        counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+        rows, state = diff.present_rows(connection)
+        is_new = _is_new(state, rows.selected_columns["decided_basis"], diff, day)
+        examples = list(connection.execute(rows.where(is_new).limit(shown)))
+    return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
+
+
+_KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
+_SETTLED = (DecisionState.REJECTED.value, DecisionState.DEFERRED.value)
+
+
+def _is_new(state: ColumnElement[Any], basis: ColumnElement[Any], diff: RunDiff, day: date) -> ColumnElement[bool]:
+    """As `RunDiff.fails` has it for ``new``."""
+    decided = state_column(FINDING.c.fingerprint, basis, day)
+    came_back = (state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+    if diff.before:
+        came_back |= is_due(FINDING.c.fingerprint, basis, diff.before.started.date(), day)
+    return decided.not_in(_SETTLED) & ((state == ComparisonState.NEW.value) | came_back)
+
+
+def _counted(row: Any) -> Counted:
+    labels = _labels(row.subject_label, row.object_label)
+    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), Reason(row.reason), row.count_)
+
+
+def _labels(*names: str | None) -> tuple[str, ...]:
+    return tuple(name for name in names if name)
+
+
+def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], ...]:
+    """Findings as messages show them."""
+    rows = []
+    for one in examples:
+        finding = one.finding
+        if finding is None:
+            continue
+        change = finding.change
+        proposal = " ".join(filter(None, (change.kind.value.replace("_", " "), change.to))) if change else ""
+        decision = one.decided.decision
+        is_reopened = one.decided.state is DecisionState.REOPENED
+        was = f", reopened: {decision.action.value} by {decision.by}" if is_reopened and decision else ""
+        rows.append(
+            {
+                "finding": finding.fingerprint[:8],
+                "outcome": finding.verdict.outcome.value,
+                "reason": finding.verdict.reason.value + was,
+                "what": str(finding.task),
+                "names": ", ".join(filter(None, finding.names)),
+                "proposal": proposal,
+            }
+        )
+    return tuple(rows)
