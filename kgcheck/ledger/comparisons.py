@@ -192,7 +192,7 @@ class ComparisonTable:
                 some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
                 query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
                 query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
-                found |= dict(connection.execute(query).tuples().all())
+                found |= {name: basis for name, basis in connection.execute(query)}
         return found
 
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
