@@ -1,0 +1,207 @@
+"""Findings of judged tasks as rows of the ledger's table finding, made in DuckDB: of none a value is made in Python.
+
+What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compares both for whatever an audit writes.
+"""
+
+from itertools import chain
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.audit.judging import parsed
+from kgcheck.audit.naming import NodeNames
+from kgcheck.audit.plan import Unit
+from kgcheck.checks.lists import JOINED_SQL
+from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
+from kgcheck.checks.verdicts import Judgement
+from kgcheck.duck import literal
+from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
+from kgcheck.ledger.rows import WORST_FIRST, FindingRows
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import CheckType, Evidence, Outcome, Reason
+
+_TOGETHER = 10_000
+"""Rows that are handed over together."""
+
+_PLAN = pa.schema(
+    [
+        ("verdict", pa.int64()),
+        ("replacements", pa.int64()),
+        ("candidates", pa.int64()),
+        ("kind", pa.string()),
+        ("because", pa.string()),
+        ("fills", pa.string()),
+        ("shows", pa.string()),
+    ]
+)
+_WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
+
+
+def finding_rows(
+    tables: WorkingTables, names: NodeNames, run: str, unit: Unit, *, keep_all: bool = False
+) -> FindingRows:
+    """A row for every judged task that is refuted or insufficient, in the order of the tasks.
+
+    What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
+
+    Args:
+        tables: The working tables, after `judge_tasks`. Nothing else may use their database until all rows are taken.
+        names: What the graph calls its nodes.
+        run: The run's id.
+        unit: What the tasks are of.
+        keep_all: A finding also for supported and unavailable tasks.
+
+    Returns:
+        The rows.
+    """
+    db = tables.db
+    wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE found AS
+        SELECT j.task, j.verdict, t.head, t.tail, coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        FROM judged j JOIN task t USING (task) {wanted}
+        """
+    ).fetchall()
+    _collect(tables)
+    _plan(db, unit)
+    _complete(db)
+    head, tail = (unit.pattern.head, unit.pattern.tail) if unit.pattern else (unit.label or "", None)
+    names.put(db, head, "SELECT head FROM found")
+    if tail is not None:
+        names.put(db, tail, "SELECT tail FROM found")
+    db.execute(f"CREATE OR REPLACE TEMP TABLE finding_row AS {_rows(run, unit, head, tail)}").fetchall()
+    rows = db.execute("SELECT * EXCLUDE (task) FROM finding_row ORDER BY task")
+    return FindingRows(iter(lambda: rows.fetchmany(_TOGETHER), []))
+
+
+def _collect(tables: WorkingTables) -> None:
+    """Tables ``found_evidence`` and ``found_gap``: what is known of each task that is found, in one row."""
+    time = "strftime({0}, '%Y-%m-%dT%H:%M:%SZ')"
+    # A number that is none cannot stand in JSON.
+    written = {"score": "CASE WHEN isfinite(score) THEN score END"}
+    written |= {name: time.format(name) for name in ("retrieved_at", "pinned_at")}
+    fields = ", ".join(f"{name} := {written.get(name, name)}" for name in Evidence.model_fields)
+    against = f"ORDER BY {SHOWN_ORDER}) FILTER ({AGAINST_SQL}"
+    observed = "concat_ws(chr(30), source, record, stance, coalesce(value, ''))"
+    tables.db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE found_evidence AS
+        SELECT task, evidence, stated, observed,
+               {_distinct("replacements")} AS replacements, {_distinct("candidates")} AS candidates
+        FROM (
+            SELECT task, list(struct_pack({fields}) ORDER BY {SHOWN_ORDER}) AS evidence,
+                   first(value {against} AND value <> '') AS stated,
+                   coalesce(flatten(list(replacements {against})), []) AS replacements,
+                   coalesce(flatten(list(candidates {against})), []) AS candidates,
+                   list(DISTINCT {observed} ORDER BY {observed}) FILTER ({DECIDING_SQL}) AS observed
+            FROM ({tables.stated("FROM found")}) GROUP BY task);
+        CREATE OR REPLACE TEMP TABLE found_gap AS
+        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
+        FROM gap SEMI JOIN found USING (task) GROUP BY task;
+        CREATE OR REPLACE TEMP TABLE found_alike AS
+        SELECT f.task, f.verdict, least(coalesce(len(e.replacements), 0), {SEVERAL}) AS replacements,
+               least(coalesce(len(e.candidates), 0), {SEVERAL}) AS candidates
+        FROM found f LEFT JOIN found_evidence e USING (task)
+        """
+    ).fetchall()
+
+
+def _distinct(items: str) -> str:
+    """SQL for a list with each item once, where it stands first."""
+    return f"list_filter({items}, lambda x, i: list_position({items}, x) = i)"
+
+
+def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> None:
+    """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT v.number, a.replacements, a.candidates, v.signature, v.outcome, v.reason, v.confidence, v.note
+        FROM found_alike a JOIN signature_verdict v ON v.number = a.verdict
+        """
+    ).fetchall()
+    plans = []
+    for number, replacements, candidates, signature, outcome, reason, confidence, note in rows:
+        ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
+        offered = Offered(replacements, candidates)
+        plan = plan_repair(parsed(unit.type, signature), ended, offered, of_attribute=unit.attribute is not None)
+        if plan:
+            made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
+            plans.append(dict(zip(_PLAN.names, (number, *offered, *made), strict=True)))
+    _put(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
+
+
+def _complete(db: duckdb.DuckDBPyConnection) -> None:
+    """Table ``whole_value``: lists with the names that they lack."""
+    rows = db.execute(
+        f"""
+        SELECT task, f.value, e.stated FROM found f JOIN found_alike a USING (task, verdict)
+        JOIN repair_plan p USING (verdict, replacements, candidates) JOIN found_evidence e USING (task)
+        WHERE p.fills = '{Filling.COMPLETED.value}'
+        """
+    ).fetchall()
+    whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in rows]
+    _put(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
+
+
+def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    db.register("incoming", rows)
+    try:
+        db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM incoming").fetchall()
+    finally:
+        db.unregister("incoming")
+
+
+DECIDING_SQL = "((stance <> 'silent' OR world = 'closed') AND about <> 'search')"
+
+
+def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
+    """A select of the columns of the table finding, in their order, with the number of the task before them."""
+    relation = unit.pattern.type if unit.pattern else None
+    of_task = {
+        "type": _text(unit.type.value),
+        "subject_label": _text(head),
+        "subject_id": "f.head",
+        "relation": _text(relation),
+        "object_label": _text(tail),
+        "object_id": "f.tail" if tail is not None else "NULL",
+        "attribute": _text(unit.attribute),
+        "rule": "NULL",
+    }
+    # In the order of CheckTask.fingerprint, which is not that of the table.
+    named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
+    is_ranked = unit.type is CheckType.POTENTIAL
+    severity = " ".join(f"WHEN '{outcome.value}' THEN {place}" for place, outcome in enumerate(WORST_FIRST))
+    columns = {
+        **of_task,
+        "fingerprint": _digest(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
+        "run": _text(run),
+        "subject_name": "h.name",
+        "object_name": "t.name" if tail is not None else "NULL",
+        "value": "f.value",
+        "outcome": "v.outcome",
+        "reason": "v.reason",
+        "confidence": "v.confidence",
+        "note": "v.note",
+        "evidence": "coalesce(to_json(e.evidence)::VARCHAR, '[]')",
+        "gaps": "coalesce(to_json(g.gaps)::VARCHAR, '[]')",
+        "change_kind": "p.kind",
+        "change_to": f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN e.replacements[1]
+            WHEN '{Filling.STATED.value}' THEN e.stated WHEN '{Filling.COMPLETED.value}' THEN w.whole END""",
+        "change_because": "p.because",
+        "change_candidates": "to_json(candidates)::VARCHAR",
+        "severity": f"CASE v.outcome {severity} END",
+        "by_confidence": "-v.confidence" if is_ranked else "0.0::DOUBLE",
+        "by_score": "-coalesce(e.evidence[1].score, 0.0)" if is_ranked else "0.0::DOUBLE",
+    }
+    tails = f"LEFT JOIN node_name t ON t.label = {_text(tail)} AND t.id = f.tail" if tail is not None else ""
+    return f"""
+    SELECT f.task, {", ".join(f"{columns[column.name]} AS {column.name}" for column in FINDING.columns)}
+    FROM found f JOIN found_alike a USING (task, verdict) JOIN signature_verdict v ON v.number = f.verdict
+    LEFT JOIN found_evidence e USING (task) LEFT JOIN found_gap g USING (task)
+    LEFT JOIN repair_plan p USING (verdict, replacements, candidates) LEFT JOIN whole_value w USING (task)
+    LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""
+
+
+def _text(text: str | None) -> str:
+    return "NULL" if text is None else literal(text)
