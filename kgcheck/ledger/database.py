@@ -15,6 +15,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import InputError, LedgerError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
+from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger.migration import migrate
 from kgcheck.ledger.tables import FORMAT, METADATA
 

@@ -51,6 +51,11 @@ class Ledger(Closing):
         self.where = where
         self._database = Database(where, create=create)
 
+    @property
+    def database(self) -> Database:
+        """The database, for the tables that others keep in it."""
+        return self._database
+
     def start(self, run: Run) -> None:
         """Write down a new run."""
         with self._database.writing() as connection:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.run import PinnedRelease, Run
 from kgcheck.model import (
     Change,
@@ -75,6 +76,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
         "change_to": change.to if change else None,
         "change_because": change.because if change else None,
         "change_candidates": change.candidates if change else (),
+        "basis": basis_of(finding),
         "severity": WORST_FIRST.index(verdict.outcome),
         "by_confidence": -verdict.confidence if is_ranked else 0.0,
         "by_score": -score if is_ranked else 0.0,

@@ -144,6 +144,7 @@ FINDING = Table(
     Column("change_to", Text),
     Column("change_because", Text),
     _json("change_candidates", tuple[str, ...]),
+    Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),

@@ -1,0 +1,183 @@
+"""Decisions in the ledger: who decided what about a finding, when and why. Rows are added and never changed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+from sqlalchemy import (
+    Column,
+    Connection,
+    Date,
+    Index,
+    Integer,
+    Row,
+    String,
+    Subquery,
+    Table,
+    Text,
+    func,
+    insert,
+    select,
+)
+
+from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.model import Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+DECISION = Table(
+    "decision",
+    METADATA,
+    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
+    Column("fingerprint", String, nullable=False),
+    Column("basis", String, nullable=False, comment="what it was about; see kgcheck.ledger.basis"),
+    Column("action", String, nullable=False),
+    Column("chosen", Text, comment="the candidate, where one was to be chosen"),
+    Column("note", Text, nullable=False),
+    Column("until", Date, comment="of a deferral: the day on which it comes back"),
+    Column("by", String, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("run", String, nullable=False, comment="in which the finding was seen; of any ledger"),
+    Column("about", Text, nullable=False, comment="the task in words"),
+    Column("reason", String, nullable=False, comment="of the finding, as it was"),
+    Column("proposed", Text, nullable=False, comment="the proposed change, as it was, in words"),
+    Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
+    Index("decision_by_action", "action"),
+)
+
+_TOGETHER = 500
+
+
+class Action(StrEnum):
+    """What a person decides about a finding."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    DEFER = "defer"
+    REOPEN = "reopen"
+
+
+class Decision(Value):
+    """What somebody decided about a finding: who, when, what and why.
+
+    It is about the finding of that fingerprint as it was then: its basis. ``about``, ``reason`` and ``proposed`` show
+    what was seen.
+    """
+
+    fingerprint: str
+    basis: str
+    action: Action
+    chosen: str | None = Field(default=None, description="id or value, of several that were proposed")
+    note: str = ""
+    until: date | None = Field(default=None, description="of a deferral: the day on which it comes back")
+    by: str
+    at: datetime
+    number: int = Field(default=0, description="in the order in which they came into this ledger; 0 outside of one")
+    run: str = ""
+    about: str = ""
+    reason: str = ""
+    proposed: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes it this decision and no other, in any ledger."""
+        return tuple(getattr(self, name) for name in _KEY)
+
+
+_KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
+_COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
+
+
+class DecisionTable:
+    """Reads and writes decisions.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def add(self, decisions: Iterable[Decision], *, in_turn: bool = False) -> list[Decision]:
+        """Write decisions, all or nothing.
+
+        Args:
+            decisions: Their numbers do not matter.
+            in_turn: None is older than what is there about its finding, even where a clock went back.
+
+        Returns:
+            The decisions as they were written.
+        """
+        rest, added = iter(decisions), list[Decision]()
+        with self._database.writing() as connection:
+            while some := list(islice(rest, _TOGETHER)):
+                newest_at = _newest_at(connection, [d.fingerprint for d in some]) if in_turn else {}
+                some = [d.model_copy(update={"at": max(d.at, newest_at.get(d.fingerprint, d.at))}) for d in some]
+                statement = insert(DECISION).returning(DECISION.c.number, sort_by_parameter_order=True)
+                numbers = connection.scalars(statement, [_row(d) for d in some])
+                added += [d.model_copy(update={"number": n}) for d, n in zip(some, numbers, strict=True)]
+        return added
+
+    def of(self, fingerprints: Iterable[str]) -> Iterator[Decision]:
+        """Every decision about findings, the oldest of each first.
+
+        Args:
+            fingerprints: Of the findings, any number.
+
+        Yields:
+            A decision.
+        """
+        with self._database.reading() as connection:
+            yield from _about(connection, fingerprints)
+
+    def numbered(self, numbers: Sequence[int]) -> dict[int, Decision]:
+        """Decisions by their numbers, some hundreds at most."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
+            return {row.number: decision_of(row) for row in rows}
+
+    def all(self) -> Iterator[Decision]:
+        """Every decision, by finding and basis, the oldest of each first; no order of one ledger shows in it.
+
+        Yields:
+            A decision.
+        """
+        keys = [DECISION.c[name] for name in ("fingerprint", "basis", "at", "number")]
+        with self._database.reading() as connection:
+            for row in connection.execute(select(DECISION).order_by(*keys)):
+                yield decision_of(row)
+
+
+def decision_of(row: Row[Any]) -> Decision:
+    """The decision of a row of the table decision."""
+    return Decision(number=row.number, **{name: getattr(row, name) for name in _COLUMNS})
+
+
+def latest_decisions() -> Subquery:
+    """For each finding and basis the decision that counts: the latest, and of one moment the one that came last."""
+    order = DECISION.c.at.desc(), DECISION.c.number.desc()
+    place = func.row_number().over(partition_by=(DECISION.c.fingerprint, DECISION.c.basis), order_by=order)
+    ordered = select(DECISION, place.label("place")).subquery("ordered_decision")
+    return select(ordered).where(ordered.c.place == 1).subquery("latest_decision")
+
+
+def _row(decision: Decision) -> dict[str, Any]:
+    return {name: getattr(decision, name) for name in _COLUMNS} | {"action": decision.action.value}
+
+
+def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Decision]:
+    rest = iter(dict.fromkeys(fingerprints))
+    while some := list(islice(rest, _TOGETHER)):
+        found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
+        for row in connection.execute(found.order_by(DECISION.c.at, DECISION.c.number)):
+            yield decision_of(row)
+
+
+def _newest_at(connection: Connection, fingerprints: list[str]) -> dict[str, datetime]:
+    newest = func.max(DECISION.c.at, type_=UtcTime())
+    found = select(DECISION.c.fingerprint, newest).where(DECISION.c.fingerprint.in_(fingerprints))
+    return {name: at for name, at in connection.execute(found.group_by(DECISION.c.fingerprint))}
