@@ -3,8 +3,6 @@
 What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compares both for whatever an audit writes.
 """
 
-from itertools import chain
-
 import duckdb
 import pyarrow as pa
 
@@ -16,6 +14,7 @@ from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, comple
 from kgcheck.checks.verdicts import Judgement
 from kgcheck.duck import literal
 from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
+from kgcheck.ledger.basis import DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
 from kgcheck.ledger.rows import WORST_FIRST, FindingRows
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import CheckType, Evidence, Outcome, Reason
@@ -26,8 +25,8 @@ _TOGETHER = 10_000
 _PLAN = pa.schema(
     [
         ("verdict", pa.int64()),
-        ("replacements", pa.int64()),
-        ("candidates", pa.int64()),
+        ("replaced", pa.int64()),
+        ("offered", pa.int64()),
         ("kind", pa.string()),
         ("because", pa.string()),
         ("fills", pa.string()),
@@ -83,7 +82,6 @@ def _collect(tables: WorkingTables) -> None:
     written |= {name: time.format(name) for name in ("retrieved_at", "pinned_at")}
     fields = ", ".join(f"{name} := {written.get(name, name)}" for name in Evidence.model_fields)
     against = f"ORDER BY {SHOWN_ORDER}) FILTER ({AGAINST_SQL}"
-    observed = "concat_ws(chr(30), source, record, stance, coalesce(value, ''))"
     tables.db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE found_evidence AS
@@ -94,14 +92,14 @@ def _collect(tables: WorkingTables) -> None:
                    first(value {against} AND value <> '') AS stated,
                    coalesce(flatten(list(replacements {against})), []) AS replacements,
                    coalesce(flatten(list(candidates {against})), []) AS candidates,
-                   list(DISTINCT {observed} ORDER BY {observed}) FILTER ({DECIDING_SQL}) AS observed
+                   list(DISTINCT {OBSERVED_SQL} ORDER BY {OBSERVED_SQL}) FILTER ({DECIDING_SQL}) AS observed
             FROM ({tables.stated("FROM found")}) GROUP BY task);
         CREATE OR REPLACE TEMP TABLE found_gap AS
         SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
         FROM gap SEMI JOIN found USING (task) GROUP BY task;
         CREATE OR REPLACE TEMP TABLE found_alike AS
-        SELECT f.task, f.verdict, least(coalesce(len(e.replacements), 0), {SEVERAL}) AS replacements,
-               least(coalesce(len(e.candidates), 0), {SEVERAL}) AS candidates
+        SELECT f.task, f.verdict, least(coalesce(len(e.replacements), 0), {SEVERAL}) AS replaced,
+               least(coalesce(len(e.candidates), 0), {SEVERAL}) AS offered
         FROM found f LEFT JOIN found_evidence e USING (task)
         """
     ).fetchall()
@@ -116,18 +114,18 @@ def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> None:
     """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
     rows = db.execute(
         """
-        SELECT DISTINCT v.number, a.replacements, a.candidates, v.signature, v.outcome, v.reason, v.confidence, v.note
+        SELECT DISTINCT v.number, a.replaced, a.offered, v.signature, v.outcome, v.reason, v.confidence, v.note
         FROM found_alike a JOIN signature_verdict v ON v.number = a.verdict
         """
     ).fetchall()
     plans = []
-    for number, replacements, candidates, signature, outcome, reason, confidence, note in rows:
+    for number, replaced, offered, signature, outcome, reason, confidence, note in rows:
         ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
-        offered = Offered(replacements, candidates)
-        plan = plan_repair(parsed(unit.type, signature), ended, offered, of_attribute=unit.attribute is not None)
+        ids = Offered(replaced, offered)
+        plan = plan_repair(parsed(unit.type, signature), ended, ids, of_attribute=unit.attribute is not None)
         if plan:
             made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
-            plans.append(dict(zip(_PLAN.names, (number, *offered, *made), strict=True)))
+            plans.append(dict(zip(_PLAN.names, (number, *ids, *made), strict=True)))
     _put(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
 
 
@@ -136,7 +134,7 @@ def _complete(db: duckdb.DuckDBPyConnection) -> None:
     rows = db.execute(
         f"""
         SELECT task, f.value, e.stated FROM found f JOIN found_alike a USING (task, verdict)
-        JOIN repair_plan p USING (verdict, replacements, candidates) JOIN found_evidence e USING (task)
+        JOIN repair_plan p USING (verdict, replaced, offered) JOIN found_evidence e USING (task)
         WHERE p.fills = '{Filling.COMPLETED.value}'
         """
     ).fetchall()
@@ -150,9 +148,6 @@ def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
         db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM incoming").fetchall()
     finally:
         db.unregister("incoming")
-
-
-DECIDING_SQL = "((stance <> 'silent' OR world = 'closed') AND about <> 'search')"
 
 
 def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
@@ -172,9 +167,13 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
     is_ranked = unit.type is CheckType.POTENTIAL
     severity = " ".join(f"WHEN '{outcome.value}' THEN {place}" for place, outcome in enumerate(WORST_FIRST))
+    change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN e.replacements[1]
+        WHEN '{Filling.STATED.value}' THEN e.stated WHEN '{Filling.COMPLETED.value}' THEN w.whole END"""
+    candidates = f"""CASE p.shows WHEN '{Filling.CANDIDATES.value}' THEN e.candidates
+        WHEN '{Filling.BOTH.value}' THEN list_concat(e.replacements, e.candidates) ELSE [] END"""
     columns = {
         **of_task,
-        "fingerprint": _digest(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
+        "fingerprint": digest_sql(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
         "run": _text(run),
         "subject_name": "h.name",
         "object_name": "t.name" if tail is not None else "NULL",
@@ -186,10 +185,10 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
         "evidence": "coalesce(to_json(e.evidence)::VARCHAR, '[]')",
         "gaps": "coalesce(to_json(g.gaps)::VARCHAR, '[]')",
         "change_kind": "p.kind",
-        "change_to": f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN e.replacements[1]
-            WHEN '{Filling.STATED.value}' THEN e.stated WHEN '{Filling.COMPLETED.value}' THEN w.whole END""",
+        "change_to": change_to,
         "change_because": "p.because",
-        "change_candidates": "to_json(candidates)::VARCHAR",
+        "change_candidates": f"to_json({candidates})::VARCHAR",
+        "basis": basis_sql("v.outcome", "v.reason", "f.value", "p.kind", change_to, candidates, "e.observed"),
         "severity": f"CASE v.outcome {severity} END",
         "by_confidence": "-v.confidence" if is_ranked else "0.0::DOUBLE",
         "by_score": "-coalesce(e.evidence[1].score, 0.0)" if is_ranked else "0.0::DOUBLE",
@@ -199,7 +198,7 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
     SELECT f.task, {", ".join(f"{columns[column.name]} AS {column.name}" for column in FINDING.columns)}
     FROM found f JOIN found_alike a USING (task, verdict) JOIN signature_verdict v ON v.number = f.verdict
     LEFT JOIN found_evidence e USING (task) LEFT JOIN found_gap g USING (task)
-    LEFT JOIN repair_plan p USING (verdict, replacements, candidates) LEFT JOIN whole_value w USING (task)
+    LEFT JOIN repair_plan p USING (verdict, replaced, offered) LEFT JOIN whole_value w USING (task)
     LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""
 
 

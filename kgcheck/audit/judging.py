@@ -1,31 +1,24 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
-from collections.abc import Iterator
 
 import duckdb
 
 from kgcheck.audit.plan import Unit
-from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.precedence import FIRST_SQL
-from kgcheck.checks.repair import propose
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
 from kgcheck.checks.verdicts import judge
-from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import (
-    CheckTask,
     CheckType,
-    Finding,
     Gap,
     Outcome,
     Reason,
-    Ref,
     Stance,
     Tally,
     Tier,
-    Verdict,
     World,
 )
+
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``.

@@ -64,7 +64,8 @@ class NodeNames:
             return
         known = f"SELECT id FROM {_TABLE} WHERE label = $label"
         rows = db.execute(
-            f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id", {"label": label}
+            f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id",
+            {"label": label},
         ).fetchall()
         for start in range(0, len(rows), _TOGETHER):
             some = [id_ for (id_,) in rows[start : start + _TOGETHER]]

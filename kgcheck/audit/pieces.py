@@ -1,6 +1,6 @@
 """The pieces of one run: each judged and written to the ledger by itself."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -8,6 +8,7 @@ from typing import TypeVar
 import duckdb
 
 from kgcheck.audit import judging, structure
+from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
@@ -19,6 +20,7 @@ from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import Label, Pattern
 
@@ -114,14 +116,14 @@ class Worker:
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            found: Iterable[Finding] = []
+            found: FindingRows | list[Finding] = []
             counted: list[Tally] = []
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
-                judged = judging.findings(self._join.tables, self._run.id, unit, keep_all=self._options.keep_all)
-                found = self._names.beside(judged)
                 counted = judging.tallies(self._db, unit, selected.plain)
+                keep_all = self._options.keep_all
+                found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
             self._ledger.record(self._run, piece, found, counted, selected.digest)
 
     def _plain(self, unit: Unit) -> str | None:

@@ -340,8 +340,9 @@ def _address_sql() -> str:
     named = "CASE WHEN contains({record}, ' ') OR {ends} = '' THEN {record} ELSE {ends} END"
     pair = f"replace({_QUOTED.format(text=named)}, '%20', '%0d')"
     # The signs of the places are doubled twice: once for this text, once for that which is made of it.
-    return f"""coalesce(replace(CASE WHEN contains({{template}}, '{{{{pair}}}}')
-               THEN replace({{template}}, '{{{{pair}}}}', {pair}) ELSE {{template}} END, '{{{{record}}}}', {record}), '')"""
+    with_pair = f"""CASE WHEN contains({{template}}, '{{{{pair}}}}') THEN replace({{template}}, '{{{{pair}}}}', {pair})
+                    ELSE {{template}} END"""
+    return f"coalesce(replace({with_pair}, '{{{{record}}}}', {record}), '')"
 
 
 ADDRESS_SQL = _address_sql()
