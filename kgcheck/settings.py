@@ -6,7 +6,7 @@ from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from kgcheck.redact import carries_credentials
+from kgcheck.redact import carries_credentials, is_secret_path
 
 
 class Settings(BaseSettings):
@@ -18,6 +18,14 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(default=None, description="password of that user; never logged")
     neo4j_database: str | None = Field(default=None, description="database of the server, unless its default one")
     home: Path = Field(default=Path(".kgcheck"), description="ledger, quarantine files and reports")
+    ledger: str | None = Field(
+        default=None,
+        description="file with the runs, or postgresql://HOST/DATABASE; ledger.sqlite in the home unless set",
+    )
+    ledger_user: str | None = Field(default=None, description="user of a ledger on PostgreSQL, unless PGUSER names it")
+    ledger_password: SecretStr | None = Field(
+        default=None, description="password of that user, unless PGPASSWORD or PGPASSFILE has it; never logged"
+    )
     query_timeout_s: float = Field(default=600.0, gt=0, description="longest time for one statement to a store")
     connect_timeout_s: float = Field(default=10.0, gt=0, description="longest wait for a connection")
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")
@@ -64,6 +72,14 @@ class Settings(BaseSettings):
     http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
     http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")
 
+    @field_validator("ledger")
+    @classmethod
+    def _without_credentials(cls, place: str | None) -> str | None:
+        """Where the ledger is goes into messages."""
+        if place and (("://" in place and carries_credentials(place)) or is_secret_path(place)):
+            raise ValueError("it must not carry a user or a password: KGCHECK_LEDGER_USER and ..._PASSWORD do")
+        return place or None
+
     @field_validator("llm_base_url", "uniprot_url", "string_url")
     @classmethod
     def _bare(cls, address: str | None) -> str | None:
@@ -75,6 +91,6 @@ class Settings(BaseSettings):
         return address
 
     @property
-    def ledger(self) -> Path:
+    def ledger_file(self) -> Path:
         """Where the ledger is unless one is named."""
         return self.home / "ledger.sqlite"

@@ -104,7 +104,7 @@ def command(
     index: Path | None,
     format_: str,
     output: Path | None,
-    ledger: Path | None,
+    ledger: str | None,
     profile: str,
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.

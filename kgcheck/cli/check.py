@@ -63,7 +63,7 @@ def command(
     fail_on: str,
     format_: str,
     index: Path | None,
-    ledger: Path | None,
+    ledger: str | None,
     profile: str,
 ) -> None:
     """Check WHAT: an edge, HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME, or attribute and an edge.

@@ -45,7 +45,12 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         console.print(f"$ {step}", style="bold", soft_wrap=True)
 
     with Workspace(
-        store=target, reference=snapshot, literature=index, settings=settings, progress=progress
+        store=target,
+        reference=snapshot,
+        literature=index,
+        ledger=settings.ledger_file,
+        settings=settings,
+        progress=progress,
     ) as workspace:
         demo = workspace.schema.folder / "demo"
         show_step(f"kgcheck load {demo / 'import'} --store {target}")
@@ -66,7 +71,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
             workspace.report(audit.run, format_, output=out / name)
             result(f"report: {(out / name).resolve()}")
         results().print(papers_table(audit.papers))
-    note(f"next: open the HTML report, or kgcheck explain FINDING --ledger {settings.ledger}")
+    note(f"next: open the HTML report, or kgcheck explain FINDING --ledger {settings.ledger_file}")
 
 
 def _clear(out: Path) -> None:

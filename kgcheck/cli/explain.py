@@ -1,7 +1,5 @@
 """``kgcheck explain``: one finding with all its evidence."""
 
-from pathlib import Path
-
 import click
 
 from kgcheck.cli.options import ledger_option, table_or_json_option
@@ -12,7 +10,7 @@ from kgcheck.cli.output import json_result
 @click.argument("finding")
 @ledger_option()
 @table_or_json_option()
-def command(finding: str, ledger: Path | None, format_: str) -> None:
+def command(finding: str, ledger: str | None, format_: str) -> None:
     """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import explain_finding

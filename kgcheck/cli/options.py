@@ -9,6 +9,7 @@ import click
 
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, day
 from kgcheck.errors import UsageError
+from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -88,9 +89,23 @@ def graph_date_option() -> Decorator:
     )
 
 
+class LedgerName(click.ParamType[str]):
+    """A path, or the address of a PostgreSQL database without credentials."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return checked_place(str(value))
+
+
 def ledger_option() -> Decorator:
-    """``--ledger``."""
-    return click.option("--ledger", type=FilePath(), help="SQLite file with the runs [default: .kgcheck/ledger.sqlite]")
+    """``--ledger``; None where the command line names none, and the settings do."""
+    return click.option(
+        "--ledger",
+        type=LedgerName(),
+        help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
+        "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
+    )
 
 
 def brain_options() -> Decorator:

@@ -12,7 +12,7 @@ from kgcheck.cli.options import format_options, ledger_option, limit_option
 @format_options()
 @limit_option()
 @ledger_option()
-def command(run: str, format_: str, output: Path | None, limit: int | None, ledger: Path | None) -> None:
+def command(run: str, format_: str, output: Path | None, limit: int | None, ledger: str | None) -> None:
     """Show the findings of RUN: its id, the beginning of its id, or `latest`."""
     from kgcheck.cli.show import show_run
     from kgcheck.workspace import Workspace

@@ -1,7 +1,5 @@
 """``kgcheck runs``: what the ledger holds."""
 
-from pathlib import Path
-
 import click
 
 from kgcheck.cli.options import ledger_option, table_or_json_option
@@ -11,7 +9,7 @@ from kgcheck.cli.output import json_result
 @click.command("runs")
 @ledger_option()
 @table_or_json_option()
-def command(ledger: Path | None, format_: str) -> None:
+def command(ledger: str | None, format_: str) -> None:
     """List the runs in the ledger, newest first."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import run_table

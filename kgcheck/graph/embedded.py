@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.diskspace import unwritable
+from kgcheck.graph.marks import MARKS
 from kgcheck.graph.queries import (
     Catalogue,
     columns,
@@ -44,6 +45,8 @@ from kgcheck.graph.unknown import Shape, unknown_names
 from kgcheck.locks import FileLock, in_use
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
+
+_MARKS: dict[str, PropertyType] = dict.fromkeys(MARKS, "string")
 
 _FEW = 100
 """So many keyed queries (0.05 ms each) take no longer than one of many keys (about 8 ms)."""
@@ -94,6 +97,8 @@ class EmbeddedStore:
             self._connection.set_query_timeout(self._timeout_ms)
             self._tables = self._read_tables()
             self._check(create, any_profile=any_profile)
+            if create:
+                self._add_marks()
         except BaseException:
             self.close()
             raise
@@ -201,7 +206,7 @@ class EmbeddedStore:
             shapes.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
             # A table that the profile lacks is told as a whole; of the others, the names are the schema's.
             for (column,) in self._rows(self._cypher.text("table_columns", table=f"'{name}'")) if known else ():
-                if column not in known and "`" not in column:
+                if column not in known and column not in MARKS and "`" not in column:
                     places = {"table": f"`{name}`", "property": f"`{column}`"}
                     shapes.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
@@ -255,12 +260,12 @@ class EmbeddedStore:
         self._unused = None
         self._rows(self._cypher.text("create_meta_table"))
         for label in self.schema.labels:
-            types = {name: p.type for name, p in label.properties.items()}
+            types = {name: p.type for name, p in label.properties.items()} | _MARKS
             self._rows(self._cypher.text("create_node_table", **label_place(label), columns=columns(types)))
         for relation in self.schema.relation_types:
             patterns = self.schema.patterns(relation)
             pairs = ", ".join(f"FROM {quoted(p.head)} TO {quoted(p.tail)}" for p in patterns)
-            types = _merged_types(patterns)
+            types = _merged_types(patterns) | _MARKS
             text = self._cypher.text("create_rel_table", relation=quoted(relation), pairs=pairs, columns=columns(types))
             self._rows(text)
         self._tables = self._read_tables()
@@ -281,7 +286,7 @@ class EmbeddedStore:
         merged = list(_merged_types(self.schema.patterns(pattern.type)))
         table = rows.select(edge_columns(pattern).names)
         given = [n for n in merged if n in pattern.properties]
-        names = f"({', '.join(quoted(n) for n in given)})" if given else ""
+        names = f"({', '.join(quoted(n) for n in given)})"
         text = self._cypher.text(
             "copy_edges", relation=quoted(pattern.type), names=names, head_name=pattern.head, tail_name=pattern.tail
         )
@@ -319,6 +324,14 @@ class EmbeddedStore:
 
     def _holds(self, pattern: Pattern) -> bool:
         return {pattern.type, pattern.head, pattern.tail} <= self._tables
+
+    def _add_marks(self) -> None:
+        """Add the columns of marks to the tables of a store that was made without them."""
+        for table in sorted(self._tables & {*self.schema.label_names, *self.schema.relation_types}):
+            present = {name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))}
+            for mark in MARKS:
+                if mark not in present:
+                    self._rows(self._cypher.text("add_mark", table=quoted(table), mark=quoted(mark)))
 
     def _read_tables(self) -> set[str]:
         return {name for name, _ in self._rows(self._cypher.text("tables"))}

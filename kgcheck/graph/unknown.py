@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from kgcheck.graph.marks import MARKS
 from kgcheck.graph.store import META_LABEL
 from kgcheck.profile.schema import Schema
 
@@ -25,10 +26,10 @@ def unknown_names(schema: Schema, nodes: Iterable[Shape], edges: Iterable[Shape]
         the order of these words and of the names.
     """
     found = Counter[str]()
-    of_label = {label.name: {"id", *label.properties} for label in schema.labels}
+    of_label = {label.name: {"id", *label.properties, *MARKS} for label in schema.labels}
     of_relation: dict[str, set[str]] = {}
     for pattern in schema.relations:
-        of_relation.setdefault(pattern.type, set()).update(pattern.properties)
+        of_relation.setdefault(pattern.type, set(MARKS)).update(pattern.properties)
     for labels, names, n in nodes:
         if META_LABEL in labels:
             continue

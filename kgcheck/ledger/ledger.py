@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +18,7 @@ from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
 from kgcheck.ledger.database import Database
+from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
     FindingRows,
     batches,
@@ -37,25 +37,29 @@ from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
 __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
 
+_TOGETHER = 1_000
+"""Findings that are fetched at a time."""
+
 
 class Ledger(Closing):
     """Runs and findings in one database.
 
     Args:
-        where: A SQLite file, or the address of a PostgreSQL database.
+        where: A SQLite file, or a PostgreSQL database.
         create: Make the file or the tables when they are missing.
 
     Raises:
         LedgerError: It cannot be opened, is no ledger, or is one of another format.
     """
 
-    def __init__(self, where: Path | URL, *, create: bool = True) -> None:
-        self.where = where
+    def __init__(self, where: LedgerPlace | URL, *, create: bool = True) -> None:
         self._database = Database(where, create=create)
+        self.place = where
+        self.where = self._database.where
 
     @property
     def database(self) -> Database:
-        """The database, for the tables that others keep in it."""
+        """The database, for what reads and writes further tables of it."""
         return self._database
 
     def start(self, run: Run) -> None:
@@ -115,7 +119,7 @@ class Ledger(Closing):
             # Made before the transaction begins, so that other writers wait only for the disk.
             found = [] if isinstance(findings, FindingRows) else [finding_row(run.id, f) for f in findings]
             counted = [tally_row(run.id, piece, t) for t in tallies]
-            with self._database.writing() as connection:
+            with self._database.writing(alone=False) as connection:
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
                 if isinstance(findings, FindingRows):
                     insert_findings(connection, findings)
@@ -237,7 +241,8 @@ class Ledger(Closing):
         Yields:
             A finding.
         """
-        query = in_order(run.id, outcomes).limit(limit)
+        # A server would otherwise send all of them at once.
+        query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
         with self._read("finding"), self._database.reading() as connection:
             for row in connection.execute(query):
                 yield finding_of(row)

@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 2: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 3: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,9 +26,13 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 2
+FORMAT = 3
+"""Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 METADATA = MetaData()
+
+VERSION = Table("ledger_format", MetaData(), Column("version_num", String(32), primary_key=True))
+"""Alembic's own table: the format that a ledger has."""
 
 
 class UtcTime(TypeDecorator[datetime]):

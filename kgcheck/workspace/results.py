@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.ledger import Run
+    from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.documents import Document
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.loading.admin_import import OfflineImport
@@ -56,13 +57,15 @@ class Findings:
     """The findings of a run, the refuted first. They are read from the ledger whenever they are gone through.
 
     Args:
-        ledger: The file.
+        ledger: Where it is.
         run: The run.
         outcomes: Only these; all if empty.
         limit: At most so many.
     """
 
-    def __init__(self, ledger: Path, run: "Run", outcomes: Sequence[Outcome] = (), limit: int | None = None) -> None:
+    def __init__(
+        self, ledger: "LedgerPlace", run: "Run", outcomes: Sequence[Outcome] = (), limit: int | None = None
+    ) -> None:
         self.run = run
         self._ledger = ledger
         self._outcomes = tuple(outcomes)

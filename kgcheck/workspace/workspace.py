@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
 from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
@@ -44,8 +45,10 @@ from kgcheck.workspace.results import (
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
+    from kgcheck.curation.compare import RunDiff
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger, Run
+    from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import Names
     from kgcheck.literature.search import LiteratureIndex
@@ -69,7 +72,8 @@ class Workspace(Closing):
         store: A path (embedded), or the address of a Neo4j server without credentials. The default need not exist for
             what asks it only for names.
         reference: Snapshot of the references; without one, only structure can be checked.
-        ledger: SQLite file with the runs; by default ``ledger.sqlite`` in the home of the settings.
+        ledger: SQLite file with the runs, or ``postgresql://HOST/DATABASE`` (credentials in the settings); by default
+            what the settings name, or ``ledger.sqlite`` in their home.
         literature: Folder of a literature index, whose papers are asked about edges.
         profile: Kind of graph: the name of one that kgcheck has, or a folder, as a Path or as text with a slash.
         live: Ask UniProt and STRING, too.
@@ -110,7 +114,7 @@ class Workspace(Closing):
         self.brain = chosen("brain", brain, BRAINS)
         self.progress: Progress = _as_progress(progress)
         self._given_settings = settings
-        self._given_ledger = _path("ledger", ledger)
+        self._given_ledger = checked_place(str(ledger)) if ledger else None
         self._store_is_named = store is not None
         self._opened = Opened()
         self._finalizer = weakref.finalize(self, self._opened.close)
@@ -127,9 +131,11 @@ class Workspace(Closing):
         return self._given_settings.model_copy(update={"offline": True} if self.offline else {})
 
     @property
-    def ledger(self) -> Path:
-        """The file of the ledger."""
-        return self._given_ledger or self.settings.ledger
+    def ledger(self) -> "LedgerPlace":
+        """The file or the database of the ledger."""
+        from kgcheck.ledger.place import ledger_place
+
+        return ledger_place(self._given_ledger or self.settings.ledger or self.settings.ledger_file, self.settings)
 
     @cached_property
     def schema(self) -> Schema:
@@ -563,6 +569,27 @@ class Workspace(Closing):
         if output:
             write_text(Path(output), text)
         return text
+
+    # What became of it
+
+    def diff(self, before: "str | Run | None" = None, after: "str | Run | None" = None) -> "RunDiff":
+        """What became of the findings of one run in a later one.
+
+        Args:
+            before: The earlier run; unless named, the run before of the same store and options.
+            after: The later run; the latest audit, unless named.
+
+        Returns:
+            The states, with their counts and findings.
+
+        Raises:
+            UnknownName: There is no such run.
+            UsageError: They cannot be compared.
+        """
+        from kgcheck.curation.compare import diff_of
+
+        with self._reading() as ledger:
+            return diff_of(ledger, before, after)
 
     # What the methods above and kgcheck.workspace.batches are made of
 

@@ -358,14 +358,14 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no brain 'rule'"):
         Workspace(brain="rule")
     for path in ("postgresql://me:secret@host/runs", Path("postgresql://me:secret@host/runs")):
-        with pytest.raises(UsageError, match="the ledger is an address, and a path is wanted"):
+        with pytest.raises(UsageError, match="must not carry credentials"):
             Workspace(ledger=path)
     with pytest.raises(UnknownName, match="no profile 'ckgg'"):
         Workspace(profile="ckgg", settings=settings).audit()
     with Workspace(store=tmp_path / "none.lbdb", settings=settings) as workspace:
         with pytest.raises(StoreMissing):
             workspace.audit()
-        assert not workspace.ledger.exists()
+        assert not Path(str(workspace.ledger)).exists()
         with pytest.raises(KgcheckError, match="there is no ledger"):
             workspace.runs()
         with pytest.raises(KgcheckError, match="there is no folder"):

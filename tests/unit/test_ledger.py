@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
-from kgcheck.ledger import database
+from kgcheck.ledger import sqlite
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
 from kgcheck.model import (
     CheckTask,
@@ -379,7 +379,7 @@ def test_a_writer_waits_and_then_says_for_whom(
 ) -> None:
     other = sqlite3.connect(where, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(database, "_WAIT_S", 0.05)
+    monkeypatch.setattr(sqlite, "_WAIT_S", 0.05)
     with Ledger(where) as waiting:
         assert waiting.runs() == []
         with pytest.raises(LedgerError, match="another process has been writing"):
@@ -424,7 +424,7 @@ def test_another_format_is_refused(where: Path, file_ledger: Ledger) -> None:
         db.execute("PRAGMA user_version = 99")
     db.close()
 
-    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 2"):
+    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 3"):
         Ledger(where)
 
 
@@ -432,7 +432,7 @@ def test_a_damaged_ledger_is_told(where: Path) -> None:
     with Ledger(where) as ledger:
         ledger.start(run())
     data = where.read_bytes()
-    where.write_bytes(data[:200] + b"\xff" * 3000 + data[3200:])
+    where.write_bytes(data[:100] + b"\xff" * 3000 + data[3100:])
 
     with pytest.raises(LedgerError):
         Ledger(where).runs()

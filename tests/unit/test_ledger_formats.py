@@ -20,7 +20,7 @@ from sqlalchemy.sql import ClauseElement
 
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
-from kgcheck.ledger.migration import REASONS_OF_FORMAT_1
+from kgcheck.ledger.migrations.format_1 import REASONS_OF_FORMAT_1
 from kgcheck.ledger.tables import FINDING, METADATA
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
 from tests.support import ROOT
@@ -134,7 +134,7 @@ def test_runs_of_format_1_keep_what_they_were(old: Path) -> None:
         assert check.as_row() == CHECK_1
         assert ledger.done(audit) == {"existence Protein #last": "d1"}
         assert ledger.handed(audit) == {"00ff": "refuted", "11ff": "not decided"}
-    assert state(old)[0] == 2
+    assert state(old)[0] == 3
 
 
 def test_findings_of_format_1_have_the_reasons_of_now(old: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_stays_as_it_was(old: Path, statement: str) -> None:
         db.execute(statement)
     before = state(old)
 
-    with pytest.raises(LedgerError, match="is of format 1 and holds what cannot be brought to format 2"):
+    with pytest.raises(LedgerError, match="is of format 1 and holds what cannot be brought to format 3"):
         Ledger(old)
 
     assert state(old) == before

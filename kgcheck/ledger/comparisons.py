@@ -1,0 +1,314 @@
+"""What became of findings from one run to the next, in the ledger.
+
+That a finding is new, still there or changed is seen from the findings of two runs. What became of one that a run did
+not find again only that run could tell, while it had the graph and the references: it writes it down here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    Index,
+    Select,
+    String,
+    Subquery,
+    Table,
+    Text,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    union_all,
+)
+
+from kgcheck.ledger.rows import batches
+from kgcheck.ledger.run import Run
+from kgcheck.ledger.tables import FINDING, METADATA, RUN, JsonText, UtcTime
+from kgcheck.model import Outcome, Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+COMPARISON = Table(
+    "comparison",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("before", String, comment="id of the run that it was compared with; NULL where there was none"),
+    Column("at", UtcTime, nullable=False),
+    Column("counts", JsonText(dict[str, int]), nullable=False, comment="of the states, against the run before"),
+)
+COMPARED = Table(
+    "compared",
+    METADATA,
+    Column("fingerprint", String, primary_key=True),
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("state", String, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("found_in", String, nullable=False, comment="id of the latest run that found it"),
+    Column("type", String, nullable=False),
+    Column("subject_label", String, nullable=False),
+    Column("relation", String),
+    Column("object_label", String),
+    Column("outcome", String, nullable=False, comment="as it was found"),
+    Column("reason", String, nullable=False, comment="as it was found"),
+    Column("basis", String, comment="as it was found"),
+    Column("about", Text, nullable=False, comment="the task in words"),
+    Index("compared_by_state", "run", "state", "fingerprint"),
+)
+
+OPEN = (Outcome.REFUTED.value, Outcome.INSUFFICIENT.value)
+"""Outcomes of which runs keep every finding: these are compared."""
+
+
+_TOGETHER = 500
+
+
+class ComparisonState(StrEnum):
+    """What became of a finding from one run to a later one.
+
+    ``fixed``: it was checked again and holds no more. ``gone``: what it is about is no longer in the graph.
+    ``unchecked``: nobody looked, or could look, this time.
+    """
+
+    NEW = "new"
+    STILL = "still"
+    CHANGED = "changed"
+    FIXED = "fixed"
+    GONE = "gone"
+    UNCHECKED = "unchecked"
+
+
+class FormerFinding(Value):
+    """A finding of a run before that has become something else than a finding as it was."""
+
+    fingerprint: str
+    state: ComparisonState
+    why: str = ""
+    found_in: str
+    type: str
+    subject_label: str
+    relation: str | None = None
+    object_label: str | None = None
+    outcome: str
+    reason: str
+    basis: str | None = None
+    about: str
+
+
+_LOOKED_AT = ("types", "labels", "relations", "ids", "sample", "seed", "unfold", "threshold", "live", "literature")
+"""What was asked for that decides what a run looks at, and in which sources."""
+
+
+class Pair(NamedTuple):
+    """Two runs of a store, by their ids: what was found, and what was found later."""
+
+    before: str
+    after: str
+
+
+class ComparisonTable:
+    """Reads and writes what became of findings.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def before(self, run: str) -> str | None:
+        """The id of the run that a run was compared with when it ended; None where there was none."""
+        with self._database.reading() as connection:
+            return compared_with(connection, run)
+
+    def record(self, run: str, before: str | None, former: Iterable[FormerFinding], at: datetime) -> dict[str, int]:
+        """Write what became of the findings of the run before, in place of what was written before.
+
+        Args:
+            run: The run.
+            before: What it is compared with.
+            former: What is not to be seen from the findings of both.
+            at: The time.
+
+        Returns:
+            How many findings are in each state; none where there was no run before.
+        """
+        rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
+        with self._database.writing() as connection:
+            for table in (COMPARED, COMPARISON):
+                connection.execute(delete(table).where(table.c.run == run))
+            for some in batches(rows):
+                connection.execute(insert(COMPARED), some)
+            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}))
+            counts = _counts(connection, Pair(before, run)) if before else {}
+            connection.execute(COMPARISON.update().where(COMPARISON.c.run == run).values(counts=counts))
+        return counts
+
+    def counts(self, pair: Pair) -> dict[str, int]:
+        """How many findings are in each state."""
+        kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
+        with self._database.reading() as connection:
+            found: dict[str, int] | None = connection.execute(kept).scalar()
+            return _counts(connection, pair) if found is None else found
+
+    def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
+        """The states of some findings; those that neither run knows are left out."""
+        rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
+        with self._database.reading() as connection:
+            is_kept = compared_with(connection, pair.after) == pair.before
+            for start in range(0, len(rest), _TOGETHER):
+                states = _states(pair, is_kept=is_kept, only=rest[start : start + _TOGETHER])
+                found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
+        return found
+
+
+def present(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
+    """The findings of the later run: fingerprint, state, former_basis, found_in (the run that found it before).
+
+    Args:
+        pair: The runs.
+        is_kept: The later one was compared with the earlier one when it ended.
+        only: Only these; all if empty.
+
+    Returns:
+        A select.
+    """
+    found, known, kept = _found(pair.after, only), _known(pair.before, only), _kept(pair.after, only)
+    plain = case(
+        (known.c.fingerprint.is_(None), literal(ComparisonState.NEW.value)),
+        (known.c.basis.is_not_distinct_from(found.c.basis), literal(ComparisonState.STILL.value)),
+        else_=literal(ComparisonState.CHANGED.value),
+    )
+    state = case((kept.c.state.is_not(None), kept.c.state), else_=plain) if is_kept else plain
+    joined = found.outerjoin(known, known.c.fingerprint == found.c.fingerprint)
+    if is_kept:
+        joined = joined.outerjoin(kept, kept.c.fingerprint == found.c.fingerprint)
+    columns = found.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
+    return select(*columns).select_from(joined)
+
+
+def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
+    """The findings of the earlier run that the later one did not find: fingerprint, state, former_basis, found_in.
+
+    Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
+    unless a later one found it again.
+
+    Args:
+        pair: The runs.
+        is_kept: The later one was compared with the earlier one when it ended.
+        only: Only these; all if empty.
+
+    Returns:
+        A select.
+    """
+    known, kept = _known(pair.before, only), _kept(pair.after, only)
+    again = select(FINDING.c.fingerprint).where(
+        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.run == pair.after, FINDING.c.outcome.in_(OPEN)
+    )
+    settled = func.coalesce(_settled(pair, known.c.fingerprint), ComparisonState.UNCHECKED.value)
+    state = func.coalesce(kept.c.state, settled) if is_kept else settled
+    joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if is_kept else known
+    columns = known.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
+    return select(*columns).select_from(joined).where(~again.exists())
+
+
+def run_before(runs: Iterable[Run], run: Run) -> Run | None:
+    """The newest finished audit before a run that looked at the same of the same store.
+
+    Args:
+        runs: All, newest first.
+        run: One of them.
+
+    Returns:
+        It, or None.
+    """
+    earlier = dropwhile(lambda other: other.id != run.id, runs)
+    same = (r for r in earlier if r.id != run.id and r.finished and r.nodes and _looks_at(r) == _looks_at(run))
+    return next(same, None)
+
+
+def _looks_at(run: Run) -> tuple[object, ...]:
+    options = {name: run.options.get(name) for name in _LOOKED_AT}
+    # No order is meant; and without a sample nothing is drawn.
+    options |= {name: sorted(map(str, option)) for name, option in options.items() if isinstance(option, list | tuple)}
+    options["seed"] = options["seed"] if options["sample"] else None
+    return run.store, run.profile, *options.values()
+
+
+def compared_with(connection: Connection, run: str) -> str | None:
+    """The id of the run that a run was compared with when it ended; None where there was none."""
+    return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
+
+
+def _found(run: str, only: Sequence[str]) -> Subquery:
+    columns = FINDING.c.fingerprint, FINDING.c.basis
+    return _some(select(*columns).where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN)), FINDING, only)
+
+
+def _kept(run: str, only: Sequence[str]) -> Subquery:
+    columns = COMPARED.c.fingerprint, COMPARED.c.state, COMPARED.c.basis, COMPARED.c.found_in
+    return _some(select(*columns).where(COMPARED.c.run == run), COMPARED, only)
+
+
+def _known(run: str, only: Sequence[str]) -> Subquery:
+    """What is known to be wrong after a run: what it found, and what it had to leave as it was found before."""
+    left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
+    left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
+    is_left = select(COMPARED.c.fingerprint).where(
+        COMPARED.c.fingerprint == FINDING.c.fingerprint,
+        COMPARED.c.run == run,
+        COMPARED.c.state == ComparisonState.UNCHECKED.value,
+    )
+    found = select(FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.run.label("found_in"))
+    found = found.where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN), ~is_left.exists())
+    if only:
+        left, found = left.where(COMPARED.c.fingerprint.in_(only)), found.where(FINDING.c.fingerprint.in_(only))
+    return union_all(found, left).subquery()
+
+
+def _some(query: Select[Any], table: Table, only: Sequence[str]) -> Subquery:
+    return (query.where(table.c.fingerprint.in_(only)) if only else query).subquery()
+
+
+def _settled(pair: Pair, fingerprint: ColumnElement[str]) -> ColumnElement[Any]:
+    """Fixed or gone by the latest run up to the later one that could tell; NULL where it was found after that."""
+    ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
+    store = select(RUN.c.store).where(RUN.c.id == pair.after).scalar_subquery()
+    seen_by, by = RUN.alias(), RUN.alias()
+    seen = select(func.max(seen_by.c.number)).join_from(FINDING, seen_by, seen_by.c.id == FINDING.c.run)
+    seen = seen.where(FINDING.c.fingerprint == fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store)
+    seen = seen.where(seen_by.c.number <= ends[pair.after])
+    settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
+    settled = settled.where(
+        COMPARED.c.fingerprint == fingerprint,
+        COMPARED.c.state.in_((ComparisonState.FIXED.value, ComparisonState.GONE.value)),
+        by.c.store == store,
+        by.c.number.between(ends[pair.before], ends[pair.after]),
+        by.c.number > func.coalesce(seen.scalar_subquery(), 0),
+    )
+    return settled.order_by(by.c.number.desc()).limit(1).scalar_subquery()
+
+
+def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
+    both = (make(pair, is_kept=is_kept, only=only) for make in (present, absent))
+    return union_all(*(select(s.c.fingerprint, s.c.state) for s in (one.subquery() for one in both))).subquery()
+
+
+def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
+    states = _states(pair, is_kept=compared_with(connection, pair.after) == pair.before)
+    rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
+    return {state.value: count for state, count in _in_order(dict(rows.tuples().all()))}
+
+
+def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:
+    for state in ComparisonState:
+        yield state, counts.get(state.value, 0)

@@ -1,0 +1,1 @@
+"""The revisions, one a format. One that was released is never changed."""

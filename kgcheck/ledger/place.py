@@ -1,0 +1,142 @@
+"""Where a ledger is: in a SQLite file, or in a PostgreSQL database, whose password the environment alone knows."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from kgcheck.errors import UsageError
+from kgcheck.redact import carries_credentials, is_secret_path
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+    from sqlalchemy import URL
+
+    from kgcheck.settings import Settings
+
+_SCHEMES = ("postgresql", "postgres")
+_EXAMPLE = "an address looks like postgresql://localhost:5432/kgcheck"
+_WITH_CREDENTIALS = (
+    "the address of a ledger must not carry credentials",
+    "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD instead, or PGUSER, PGPASSWORD or PGPASSFILE",
+)
+_PARAMETERS = {
+    *("application_name", "channel_binding", "connect_timeout", "gssencmode", "host", "options", "port"),
+    *("sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert", "target_session_attrs"),
+}
+"""Parameters of a connection that hold no secret."""
+
+
+@dataclass(frozen=True)
+class LedgerServer:
+    """A PostgreSQL database that keeps a ledger.
+
+    Args:
+        address: Without credentials.
+        user: Who opens it; unless named, whoever PGUSER or the system names.
+        password: Of that user; unless given, PGPASSWORD or the file of PGPASSFILE has it.
+    """
+
+    address: str
+    user: str | None = None
+    password: "SecretStr | None" = None
+
+    def __str__(self) -> str:
+        return self.address
+
+    @classmethod
+    def of(cls, url: "URL") -> "LedgerServer":
+        """The server of an address of SQLAlchemy, with what it holds of credentials."""
+        from pydantic import SecretStr
+        from sqlalchemy import URL
+
+        bare = URL.create("postgresql", None, None, url.host, url.port, url.database, url.query)
+        password = SecretStr(str(url.password)) if url.password else None
+        return cls(bare.render_as_string(), url.username, password)
+
+    def url(self) -> "URL":
+        """The address as SQLAlchemy needs it, with the credentials."""
+        from sqlalchemy import URL
+
+        parts = urlsplit(self.address)
+        return URL.create(
+            "postgresql+psycopg",
+            self.user,
+            self.password.get_secret_value() if self.password else None,
+            unquote(parts.hostname) if parts.hostname else None,
+            parts.port,
+            unquote(parts.path.removeprefix("/")),
+            dict(parse_qsl(parts.query)),
+        )
+
+
+LedgerPlace = Path | LedgerServer
+"""Where a ledger is."""
+
+
+def checked_place(name: str) -> str:
+    """What somebody named as a ledger, unless it is neither a path nor the address of a database.
+
+    A message has no part of an address that may hold a password.
+
+    Args:
+        name: A path, or ``postgresql://HOST/DATABASE``.
+
+    Returns:
+        The same.
+
+    Raises:
+        UsageError: It carries credentials, or is no such address.
+
+    >>> checked_place("postgresql://localhost/kgcheck")
+    'postgresql://localhost/kgcheck'
+    """
+    if not _is_address(name):
+        if name.startswith(tuple(f"{scheme}:/" for scheme in _SCHEMES)) and "@" not in name:
+            # A Path has one slash left of an address.
+            raise UsageError("the address of a ledger is text, not a path", _EXAMPLE)
+        if is_secret_path(name) and not os.path.exists(name):
+            raise UsageError(*_WITH_CREDENTIALS)
+        return name
+    if carries_credentials(name):
+        raise UsageError(*_WITH_CREDENTIALS)
+    try:
+        parts = urlsplit(name)
+        usable = not parts.fragment and (parts.port is None or parts.port > 0)
+        parameters = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError:
+        raise UsageError("the ledger is not an address", _EXAMPLE) from None
+    if parts.scheme not in _SCHEMES:
+        raise UsageError(f"no ledger is kept in {parts.scheme}://", f"name a file; {_EXAMPLE}")
+    if odd := set(parameters) - _PARAMETERS:
+        raise UsageError(
+            f"the address of a ledger cannot have {', '.join(sorted(odd))}",
+            f"it may have {', '.join(sorted(_PARAMETERS))}",
+        )
+    if not usable or not parts.path.strip("/") or "/" in parts.path.strip("/"):
+        raise UsageError("the address of the ledger names no database, or more than one", _EXAMPLE)
+    return name
+
+
+def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
+    """The place of a ledger that was named.
+
+    Args:
+        name: A path, or ``postgresql://HOST/DATABASE``.
+        settings: With the user and the password for a server.
+
+    Returns:
+        The file or the server.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    text = checked_place(str(name))
+    if not _is_address(text):
+        return Path(text)
+    return LedgerServer(text, settings.ledger_user, settings.ledger_password)
+
+
+def _is_address(name: str) -> bool:
+    return "://" in name

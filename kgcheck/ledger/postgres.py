@@ -1,0 +1,158 @@
+"""A ledger in a PostgreSQL database: all that only PostgreSQL knows."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from sqlalchemy import Connection, Engine, String, create_engine, event, inspect, select, text
+from sqlalchemy.exc import DatabaseError
+
+from kgcheck.errors import LedgerError, MissingExtra
+from kgcheck.ledger.place import LedgerServer
+from kgcheck.ledger.tables import METADATA, VERSION, JsonText
+
+_LOCK = 0x6B676331
+"""Names the lock of ledgers among the advisory locks of a database; each schema has one of its own."""
+
+_WAIT_S = 30
+"""How long to wait for another process that is writing."""
+
+_CONNECTION = {
+    "connect_timeout": "10",
+    # A server that has gone without a word is noticed after two minutes, not after hours.
+    "keepalives_idle": "60",
+    "keepalives_interval": "15",
+    "keepalives_count": "4",
+}
+
+_ANOTHER = "name another ledger with --ledger"
+_GO_ON = "nothing was half-written: when it is back, kgcheck audit --resume goes on with a run that kgcheck runs lists"
+
+
+class PostgresDatabase:
+    """The database under a ledger, in the schema that is searched first.
+
+    Args:
+        server: The database, which is there.
+
+    Raises:
+        MissingExtra: psycopg is not installed.
+    """
+
+    def __init__(self, server: LedgerServer) -> None:
+        if find_spec("psycopg") is None:
+            raise MissingExtra("a ledger on PostgreSQL", "postgres")
+        self.name = str(server)
+        url = server.url()
+        given = {name: value for name, value in _CONNECTION.items() if name not in url.query}
+        try:
+            # A connection that was broken while nothing was asked is made anew, unseen.
+            self.engine: Engine = create_engine(url, connect_args=given, pool_pre_ping=True, hide_parameters=True)
+        except ImportError as error:
+            raise MissingExtra("a ledger on PostgreSQL", "postgres") from error
+        event.listen(self.engine, "connect", _configure)
+
+    def reading(self) -> dict[str, Any]:
+        """Options of a connection that reads: all its statements see the same."""
+        return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+    def writing(self) -> dict[str, Any]:
+        """Options of a connection that writes."""
+        return {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
+
+    def lock(self, connection: Connection, *, alone: bool) -> None:
+        """Wait until nobody else writes, or until nobody writes who must be alone.
+
+        Args:
+            connection: In the transaction, with whose end the lock is let go.
+            alone: Nobody else may write meanwhile.
+        """
+        kind = "" if alone else "_shared"
+        of_schema = text(f"SELECT pg_advisory_xact_lock{kind}(:lock, hashtext(current_schema()))")
+        connection.execute(of_schema, {"lock": _LOCK})
+
+    def prepare(self) -> None:
+        """Nothing is to be made before the tables are."""
+
+    def format(self, connection: Connection) -> int | None:
+        """The format of the ledger in it.
+
+        Args:
+            connection: In a transaction.
+
+        Returns:
+            The format; None where there are no tables of a ledger.
+
+        Raises:
+            LedgerError: It holds tables of another program that have names of the ledger's.
+        """
+        there = set(inspect(connection).get_table_names())
+        if VERSION.name in there:
+            written = connection.execute(select(VERSION.c.version_num)).scalars().all()
+            if len(written) == 1 and written[0].isdecimal():
+                return int(written[0])
+            raise LedgerError(f"{self.name} does not say of which format its ledger is", _ANOTHER)
+        if {"run", "run_release", "piece", "finding", "tally"} <= there:
+            # The first format of a ledger on PostgreSQL, which was not written down.
+            return 2
+        if taken := there & set(METADATA.tables):
+            raise LedgerError(
+                f"{self.name} holds tables of another program: {', '.join(sorted(taken))}",
+                "name a database or a schema of its own",
+            )
+        return None
+
+    def finish(self, connection: Connection, format_: int) -> None:
+        """Let words be compared as bytes, as SQLite does, in whatever language the database is."""
+        for table in METADATA.sorted_tables:
+            words = [column for column in table.columns if isinstance(column.type, (String, JsonText))]
+            quoted = connection.dialect.identifier_preparer.quote
+            changes = [
+                f'ALTER COLUMN {quoted(c.name)} TYPE {c.type.compile(connection.dialect)} COLLATE "C"' for c in words
+            ]
+            connection.exec_driver_sql(f"ALTER TABLE {quoted(table.name)} {', '.join(changes)}")
+
+    def in_words(self, error: DatabaseError) -> LedgerError:
+        """What PostgreSQL refused, in words that help."""
+        message = str(error.orig).strip().partition("\n")[0]
+        where, state = self.name, getattr(error.orig, "sqlstate", None) or ""
+        match state:
+            case "53100" | "53200" | "58030":
+                return LedgerError(f"the server of the ledger {where} is out of room or failing: {message}", _GO_ON)
+            case "55P03":
+                return LedgerError(
+                    f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
+                )
+            case "42501" | "25006":
+                return LedgerError(
+                    f"the ledger {where} may not be written or read by this user: {message}", "ask for the right to"
+                )
+            case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "08004":
+                return LedgerError(f"the server of the ledger {where} ended the connection: {message}", _GO_ON)
+        if error.connection_invalidated:
+            return LedgerError(f"the connection to the ledger {where} broke: {message}", _GO_ON)
+        if "NUL" in message and "0x00" in message:
+            return LedgerError(
+                f"a text with the character NUL cannot be written to the ledger {where}: PostgreSQL has none",
+                "take it out of the graph, or keep the ledger in a file",
+            )
+        if not state:
+            return self._unopened(" ".join(str(error.orig).split()))
+        return LedgerError(f"the ledger {where} cannot be used: {message}", _ANOTHER)
+
+    def _unopened(self, message: str) -> LedgerError:
+        """An error of opening a connection, for which psycopg has no state."""
+        if "authentication" in message or "password" in message or "role" in message:
+            hint = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
+        elif "does not exist" in message:
+            hint = "make the database first: createdb"
+        else:
+            hint = "is the server up, and is that its address?"
+        return LedgerError(f"cannot open the ledger {self.name}: {message}", hint)
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    autocommit, connection.autocommit = connection.autocommit, True
+    connection.execute(f"SET lock_timeout = '{_WAIT_S}s'")
+    # Times in the ledger are in UTC, without a zone; words are compared as they are.
+    connection.execute("SET timezone = 'UTC'")
+    connection.autocommit = autocommit

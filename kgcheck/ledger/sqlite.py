@@ -1,0 +1,157 @@
+"""A ledger in a SQLite file (WAL): all that only SQLite knows."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+
+from kgcheck.errors import InputError, LedgerError
+from kgcheck.inputs import LONGEST_LINE, read_only_address
+
+APPLICATION = 0x6B676331
+"""What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
+
+_WAIT_S = 30
+"""How long to wait for another process that is writing."""
+
+_CACHE_KB = 64 * 1024
+"""Memory for pages of the file: with less, a piece of many findings writes pages of its indexes more than once."""
+
+_ANOTHER = "name another ledger with --ledger"
+
+
+class SqliteFile:
+    """The file under a ledger.
+
+    Args:
+        where: The file.
+        create: Make the folder when it is missing.
+
+    Raises:
+        LedgerError: It is missing and must not be made, or is a folder.
+    """
+
+    def __init__(self, where: Path, *, create: bool) -> None:
+        self.name = str(where)
+        _check_place(where, create)
+        self.engine: Engine = create_engine(_address(where, create))
+        event.listen(self.engine, "connect", _configure)
+        event.listen(self.engine, "begin", _begin)
+
+    def reading(self) -> dict[str, Any]:
+        """Options of a connection that reads."""
+        return {"kgcheck_begin": "BEGIN"}
+
+    def writing(self) -> dict[str, Any]:
+        """Options of a connection that writes."""
+        # A writer asks for the lock at once: one that reads first cannot wait for another writer later.
+        return {"kgcheck_begin": "BEGIN IMMEDIATE"}
+
+    def lock(self, connection: Connection, *, alone: bool) -> None:
+        """BEGIN IMMEDIATE has it."""
+
+    def prepare(self) -> None:
+        """Make the file one with a write-ahead log."""
+        # Not in a transaction: SQLite would refuse. The mode is kept in the file.
+        with self.engine.connect().execution_options(kgcheck_begin="") as connection, connection.begin():
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+    def format(self, connection: Connection) -> int | None:
+        """The format of the ledger in it.
+
+        Args:
+            connection: In a transaction.
+
+        Returns:
+            The format; None where there is nothing yet.
+
+        Raises:
+            LedgerError: It is the database of another program.
+        """
+        if not _number(connection, "SELECT count(*) FROM sqlite_master"):
+            return None
+        if _number(connection, "PRAGMA application_id") != APPLICATION:
+            raise LedgerError(f"{self.name} is a database of another program, not a ledger", _ANOTHER)
+        return _number(connection, "PRAGMA user_version")
+
+    def finish(self, connection: Connection, format_: int) -> None:
+        """Write down of which format the ledger is now."""
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
+
+    def in_words(self, error: DatabaseError) -> LedgerError:
+        """What SQLite refused, in words that help."""
+        where, message = self.name, str(error.orig)
+        match message:
+            case "database or disk is full" | "disk I/O error":
+                return LedgerError(
+                    f"cannot write to the ledger {where}: the disk is full or failing ({message})",
+                    "nothing was half-written: free space; "
+                    "kgcheck audit --resume goes on with a run that kgcheck runs lists",
+                )
+            case "file is not a database" | "database disk image is malformed":
+                return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)
+            case "string or blob too big":
+                return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", _ANOTHER)
+            case "attempt to write a readonly database" | "unable to open database file":
+                return LedgerError(f"the ledger {where} cannot be written or opened: {message}", _ANOTHER)
+            case "database is locked":
+                return LedgerError(
+                    f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
+                )
+            case _:
+                return LedgerError(f"the ledger {where} cannot be used: {message}", _ANOTHER)
+
+
+def _check_place(where: Path, create: bool) -> None:
+    if where.is_dir():
+        raise LedgerError(f"{where} is a folder, and a ledger is a file", f"name a file: {where / 'ledger.sqlite'}")
+    if create:
+        try:
+            where.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerError(f"cannot make {where.parent}: {error.strerror}", _ANOTHER) from error
+    elif not where.exists():
+        raise LedgerError(f"there is no ledger at {where}", "kgcheck audit makes one; --ledger names another")
+
+
+def _address(where: Path, create: bool) -> URL:
+    """Where SQLite finds the file; in a folder in which nothing may be written, it is only read."""
+    try:
+        address = None if create else read_only_address(where)
+    except (InputError, OSError) as error:
+        hint = error.hint if isinstance(error, InputError) else _ANOTHER
+        raise LedgerError(f"the ledger cannot be read: {error}", hint) from error
+    if not address:
+        return URL.create("sqlite", database=str(where))
+    name, _, query = address.partition("?")
+    return URL.create("sqlite", database=name, query={**dict(parse_qsl(query)), "uri": "true"})
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    # SQLAlchemy's recipe for transactions that begin where the code says so.
+    connection.isolation_level = None
+    pragmas = (
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {_WAIT_S * 1000}",
+        f"cache_size = -{_CACHE_KB}",
+    )
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+    # A ledger may come from anybody.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
+
+
+def _begin(connection: Connection) -> None:
+    begin = connection.get_execution_options()["kgcheck_begin"]
+    if begin:
+        connection.exec_driver_sql(begin)
+
+
+def _number(connection: Connection, text: str) -> int:
+    return int(connection.exec_driver_sql(text).scalar_one())
