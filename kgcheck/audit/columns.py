@@ -62,6 +62,8 @@ def finding_rows(
         FROM judged j JOIN task t USING (task) {wanted}
         """
     ).fetchall()
+    if not db.execute("SELECT 1 FROM found LIMIT 1").fetchall():
+        return FindingRows(())
     _collect(tables)
     _plan(db, unit)
     _complete(db)

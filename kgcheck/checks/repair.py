@@ -91,6 +91,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     if plan is None:
         return None
     stated = next((e.value for e in against if e.value), None)
+    to: str | None = None
     match plan.to:
         case Filling.REPLACEMENTS:
             to = replacements[0]
@@ -98,8 +99,6 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
             to = stated
         case Filling.COMPLETED:
             to = completed(task.value, stated)
-        case _:
-            to = None
     shown = {Filling.CANDIDATES: candidates, Filling.BOTH: replacements + candidates}.get(plan.candidates, ())
     return Change(kind=plan.kind, to=to, candidates=shown, because=plan.because)
 

@@ -1,5 +1,7 @@
 """Many findings written at once, as each kind of database takes them fastest: no statement of SQLAlchemy for any."""
 
+from typing import Any
+
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -29,7 +31,8 @@ def insert_findings(connection: Connection, rows: FindingRows) -> None:
 def _copy(connection: Connection, statement: str, rows: FindingRows) -> None:
     import psycopg
 
-    with connection.connection.cursor() as cursor:
+    cursor: Any = connection.connection.cursor()
+    with cursor:
         try:
             with cursor.copy(statement) as copy:
                 for batch in rows.batches:

@@ -19,6 +19,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
@@ -45,7 +46,12 @@ class BrittleLedger(Ledger):
         self._left = pieces
 
     def record(
-        self, run: Run, piece: str, findings: Iterable[Finding], tallies: Sequence[Tally], tasks: str = ""
+        self,
+        run: Run,
+        piece: str,
+        findings: Iterable[Finding] | FindingRows,
+        tallies: Sequence[Tally],
+        tasks: str = "",
     ) -> None:
         if self._left == 0:
             raise CutOff
