@@ -3,17 +3,20 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import duckdb
+
 from kgcheck.agents.outside import with_papers
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
-from kgcheck.duck import working_database
+from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
@@ -128,8 +131,9 @@ class Audit:
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db, damage_named(self._snapshot):
+            verified = self._verified(db, run)
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
-            worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
+            worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -143,6 +147,14 @@ class Audit:
             run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
+        """Where what is judged is kept; the working database may write there, and nowhere else."""
+        if not self._settings.keep_verified:
+            return None
+        files = VerifiedFiles.of(self._ledger, self._settings.home)
+        allow(db, files.of_run(run.id))
+        return files
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""

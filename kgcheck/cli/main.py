@@ -41,6 +41,7 @@ _COMMANDS = {
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -56,6 +57,7 @@ class Ledger(Closing):
         self._database = Database(where, create=create)
         self.place = where
         self.where = self._database.where
+        self.file = where if isinstance(where, Path) else None
 
     @property
     def database(self) -> Database:
