@@ -106,7 +106,8 @@ def literal(text: str) -> str:
 def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), folders: Iterable[Path] = ()) -> None:
     """Let no further statement leave the database: no other file, no network, no extension, no way back.
 
-    What is attached stays attached, and folders that `allow` named stay open. A statement may come from a recipe of somebody else, a view from a file of theirs.
+    What is attached stays attached, and folders that `allow` named stay open. A statement may come from a recipe of
+    somebody else, a view from a file of theirs.
 
     Args:
         connection: The database.

@@ -12,7 +12,7 @@ from kgcheck.cli.output import json_result
 @profile_option()
 @ledger_option()
 @table_or_json_option()
-def command(edge: str, store: str | None, profile: str | None, ledger: str | None, format_: str) -> None:
+def command(edge: str, store: str | None, profile: str, ledger: str | None, format_: str) -> None:
     """Show what the newest audit that looked at EDGE found: "P04637 ACTS_ON Q00987".
 
     Ends with 0 where it is supported, 1 where it is refuted or cannot be told, and 3 where nobody has looked or could.
@@ -21,7 +21,7 @@ def command(edge: str, store: str | None, profile: str | None, ledger: str | Non
     from kgcheck.report.tables import verified_table
     from kgcheck.workspace import Workspace
 
-    with Workspace(store, profile=profile, ledger=ledger) as workspace:
+    with Workspace(store=store, profile=profile, ledger=ledger) as workspace:
         found = workspace.verified(edge)
     if format_ == "json":
         json_result(found.model_dump(mode="json") if found else None)

@@ -184,9 +184,9 @@ def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:
 
 
 def _pairs(check: EdgeCheck, how: str, more: str = "") -> str:
-    """Pairs (head, tail), and more columns of their links, that have a link whose stance is supporting, ``=``, or another, ``<>``.
+    """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
 
-    In both orders, where order means nothing.
+    With more columns of the link, and in both orders, where order means nothing.
 
     Returns:
         A select.

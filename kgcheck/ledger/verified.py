@@ -1,4 +1,4 @@
-"""What was judged, right or wrong, as Parquet files beside the ledger: who decided it, by which record of which release.
+"""What was judged, right or wrong, as Parquet files beside the ledger: by which record of which release.
 
 A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
 A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run
@@ -239,7 +239,7 @@ class _File:
                 same = pc.and_(same, pc.equal(rows["tail"], tail))
             place = pc.index(same, True).as_py()
             if place >= 0:
-                row = self._same | rows.slice(place, 1).to_pylist()[0]
+                row: dict[str, Any] = self._same | rows.slice(place, 1).to_pylist()[0]
                 if row.get("record", "") is None and self._same.get("record_of_ends"):
                     row["record"] = f"{head} {tail}"
                 return row

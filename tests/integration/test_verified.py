@@ -72,9 +72,8 @@ def test_every_finding_is_there_as_it_is_in_the_ledger(audit: tuple[Path, Audite
         assert found is not None
         verdict = finding.verdict
         assert (found.outcome, found.reason, found.confidence) == (verdict.outcome, verdict.reason, verdict.confidence)
-        assert (found.source, found.release, found.record) in {
-            (e.source, e.release, e.record) for e in verdict.evidence
-        }
+        stated = {(e.source, e.release, e.record) for e in verdict.evidence}
+        assert (found.source, found.release, found.record) in stated
         assert (found.run, found.at) == (audit[1].run.id, audit[1].run.started)
         checked += 1
     assert checked > 50
@@ -215,7 +214,7 @@ def test_words_and_command(audit: tuple[Path, Audited]) -> None:
         f for f in audit[1].findings if f.task.type is CheckType.TRIPLE and f.verdict.outcome is Outcome.REFUTED
     )
     place = ("--store", demo().store, "--ledger", audit[0])
-    with Workspace(demo().store, ledger=audit[0]) as workspace:
+    with Workspace(store=demo().store, ledger=audit[0]) as workspace:
         found = workspace.verified(str(finding.task))
         assert found == workspace.verified(finding.task)
         assert found
