@@ -40,10 +40,10 @@ demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --timeout 600 $(ARGS)
 
 test-slow: setup ## Run the slow tests
-	$(PYTEST) -m slow $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow --timeout 1200 --durations 20 $(ARGS)
 
 lint: setup ## Check style, format, types and the layers
 	$(BIN)/ruff check

@@ -1,3 +1,3 @@
 // Number of nodes of a label.
-// Parameters: none. Places: label. Returns: n.
-MATCH (n:<label>) RETURN count(n) AS n
+// Parameters: none. Places: label, where. Returns: n.
+MATCH (n:<label>)<where> RETURN count(n) AS n

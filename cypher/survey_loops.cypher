@@ -1,3 +1,3 @@
 // Number of edges of a relation that lead from a node of a label to itself.
-// Parameters: none. Places: head, relation. Returns: n.
-MATCH (a:<head>)-[r:<relation>]->(a) RETURN count(r) AS n
+// Parameters: none. Places: head, relation, where. Returns: n.
+MATCH (a:<head>)-[r:<relation>]->(a)<where> RETURN count(r) AS n

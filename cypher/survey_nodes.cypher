@@ -1,3 +1,3 @@
 // Some nodes of a label, whatever they hold.
-// Parameters: limit. Places: label. Returns: node.
-MATCH (n:<label>) RETURN n AS node LIMIT $limit
+// Parameters: limit. Places: label, where. Returns: node.
+MATCH (n:<label>)<where> RETURN n AS node LIMIT $limit

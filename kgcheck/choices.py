@@ -17,10 +17,13 @@ VERIFIERS = ("trained", "llm")
 SCOPES = ("corpus", "documents", "passages")
 """What is read for a claim of a batch."""
 
-THRESHOLDS = ("refuted", "insufficient", "never")
-"""The least outcome that counts as a failure."""
+THRESHOLDS = ("refuted", "insufficient", "new", "never")
+"""The least outcome that counts as a failure of an audit; ``new``: only what is new, or has come back."""
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html")
+CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
+"""The least outcome that counts as a failure of one check."""
+
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")

@@ -30,6 +30,7 @@ The tree::
     │   └── SourceOffline              3  it was not asked, because of --offline
     ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
+    ├── JobUnderWay                    3  a job is run elsewhere, and not started twice
     ├── ModelError                     2  the language model
     │   ├── ModelAccess                2  credentials
     │   ├── ModelContext               2  the conversation is too long for it
@@ -205,6 +206,12 @@ class IndexFault(KgcheckError):
 
 class LedgerError(KgcheckError):
     """The ledger cannot be read or written."""
+
+
+class JobUnderWay(KgcheckError):
+    """A job is run elsewhere at this time, and is not started twice."""
+
+    exit_code = EXIT_INCOMPLETE
 
 
 class ModelError(KgcheckError):

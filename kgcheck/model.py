@@ -303,14 +303,17 @@ class Finding(Value):
     names: tuple[str | None, str | None] = Field(
         default=(None, None), description="what the graph calls the subject and the object"
     )
+    carried_from: str | None = Field(
+        default=None, description="the run that made it, where another one carried it over: nothing it rests on changed"
+    )
 
     def as_row(self) -> dict[str, Any]:
         """The finding in the flat form that `--format json` prints.
 
         Returns:
             Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, reason,
-            confidence, evidence, missing, note, proposed_change. Subject and object have a name where
-            the graph has one.
+            confidence, evidence, missing, note, proposed_change; carried_from only where it was. Subject and object
+            have a name where the graph has one.
         """
         task, verdict = self.task, self.verdict
         return {
@@ -330,6 +333,7 @@ class Finding(Value):
             "missing": [str(gap) for gap in verdict.missing],
             "note": verdict.note,
             "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
+            **({"carried_from": self.carried_from} if self.carried_from else {}),
         }
 
 

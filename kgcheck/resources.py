@@ -1,4 +1,7 @@
-"""Finds the data folders (`cypher`, `loaders`, `corpus`) in a checkout and in an installed wheel alike."""
+"""Finds what is shipped beside the code, in a checkout and in an installed wheel alike.
+
+The data folders are `cypher`, `loaders` and `corpus`; of `docs`, a wheel has the page of reasons.
+"""
 
 from pathlib import Path
 
@@ -11,7 +14,7 @@ def resource_dir(name: str) -> Path:
     A wheel carries the folders inside the package, under ``_data``; a checkout has them beside it.
 
     Args:
-        name: ``cypher``, ``loaders`` or ``corpus``.
+        name: ``cypher``, ``loaders``, ``corpus`` or ``docs``.
 
     Returns:
         Its path; whether it is there is for the caller to see.

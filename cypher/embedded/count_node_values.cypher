@@ -1,3 +1,3 @@
 // Number of nodes of a table that carry a property.
-// Parameters: none. Places: table, property. Returns: n.
-MATCH (n:<table>) WHERE n.<property> IS NOT NULL RETURN count(n) AS n
+// Parameters: none. Places: table, property, also. Returns: n.
+MATCH (n:<table>) WHERE n.<property> IS NOT NULL<also> RETURN count(n) AS n

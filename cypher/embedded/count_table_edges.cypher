@@ -1,3 +1,3 @@
 // Number of edges of a table.
-// Parameters: none. Places: table. Returns: n.
-MATCH ()-[r:<table>]->() RETURN count(r) AS n
+// Parameters: none. Places: table, where. Returns: n.
+MATCH ()-[r:<table>]->()<where> RETURN count(r) AS n

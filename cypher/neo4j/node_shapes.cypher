@@ -1,3 +1,3 @@
 // How the nodes of the graph are made: their labels and the names of their properties.
-// Parameters: none. Returns: labels, names, n.
-MATCH (n) RETURN labels(n) AS labels, keys(n) AS names, count(*) AS n
+// Parameters: none. Places: where. Returns: labels, names, n.
+MATCH (n)<where> RETURN labels(n) AS labels, keys(n) AS names, count(*) AS n

@@ -1,3 +1,3 @@
 // Those of the given keys that exist.
-// Parameters: ids (list). Places: label. Returns: node (a map).
-UNWIND $ids AS wanted MATCH (n:<label> {id: wanted}) RETURN properties(n) AS node
+// Parameters: ids (list). Places: label, where. Returns: node (a map).
+UNWIND $ids AS wanted MATCH (n:<label> {id: wanted})<where> RETURN properties(n) AS node

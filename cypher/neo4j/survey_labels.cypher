@@ -1,3 +1,3 @@
 // Which labels stand together on nodes.
-// Parameters: none. Returns: labels, n.
-MATCH (n) RETURN labels(n) AS labels, count(*) AS n
+// Parameters: none. Places: where. Returns: labels, n.
+MATCH (n)<where> RETURN labels(n) AS labels, count(*) AS n

@@ -191,6 +191,7 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
         "change_because": "p.because",
         "change_candidates": f"to_json({candidates})::VARCHAR",
         "basis": basis_sql("v.outcome", "v.reason", "f.value", "p.kind", change_to, candidates, "e.observed"),
+        "carried_from": "NULL",
         "severity": f"CASE v.outcome {severity} END",
         "by_confidence": "-v.confidence" if is_ranked else "0.0::DOUBLE",
         "by_score": "-coalesce(e.evidence[1].score, 0.0)" if is_ranked else "0.0::DOUBLE",

@@ -9,6 +9,7 @@ import duckdb
 
 from kgcheck.audit import judging, structure
 from kgcheck.audit.columns import finding_rows
+from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
@@ -21,10 +22,11 @@ from kgcheck.evidence.confirmed import Plain
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType, Finding, Tally
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
 from kgcheck.profile.schema import Label, Pattern
 
 LIVE_TASKS = 20_000
@@ -112,6 +114,18 @@ class Worker:
         else:
             self._work_tasks(unit, done)
 
+    def compare(self, units: Sequence[Unit], before: Run | None) -> None:
+        """Write down what became of the findings of the run before; every unit must be done.
+
+        Args:
+            units: The plan.
+            before: The run before of the same store and options, or None.
+        """
+        parts = (self._db, self._store, self._copy, self._tasks, self._ledger, self._run, self._judge_again)
+        former = FormerFindings(*parts).since(before, units) if before else ()
+        table = ComparisonTable(self._ledger.database)
+        table.record(self._run.id, before.id if before else None, former, now())
+
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
         selected = self._tasks.select(unit, self._plain(unit))
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
@@ -139,6 +153,25 @@ class Worker:
             if alike:
                 keep_alike(self._verified, self._db, self._run.id, piece, unit)
             keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
+
+    def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
+        """How the tasks of a select end, by their ends: judged as those of the run are."""
+        numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {numbered}").fetchall()
+        count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
+        size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
+        papers, self._papers = self._papers, Papers(self._papers.reader) if self._papers else None
+        ended: dict[tuple[str, str | None], tuple[Outcome, Reason]] = {}
+        try:
+            for first in range(1, count + 1, size):
+                self._judge(unit, first, first + size - 1)
+                rows = self._db.execute(
+                    "SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)"
+                ).fetchall()
+                ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
+        finally:
+            self._papers = papers
+        return ended
 
     def _plain(self, unit: Unit) -> Plain | None:
         """Edges of which one tells all; None where each is to be looked at."""

@@ -6,21 +6,25 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.agents.outside import with_papers
+from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
+from kgcheck.audit.since import SinceWorker
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
+from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.reference.both import attach_both
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
@@ -60,11 +64,13 @@ class Audit:
         self._progress = progress or NoProgress()
         self._live = live
 
-    def start(self, options: AuditOptions) -> Run:
+    def start(self, options: AuditOptions, since: Since | None = None) -> Run:
         """Audit the graph from the beginning.
 
         Args:
             options: What to look at.
+            since: An earlier run, see kgcheck.audit.carrying: only what may end otherwise with these references is
+                looked at, and the rest is carried over. Everything is where that run cannot be gone on from.
 
         Returns:
             The finished run.
@@ -80,6 +86,12 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         place, releases = store_place(self._store), _releases(self._snapshot, self._store.schema)
         before = self._ledger.audit_before(place)
+        made = made_with(self._store, self._snapshot)
+        warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
+        if since and (why := hindrance(since.former, counts, made)):
+            warnings = (*warnings, f"everything was checked: {why}")
+        elif since:
+            made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
         run = Run(
             id=new_run_id(),
             started=now(),
@@ -87,13 +99,14 @@ class Audit:
             profile=self._store.schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
             releases=pinned_releases(self._snapshot, self._store.schema),
-            warnings=_warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live),
+            warnings=warnings,
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
             edges=counts.edges,
             # It reads the whole graph once more, as only structure does.
             unknown=self._store.unknown() if CheckType.STRUCTURE in options.types else {},
             compared_with=before.id if before else None,
+            made_with=made,
         )
         return self._work(run, counts, new=True)
 
@@ -122,6 +135,8 @@ class Audit:
             raise LedgerError(
                 f"the graph or the snapshot has changed since run {run.id} began", "start a new run without --resume"
             )
+        if run.made_with.get(GRAPH, "") != (self._store.state() or "") and SINCE in run.made_with:
+            raise LedgerError(f"the graph has changed since run {run.id} began", "start a new run without --resume")
         self._ledger.reopen(run)
         return self._work(run, counts, new=False)
 
@@ -132,8 +147,14 @@ class Audit:
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db, damage_named(self._snapshot):
             verified = self._verified(db, run)
-            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
-            worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified)
+            since = self._since(run, options)
+            attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
+            join = EvidenceJoin(db, self._snapshot, attach, self._dates(options))
+            if since:
+                parts = (db, self._store, join, self._ledger, run, before)
+                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified)
+            else:
+                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -143,8 +164,10 @@ class Audit:
                     worker.work(unit, done)
                     run = self._noted(run)
                     step.advance()
-        if options.team_budget:
-            run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
+            if options.team_budget:
+                run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
+            with self._progress.step("comparing with the run before"):
+                worker.compare(units, run_before(self._ledger.runs(), run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 
@@ -155,6 +178,13 @@ class Audit:
         files = VerifiedFiles.of(self._ledger, self._settings.home)
         allow(db, files.of_run(run.id))
         return files
+
+    def _since(self, run: Run, options: AuditOptions) -> Since | None:
+        """The earlier run whose findings a run carries over, still as it was when the run began."""
+        if SINCE not in run.made_with:
+            return None
+        found = Since(self._ledger.run(run.made_with[SINCE]), Path(run.made_with[OLDER]))
+        return checked(found, options, run.store, self._store.schema)
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""
@@ -183,7 +213,7 @@ def store_place(store: GraphStore) -> str:
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
     """The releases of a snapshot, as runs keep them."""
     return tuple(
-        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256)
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
         for r in _releases(snapshot, schema)
     )
 

@@ -260,10 +260,11 @@ class StructureRules:
                 ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
                 detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
                 yield Fault(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], detail)
-        if self._before:
-            yield from self._moved(self._before, options)
+        yield from self.moved(options)
 
-    def _moved(self, before: Run, options: AuditOptions) -> Iterator[Fault]:
+    def moved(self, options: AuditOptions) -> Iterator[Fault]:
+        """Every count that moved since the run before."""
+        before = self._before or self._run
         for name, change in moved_counts(before.nodes, self._run.nodes):
             if options.wants_label(name):
                 yield Fault(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, change)

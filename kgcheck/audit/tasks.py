@@ -17,7 +17,9 @@ from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 
-_NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
+NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
+"""Columns of a task about no value."""
+
 _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
 
 _SUGGESTIONS = 20
@@ -99,7 +101,7 @@ class TaskSelection:
         rest = wanted
         if plain:
             self._look(wanted, plain)
-            rest = f"SELECT DISTINCT head, tail, {_NO_VALUE} FROM looked WHERE NOT plain"
+            rest = f"SELECT DISTINCT head, tail, {NO_VALUE} FROM looked WHERE NOT plain"
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE chosen AS
@@ -115,7 +117,7 @@ class TaskSelection:
         ).fetchall()
         count, all_, chosen, numbered = rows[0]
         if chosen < count:
-            one = f"SELECT 0 AS number, head, tail, {_NO_VALUE} FROM looked WHERE plain LIMIT 1"
+            one = f"SELECT 0 AS number, head, tail, {NO_VALUE} FROM looked WHERE plain LIMIT 1"
             self._db.execute(f"INSERT INTO chosen BY NAME {one}").fetchall()
         return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen)
 
@@ -139,6 +141,18 @@ class TaskSelection:
     def count(self, unit: Unit) -> int:
         """How many tasks of a unit the filters and the sample leave."""
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
+
+    def select_of(self, unit: Unit, *, whole: bool = False) -> str:
+        """A select of the tasks of a unit: head, tail, value, items.
+
+        Args:
+            unit: Not one of structure.
+            whole: Without the filters and the sample.
+
+        Returns:
+            SQL.
+        """
+        return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
 
     def about(self, ids: set[str]) -> bool:
         """Whether a task about these ids is asked for."""
@@ -164,11 +178,11 @@ class TaskSelection:
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
-            return f"SELECT head, tail, {_NO_VALUE} FROM {pairs}"
+            return f"SELECT head, tail, {NO_VALUE} FROM {pairs}"
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
-        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {_NO_VALUE} FROM {self._copy.nodes(label)}"
+        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {self._copy.nodes(label)}"
 
     def _attribute_tasks(self, label: Label, attribute: str) -> str:
         column = identifier(attribute)

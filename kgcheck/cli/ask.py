@@ -25,7 +25,7 @@ _SHOWN = 50
 @store_option()
 @profile_option()
 @brain_options()
-@literature_option()
+@literature_option(configured=False)
 @table_or_json_option()
 def command(
     question: tuple[str, ...],

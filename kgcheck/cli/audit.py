@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE
+from kgcheck.choices import DEFAULT_STORE, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -29,7 +29,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 _LATEST = "(latest)"
 _OF_THE_RUN = (
     *("types", "labels", "relations", "ids", "sample", "seed", "keep_all"),
-    *("live", "team_budget", "threshold", "index", "graph_date", "unfold"),
+    *("live", "team_budget", "threshold", "index", "graph_date", "unfold", "changed_since"),
 )
 """Options that a run keeps, and that cannot change when it goes on."""
 
@@ -64,11 +64,17 @@ _OF_THE_RUN = (
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
-@fail_on_option()
+@fail_on_option(THRESHOLDS)
 @click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
 @graph_date_option()
 @click.option(
     "--unfold", is_flag=True, help="Keep each hit of structure rules that many nodes or edges break, not one for all."
+)
+@click.option(
+    "--changed-since",
+    metavar="RUN|SNAPSHOT",
+    help="Check only what the references may decide otherwise than in that finished run, or in the newest run that "
+    "looked into that snapshot; the rest is carried over. The graph and the options must be the same.",
 )
 @click.option(
     "--resume",
@@ -100,6 +106,7 @@ def command(
     keep_all: bool,
     graph_date: str | None,
     unfold: bool,
+    changed_since: str | None,
     resume: str | None,
     index: Path | None,
     format_: str,
@@ -108,6 +115,8 @@ def command(
     profile: str,
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
+
+    What was rejected, or deferred to a later day, does not count (kgcheck decide).
 
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.
@@ -149,11 +158,22 @@ def command(
                 team_budget=team_budget,
                 keep_all=keep_all,
                 unfold=unfold,
+                changed_since=changed_since,
             )
         for text in audit.notes:
             note(text)
-        show_run(workspace, audit.run, audit.tallies, format_=format_, output=output, limit=limit)
-    click.get_current_context().exit(audit.exit_code(fail_on))
+        code = audit.exit_code(fail_on)
+        show_run(
+            workspace,
+            audit.run,
+            audit.tallies,
+            format_=format_,
+            output=output,
+            limit=limit,
+            fail_on=fail_on,
+            exit_code=code,
+        )
+    click.get_current_context().exit(code)
 
 
 def _refuse_changes() -> None:

@@ -38,7 +38,7 @@ def _out_option() -> Decorator:
 @workers_option("Items")
 @profile_option()
 @brain_options()
-@literature_option()
+@literature_option(configured=False)
 @table_or_json_option()
 def kgqa(
     file: Path,

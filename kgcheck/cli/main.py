@@ -39,9 +39,18 @@ _COMMANDS = {
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
+    "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, still there, changed, fixed, gone or unchecked."),
+    "findings": ("kgcheck.cli.findings", "List findings by filters, with what was decided about them."),
+    "decide": ("kgcheck.cli.decide", "Accept, reject, defer or reopen findings."),
+    "decisions": ("kgcheck.cli.decisions", "Export and import decisions, and show their history."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
     "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),
+    "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
+    "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
+    "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
+    "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),
+    "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, day
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day
+from kgcheck.cli.output import note
 from kgcheck.errors import UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
@@ -28,6 +29,40 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class Configured(click.Option):
+    """An option that kgcheck.toml fills in where neither the command line nor the environment does.
+
+    Args:
+        field: What it is in kgcheck.toml.
+        setting: The environment variable of a setting that comes before kgcheck.toml.
+        how: What click.Option takes.
+    """
+
+    def __init__(self, *names: Any, field: str, setting: str = "", **how: Any) -> None:
+        super().__init__(*names, **how)
+        self._field = field
+        self._setting = setting
+
+    def consume_value(self, ctx: click.Context, opts: Any) -> tuple[Any, click.core.ParameterSource]:
+        value, source = super().consume_value(ctx, opts)
+        if source is click.core.ParameterSource.DEFAULT and (found := self._configured()):
+            note(f"--{self._field} {found[0]} (kgcheck.toml)")
+            return found[0], click.core.ParameterSource.DEFAULT_MAP
+        return value, source
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        if found := self._configured():
+            extra["default"] = f"{found[0]}, as {found[1]} has it"
+        return extra
+
+    def _configured(self) -> tuple[str, str] | None:
+        """What kgcheck.toml has, and where that is."""
+        from kgcheck.curation.defaults import configured
+
+        return None if self._setting and os.environ.get(self._setting) else configured(self._field)
+
+
 def given(name: str) -> bool:
     """Whether an option of the command under way stands on the command line."""
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
@@ -42,6 +77,8 @@ def store_option() -> Decorator:
 
     return click.option(
         "--store",
+        cls=Configured,
+        field="store",
         envvar="KGCHECK_STORE",
         default=DEFAULT_STORE,
         show_default=True,
@@ -55,6 +92,8 @@ def profile_option() -> Decorator:
     """``--profile``."""
     return click.option(
         "--profile",
+        cls=Configured,
+        field="profile",
         default="ckg",
         show_default=True,
         help="Kind of graph: a name (kgcheck profile list), or the path of a folder, as ./mine.",
@@ -65,6 +104,8 @@ def reference_option() -> Decorator:
     """``--reference``."""
     return click.option(
         "--reference",
+        cls=Configured,
+        field="reference",
         envvar="KGCHECK_REFERENCE",
         type=FilePath(),
         help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
@@ -182,14 +223,15 @@ def table_or_json_option() -> Decorator:
     return click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 
 
-def fail_on_option() -> Decorator:
+def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted") -> Decorator:
     """``--fail-on``."""
+    new = "; new: only what is new, or has come back since it was decided" if "new" in thresholds else ""
     return click.option(
         "--fail-on",
-        type=click.Choice(THRESHOLDS),
-        default="refuted",
+        type=click.Choice(thresholds),
+        default=default,
         show_default=True,
-        help="Least outcome that makes the exit code 1.",
+        help=f"Least outcome that makes the exit code 1{new}.",
     )
 
 
@@ -204,11 +246,13 @@ def verifier_option() -> Decorator:
     )
 
 
-def literature_option() -> Decorator:
-    """``--literature``."""
+def literature_option(*, configured: bool = True) -> Decorator:
+    """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
+    how: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}
     return click.option(
         "--literature",
         "index",
+        **how,
         type=FilePath(file_okay=False),
         help="Also ask the papers of this index, made by kgcheck corpus add, about edges.",
     )
@@ -240,6 +284,8 @@ def index_option(*, required: bool = False, name: str = "--index") -> Decorator:
     return click.option(
         name,
         "index",
+        cls=Configured,
+        field="literature",
         envvar="KGCHECK_INDEX",
         required=required,
         type=FilePath(file_okay=False),

@@ -1,7 +1,8 @@
 """Shows a run in the form that was asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
@@ -9,6 +10,9 @@ from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
 from kgcheck.report.tables import findings_table, summary_lines
 from kgcheck.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kgcheck.curation.compare import ComparedFinding
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -22,6 +26,8 @@ def show_run(
     format_: str = "table",
     output: Path | None = None,
     limit: int | None = None,
+    fail_on: str = "refuted",
+    exit_code: int = 0,
 ) -> None:
     """Write a run to stdout or a file.
 
@@ -29,19 +35,54 @@ def show_run(
         workspace: Whose ledger it is in.
         run: The run.
         tallies: Its counts.
-        format_: table, json, jsonl, csv, markdown or html.
+        format_: One of kgcheck.choices.FORMATS.
         output: A file; stdout if None.
         limit: At most so many findings.
+        fail_on: Least outcome that junit takes for a failure.
+        exit_code: What the command ends with, for sarif.
 
     Raises:
         InputError: The file cannot be written.
     """
     if output is not None:
-        workspace.report(run, format_, output=output, limit=limit)
+        workspace.report(run, format_, output=output, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
         shown = workspace.findings(run, limit=TABLE_LIMIT if limit is None else limit)
         results().print(findings_table(shown))
     else:
-        text_result(workspace.report(run, format_, limit=limit))
+        text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
     for line in summary_lines(run, tallies):
         note(line)
+
+
+def show_listed(
+    findings: Iterable["ComparedFinding"],
+    format_: str,
+    output: Path | None = None,
+    *,
+    head: Callable[[], dict[str, Any]] = dict,
+) -> None:
+    """Write findings with what became of them and what was decided to stdout or a file.
+
+    Args:
+        findings: Any number of them.
+        format_: table, json, jsonl, csv or parquet.
+        output: A file; stdout if None.
+        head: Gives what JSON has beside them, when they have been gone through.
+
+    Raises:
+        InputError: The file cannot be written.
+        UsageError: Parquet is for a file.
+    """
+    from kgcheck.curation import forms
+    from kgcheck.errors import UsageError
+
+    if output is not None:
+        forms.write(findings, format_, output, head)
+    elif format_ == "parquet":
+        raise UsageError("Parquet is written to a file", "--output findings.parquet")
+    elif format_ == "table":
+        results().print(forms.findings_table(findings))
+    else:
+        for text in forms.text_of(findings, format_, head):
+            text_result(text)

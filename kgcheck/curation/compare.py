@@ -1,18 +1,20 @@
 """Two runs of a store side by side: what is new, still there, changed, fixed, gone, or was not looked at."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy.sql.selectable import NamedFromClause
 
-from kgcheck.curation.decisions import Decided, Decisions
-from kgcheck.errors import UsageError
+from kgcheck.choices import THRESHOLDS, chosen
+from kgcheck.curation.decisions import CurrentDecision, Decisions
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.comparisons import (
     COMPARED,
-    OPEN,
     ComparisonState,
     ComparisonTable,
     FormerFinding,
@@ -22,6 +24,7 @@ from kgcheck.ledger.comparisons import (
     present,
     run_before,
 )
+from kgcheck.ledger.decisions import DecisionState, is_due, state_column
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING
@@ -57,7 +60,7 @@ class ComparedFinding(Value):
     state: ComparisonState
     finding: Finding | None = None
     former: FormerFinding | None = None
-    decided: Decided
+    decided: CurrentDecision
 
     @property
     def why(self) -> str:
@@ -71,7 +74,7 @@ class ComparedFinding(Value):
         return {
             "state": self.state.value,
             "why": self.why,
-            "standing": self.decided.standing.value,
+            "decision_state": self.decided.state.value,
             "decision": decision.model_dump(mode="json", exclude={"fingerprint"}) if decision else None,
             **{name: value for name, value in known.items() if name not in ("state", "why")},
         }
@@ -107,9 +110,62 @@ class RunDiff:
         with self._opened() as (_, table):
             return table.states(self._pair, fingerprints)
 
-    def findings(
-        self, states: Collection[ComparisonState] = (), *, limit: int | None = None
-    ) -> Iterator[ComparedFinding]:
+    def fails(self, fail_on: str, today: date | None = None) -> bool:
+        """Whether findings of the later run are at or over a threshold.
+
+        What was rejected as it is now, or deferred to a later day, does not count.
+
+        Args:
+            fail_on: refuted, insufficient, new (what is new, or was decided and has changed since, or was deferred and
+                whose day has come) or never.
+            today: The day in UTC, unless it is another.
+
+        Returns:
+            True for one finding or more.
+        """
+        day = today or datetime.now(UTC).date()
+        if fail_on == "never":
+            return False
+        with self._opened() as (ledger, _), ledger.database.reading() as connection:
+            is_kept = compared_with(connection, self.after.id) == self.before_id
+            found = present(self._pair, is_kept=is_kept)
+            decided = state_column(FINDING.c.fingerprint, found.basis, day)
+            query = select(FINDING.c.fingerprint).select_from(found.rows).where(found.where)
+            query = query.where(decided.not_in((DecisionState.REJECTED.value, DecisionState.DEFERRED.value)))
+            if fail_on == "new":
+                came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+                if self.before:
+                    came_back |= is_due(FINDING.c.fingerprint, found.basis, self.before.started.date(), day)
+                query = query.where((found.state == ComparisonState.NEW.value) | came_back)
+            elif fail_on == "refuted":
+                query = query.where(FINDING.c.outcome == Outcome.REFUTED.value)
+            return connection.execute(query.limit(1)).first() is not None
+
+    def exit_code(self, fail_on: str = "never") -> int:
+        """1 for findings at or over a threshold (see `fails`), else 0; UnknownName where there is no such threshold."""
+        return EXIT_FINDINGS if self.fails(chosen("threshold", fail_on, THRESHOLDS)) else EXIT_CLEAN
+
+    def as_row(self) -> dict[str, Any]:
+        """The head that `kgcheck diff --format json` prints: the runs and the counts."""
+        counts = {state.value: count for state, count in self.counts.items()}
+        return {"before": self.before_id, "after": self.after.id, "counts": counts}
+
+    def lines(self) -> list[str]:
+        """What became of the findings, in a line or two."""
+        counts, line = self.counts, f"run {self.after.id}"
+        line += f" against {self.before.id}" if self.before else ", the first of this store and these options"
+        numbers = ", ".join(f"{counts[state]:,} {state.value}" for state in ComparisonState)
+        found = [f"{line}: {numbers}"]
+        if self.before and self.before.releases != self.after.releases:
+            found.append("  the references are others than those of the run before")
+        return found
+
+    @property
+    def before_id(self) -> str | None:
+        """The id of the earlier run, where there is one."""
+        return self.before.id if self.before else None
+
+    def findings(self, states: Collection[str] = (), *, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings with what became of them, the new ones first.
 
         Args:
@@ -119,50 +175,72 @@ class RunDiff:
         Yields:
             A finding.
         """
-        left = limit
         with self._opened() as (ledger, _):
-            for state in SHOWN_FIRST:
-                if states and state not in states:
-                    continue
-                for one in islice(self._in_state(ledger, state), left):
-                    yield one
-                    left = None if left is None else left - 1
+            rows = (row for state in SHOWN_FIRST if not states or state in states for row in self.rows(ledger, state))
+            yield from self.read(ledger, islice(rows, limit))
 
-    def _in_state(self, ledger: Ledger, state: ComparisonState) -> Iterator[ComparedFinding]:
+    def rows(self, ledger: Ledger, state: ComparisonState) -> Iterator[Row[Any]]:
+        """Rows of the findings in a state, as `read` takes them."""
         with ledger.database.reading() as connection:
-            is_kept = compared_with(connection, self.after.id) == self._pair.before
-            for part in (self._present(state, is_kept=is_kept), self._absent(state, is_kept=is_kept)):
-                rows = iter(connection.execute(part))
-                while some := list(islice(rows, _TOGETHER)):
-                    yield from self._beside(ledger, state, some)
+            for query, of_state in (self.present_rows(connection), self.absent_rows(connection)):
+                yield from connection.execute(query.where(of_state == state.value))
 
-    def _present(self, state: ComparisonState, *, is_kept: bool) -> Any:
-        states = present(self._pair, is_kept=is_kept).subquery("present")
-        query = in_order(self.after.id, map(Outcome, OPEN)).join(states, states.c.fingerprint == FINDING.c.fingerprint)
-        return _with_kept(query, states, self.after.id).where(states.c.state == state.value)
+    def present_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
+        """The findings of the later run, in the order of reports.
 
-    def _absent(self, state: ComparisonState, *, is_kept: bool) -> Any:
-        states = absent(self._pair, is_kept=is_kept).subquery("absent")
-        there = (FINDING.c.fingerprint == states.c.fingerprint) & (FINDING.c.run == states.c.found_in)
-        query = select(FINDING).select_from(states).outerjoin(FINDING, there)
-        query = _with_kept(query, states, self.after.id).where(states.c.state == state.value)
-        return query.order_by(FINDING.c.severity, FINDING.c.type, FINDING.c.reason, states.c.fingerprint)
+        Args:
+            connection: Of the ledger.
 
-    def _beside(self, ledger: Ledger, state: ComparisonState, rows: Sequence[Row[Any]]) -> Iterator[ComparedFinding]:
-        # What could not be looked at this time stands as it stood when it could.
-        is_former = state is ComparisonState.UNCHECKED
-        bases = {row.named: (row.former_basis if is_former else row.basis or row.former_basis) or "" for row in rows}
-        decided = Decisions(ledger).standing(bases)
-        for row in rows:
-            former = None
-            if row.kept_state is not None:
-                names = ("type", "subject_label", "relation", "object_label", "outcome", "reason", "basis", "about")
-                kept = {name: getattr(row, f"kept_{name}") for name in (*names, "state", "why", "found_in")}
-                former = FormerFinding(fingerprint=row.named, **kept)
-            finding = finding_of(row) if row.fingerprint is not None else None
-            yield ComparedFinding(
-                fingerprint=row.named, state=state, finding=finding, former=former, decided=decided[row.named]
-            )
+        Returns:
+            A select, and the state in it.
+        """
+        found = present(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id)
+        query = in_order(self.after.id).select_from(found.rows).where(found.where)
+        named = FINDING.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
+        return query.add_columns(*named, *_labelled(found.kept)), found.state
+
+    def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
+        """The findings of the earlier run that the later one did not find, by fingerprint.
+
+        Args:
+            connection: Of the ledger.
+
+        Returns:
+            A select, and the state in it.
+        """
+        lost = absent(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id).subquery("lost")
+        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        kept = COMPARED.alias("kept")
+        here = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == self.after.id)
+        named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.former_basis.label("decided_basis")
+        query = select(FINDING, *named, *_labelled(kept)).order_by(lost.c.fingerprint)
+        return query.select_from(lost.outerjoin(FINDING, there).outerjoin(kept, here)), lost.c.state
+
+    def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
+        """Findings of rows, each with what was decided.
+
+        Args:
+            ledger: Where they are.
+            rows: Of `present_rows` or `absent_rows`.
+
+        Yields:
+            A finding.
+        """
+        rest, decisions = iter(rows), Decisions(ledger)
+        while some := list(islice(rest, _TOGETHER)):
+            decided = decisions.states({row.named: row.decided_basis or "" for row in some})
+            for row in some:
+                yield ComparedFinding(
+                    fingerprint=row.named,
+                    state=ComparisonState(row.state),
+                    finding=finding_of(row) if row.fingerprint is not None else None,
+                    former=_former(row) if row.kept_state is not None else None,
+                    decided=decided[row.named],
+                )
+
+    def opened(self) -> Ledger:
+        """The ledger, open; to be closed."""
+        return Ledger(self._ledger, create=False)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Ledger, ComparisonTable]]:
@@ -217,9 +295,12 @@ def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:
         raise UsageError(f"run {earlier.id} is not before run {later.id}", "name the earlier run first")
 
 
-def _with_kept(query: Any, states: Any, run: str) -> Any:
-    """A query with the state's columns, and with what the later run wrote of a finding, where it wrote something."""
-    here = (COMPARED.c.fingerprint == states.c.fingerprint) & (COMPARED.c.run == run)
-    kept = [c.label(f"kept_{c.name}") for c in COMPARED.columns if c.name not in ("fingerprint", "run")]
-    named = states.c.fingerprint.label("named"), states.c.former_basis, states.c.found_in
-    return query.outerjoin(COMPARED, here).add_columns(*named, *kept)
+_KEPT = tuple(name for name in FormerFinding.model_fields if name != "fingerprint")
+
+
+def _labelled(kept: NamedFromClause) -> Iterator[ColumnElement[Any]]:
+    return (kept.c[name].label(f"kept_{name}") for name in _KEPT)
+
+
+def _former(row: Row[Any]) -> FormerFinding:
+    return FormerFinding(fingerprint=row.named, **{name: getattr(row, f"kept_{name}") for name in _KEPT})

@@ -6,49 +6,124 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from itertools import islice
+from typing import TYPE_CHECKING
 
+from pydantic import model_validator
+
+from kgcheck.choices import chosen as chosen_of
+from kgcheck.errors import UsageError
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.decisions import Action, Decision, DecisionTable, latest_decisions
+from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import Finding, Value
+from kgcheck.report.tables import proposal
 
-__all__ = ["Action", "Decided", "Decision", "Decisions", "Standing"]
+__all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"]
 
+
+if TYPE_CHECKING:
+    from kgcheck.curation.findings import FindingList
 
 _TOGETHER = 500
-
-
-class Standing(StrEnum):
-    """Where a finding stands by what was decided about it."""
-
-    OPEN = "open"
-    REOPENED = "reopened"
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    DEFERRED = "deferred"
+_SHOWN = 12
+_LONGEST = 10_000
 
 
 _OF = {
-    Action.ACCEPT: Standing.ACCEPTED,
-    Action.REJECT: Standing.REJECTED,
-    Action.DEFER: Standing.DEFERRED,
-    Action.REOPEN: Standing.OPEN,
+    Action.ACCEPT: DecisionState.ACCEPTED,
+    Action.REJECT: DecisionState.REJECTED,
+    Action.DEFER: DecisionState.DEFERRED,
+    Action.REOPEN: DecisionState.OPEN,
 }
 
 
-class Decided(Value):
+class CurrentDecision(Value):
     """Where a finding stands, and the decision that made it so.
 
     Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
     whose day has come.
     """
 
-    standing: Standing
+    state: DecisionState
     decision: Decision | None = None
+
+
+class Made(Value):
+    """A decision that was made, and where the finding stood before it."""
+
+    decision: Decision
+    before: CurrentDecision
+
+    @property
+    def line(self) -> str:
+        """What was decided, and what it takes the place of."""
+        made, old = self.decision, self.before.decision
+        chosen, until = f" {made.chosen!r}" if made.chosen else "", f" until {made.until}" if made.until else ""
+        was = f"; {old.action.value} by {old.by} on {old.at:%Y-%m-%d %H:%M} stays in its history" if old else ""
+        return f"{made.fingerprint} {made.action.value}{chosen}{until}: {made.about}, {made.reason}{was}"
+
+
+class Choice(Value):
+    """What somebody decides about one finding or many."""
+
+    action: Action
+    by: str
+    chosen: str | None = None
+    note: str = ""
+    until: date | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Choice":
+        _refuse(not self.by.strip(), "a decision needs a name", "add --by NAME")
+        for name, text in (("name", self.by), ("note", self.note), ("choice", self.chosen or "")):
+            _refuse(len(text) > _LONGEST, f"the {name} has {len(text):,} characters, and {_LONGEST:,} are the most")
+            _refuse(not _is_text(text), f"the {name} cannot be written as UTF-8")
+        is_deferral = self.action is Action.DEFER
+        _refuse(is_deferral and not self.until, "a deferral needs its day", "add --until DATE, such as 2027-01-31")
+        _refuse(
+            bool(self.until) and not is_deferral, f"--until is of defer, not of {self.action.value}", "leave it out"
+        )
+        _refuse(self.chosen is not None and self.action is not Action.ACCEPT, "--choose is of accept", "leave it out")
+        today = datetime.now(UTC).date()
+        _refuse(bool(self.until and self.until <= today), f"{self.until} is not after today, {today}")
+        return self
+
+    def check(self, finding: Finding) -> None:
+        """Refuse what cannot be decided about a finding.
+
+        Args:
+            finding: The finding.
+
+        Raises:
+            UsageError: What was chosen is not proposed.
+        """
+        if self.chosen is None:
+            return
+        change = finding.change
+        proposed = [*([change.to] if change.to is not None else []), *change.candidates] if change else []
+        if self.chosen not in proposed:
+            shown = ", ".join(proposed[:_SHOWN]) + (f" and {len(proposed) - _SHOWN} more" if proposed[_SHOWN:] else "")
+            raise UsageError(
+                f"{self.chosen!r} is not proposed for finding {finding.fingerprint}, {finding.task}",
+                f"choose from {shown}" if proposed else "nothing is proposed that could be chosen: leave --choose out",
+            )
+
+    def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
+        """The decision about one finding."""
+        return Decision(
+            fingerprint=finding.fingerprint,
+            basis=basis,
+            **dict(self),
+            at=at,
+            run=finding.run,
+            about=f"{finding.task.type.value} {finding.task}",
+            reason=finding.verdict.reason.value,
+            proposed=proposal(finding.change),
+        )
 
 
 class Decisions:
@@ -66,7 +141,7 @@ class Decisions:
         """The newest decision about each finding, whatever its basis was; what nobody decided is left out."""
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
-    def standing(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, Decided]:
+    def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
         """Where findings stand.
 
         Args:
@@ -82,9 +157,40 @@ class Decisions:
         day = today or datetime.now(UTC).date()
         return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
 
-    def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, Decided]:
+    def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         """Where findings stand, by fingerprint."""
-        return self.standing({finding.fingerprint: basis_of(finding) for finding in findings}, today)
+        return self.states(self._bases(list(findings)), today)
+
+    def _bases(self, findings: list[Finding]) -> dict[str, str]:
+        """What decisions about findings belong to: where a source was away, what they were when it was there."""
+        table, by_run = ComparisonTable(self._ledger.database), defaultdict[str, list[str]](list)
+        for finding in findings:
+            by_run[finding.run].append(finding.fingerprint)
+        bases = {finding.fingerprint: basis_of(finding) for finding in findings}
+        for run, fingerprints in by_run.items():
+            bases |= table.kept_bases(run, fingerprints)
+        return bases
+
+    def decide(self, findings: Iterable[Finding], choice: "Choice") -> list["Made"]:
+        """Decide about findings, all or none; each decision is about the finding as it is given.
+
+        Args:
+            findings: What is decided about.
+            choice: What is decided.
+
+        Returns:
+            The decisions, each with the one that it takes the place of.
+
+        Raises:
+            UsageError: What was chosen is none of the candidates of a finding.
+        """
+        found, at = list(findings), datetime.now(UTC)
+        for finding in found:
+            choice.check(finding)
+        bases = self._bases(found)
+        before = self.states(bases)
+        made = self.table.add([choice.about(one, bases[one.fingerprint], at) for one in found], in_turn=True)
+        return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 
     def accepted(self, run: Run) -> Iterator[tuple[Finding, Decision]]:
         """The findings of a run that were accepted as they are now, each with the decision, in the order of reports.
@@ -105,7 +211,20 @@ class Decisions:
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
 
 
-def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Decided:
+def _refuse(is_wrong: bool, message: str, hint: str = "") -> None:
+    if is_wrong:
+        raise UsageError(message, hint)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in text
+
+
+def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> CurrentDecision:
     """Where a finding stands.
 
     Args:
@@ -119,12 +238,58 @@ def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Decid
     known = list(decisions)
     present = [d for d in known if d.basis == basis]
     if not known:
-        return Decided(standing=Standing.OPEN)
+        return CurrentDecision(state=DecisionState.OPEN)
     if not present:
         # Taken back: nothing is left of it that could be reopened.
         is_open = known[-1].action is Action.REOPEN
-        return Decided(standing=Standing.OPEN if is_open else Standing.REOPENED, decision=known[-1])
+        return CurrentDecision(state=DecisionState.OPEN if is_open else DecisionState.REOPENED, decision=known[-1])
     last = present[-1]
     if last.action is Action.DEFER and last.until and last.until <= today:
-        return Decided(standing=Standing.OPEN, decision=last)
-    return Decided(standing=_OF[last.action], decision=last)
+        return CurrentDecision(state=DecisionState.OPEN, decision=last)
+    return CurrentDecision(state=_OF[last.action], decision=last)
+
+
+def day_of(text: str | date | None) -> date | None:
+    """A whole day.
+
+    Args:
+        text: As 2027-01-31; or a date; or nothing.
+
+    Returns:
+        The date, or None.
+
+    Raises:
+        UsageError: It is no day.
+    """
+    if not isinstance(text, str):
+        return text
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no day", "write 2027-01-31") from None
+
+
+def decide(
+    ledger: Ledger,
+    findings: "str | Iterable[str | Finding] | FindingList",
+    action: str,
+    *,
+    by: str,
+    chosen: str | None = None,
+    note: str = "",
+    until: str | date | None = None,
+) -> list[Made]:
+    """Decide about findings; see Workspace.decide."""
+    kind = Action(chosen_of("action", action, [member.value for member in Action]))
+    choice = Choice(action=kind, by=by, chosen=chosen, note=note, until=day_of(until))
+    return Decisions(ledger).decide(_found(ledger, findings), choice)
+
+
+def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:
+    """The findings that are meant, each once."""
+    if isinstance(findings, str):
+        findings = [findings]
+    if not isinstance(findings, Iterable):
+        findings = [one.finding for one in findings.page() if one.finding]
+    known = [ledger.finding(one) if isinstance(one, str) else one for one in findings]
+    return list({finding.fingerprint: finding for finding in known}.values())

@@ -1,6 +1,7 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -9,10 +10,13 @@ import ladybug
 import pyarrow as pa
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
+from kgcheck.graph.changes import Run
 from kgcheck.graph.diskspace import unwritable
-from kgcheck.graph.marks import MARKS
+from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
+    SURVEYED,
     Catalogue,
+    also,
     columns,
     hop_places,
     is_name,
@@ -20,6 +24,7 @@ from kgcheck.graph.queries import (
     pattern_places,
     projection,
     quoted,
+    where,
 )
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.query_process import QueryProcess
@@ -61,6 +66,7 @@ class EmbeddedStore:
         create: Make the file when it is missing, and open it for writing.
         timeout_s: Seconds that one query may take.
         any_profile: Take it whatever graph it holds, to survey it.
+        with_retired: Read what is retired as if it were not.
 
     Raises:
         StoreMissing: No such file, or an empty one, and `create` is false.
@@ -79,9 +85,13 @@ class EmbeddedStore:
         create: bool = False,
         timeout_s: float = 600.0,
         any_profile: bool = False,
+        with_retired: bool = False,
     ) -> None:
         self.schema = schema
         self.name = str(path)
+        self.with_retired = with_retired
+        self._hiding: dict[str, bool] = {}
+        self._own_tables = {*schema.label_names, *schema.relation_types}
         self._cypher = Catalogue(self.backend)
         # A load that fails before it writes must leave no empty graph behind.
         self._unused = path if create and not path.exists() else None
@@ -121,7 +131,7 @@ class EmbeddedStore:
         if any_profile:
             return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
-        check_names(self.name, sorted(self._tables - {META_LABEL}), self.schema)
+        check_names(self.name, sorted(self._tables.keys() - {META_LABEL}), self.schema)
 
     def node(self, ref: Ref) -> Properties | None:
         label = self.schema.label(ref.label)
@@ -130,20 +140,25 @@ class EmbeddedStore:
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         if label.name not in self._tables or not ids:
             return {}
-        rows = self._rows(self._cypher.text("nodes_by_ids", **label_place(label)), ids=ids)
+        rows = self._rows(
+            self._cypher.text("nodes_by_ids", **label_place(label), where=self._of_nodes(label.name)), ids=ids
+        )
         return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         if label.name not in self._tables or "name" not in label.properties:
             return []
-        rows = self._rows(self._cypher.text("nodes_by_name", **label_place(label)), name=name, limit=limit)
+        unmarked = also(self._hidden(n=label.name))
+        rows = self._rows(
+            self._cypher.text("nodes_by_name", **label_place(label), also=unmarked), name=name, limit=limit
+        )
         return [id_ for (id_,) in rows]
 
     def edges(self, triple: Triple) -> list[Properties]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
         if not self._holds(pattern):
             return []
-        text = self._cypher.text("edges_between", **pattern_places(pattern))
+        text = self._cypher.text("edges_between", **pattern_places(pattern), where=self._of_edges(pattern))
         rows = self._rows(text, head_id=triple.head.id, tail_id=triple.tail.id)
         return [plain(edge, pattern.properties) for (edge,) in rows]
 
@@ -151,16 +166,18 @@ class EmbeddedStore:
         if not self._holds(pattern):
             return []
         statement = "tails" if direction == "out" else "heads"
-        rows = self._rows(self._cypher.text(statement, **pattern_places(pattern)), id=ref.id, limit=limit)
+        text = self._cypher.text(statement, **pattern_places(pattern), where=self._of_edges(pattern))
+        rows = self._rows(text, id=ref.id, limit=limit)
         return [id_ for (id_,) in rows]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         if not ids or not self._holds(pattern):
             return []
+        places = hop_places(pattern) | {"where": self._of_edges(pattern)}
         if len(ids) > _FEW:
-            rows = self._rows(self._cypher.text(f"hops_{direction}", **hop_places(pattern)), ids=ids)
+            rows = self._rows(self._cypher.text(f"hops_{direction}", **places), ids=ids)
         else:
-            text = self._cypher.text(f"hops_{direction}_one", **hop_places(pattern))
+            text = self._cypher.text(f"hops_{direction}_one", **places)
             rows = [row for id_ in ids for row in self._rows(text, id=id_)]
         return [read_hop(row, pattern) for row in rows]
 
@@ -173,7 +190,7 @@ class EmbeddedStore:
         try:
             with self._asking:
                 self._guarded = self._guarded or QueryProcess(Path(self.name))
-            rows = self._guarded.rows(reading, limit, timeout_s)
+            rows = self._guarded.rows(self._leaving_out(reading), limit, timeout_s)
         except RuntimeError as error:
             raise self._mapped(error) from error
         if any(len(row) != len(reading.columns) for row in rows):
@@ -182,12 +199,13 @@ class EmbeddedStore:
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         if label.name in self._tables:
-            text = self._cypher.text("scan_nodes", **label_place(label), properties=projection("n", label.properties))
+            places = label_place(label) | {"where": self._of_nodes(label.name)}
+            text = self._cypher.text("scan_nodes", **places, properties=projection("n", label.properties))
             yield self._scan(text, node_columns(label))
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         if self._holds(pattern):
-            places = pattern_places(pattern)
+            places = pattern_places(pattern) | {"where": self._of_edges(pattern)}
             text = self._cypher.text("scan_edges", **places, properties=projection("r", pattern.properties))
             yield self._scan(text, edge_columns(pattern))
 
@@ -195,37 +213,47 @@ class EmbeddedStore:
         """See GraphStore; the tables of this store can hold none."""
         return []
 
+    def state(self) -> str | None:
+        """See GraphStore: a file that was written to has another time. So has a copy, which is taken for another."""
+        path = Path(self.name)
+        seen = [p.stat() for p in (path, path.with_name(path.name + ".wal")) if p.exists()]
+        return " ".join(f"{s.st_size}:{s.st_mtime_ns}" for s in seen) or None
+
     def unknown(self) -> dict[str, int]:
         nodes, edges = list[Shape](), list[Shape]()
         for name, kind in self._rows(self._cypher.text("tables")):
             if name == META_LABEL or "`" in name:
                 continue
             of, shapes = ("node", nodes) if kind == "NODE" else ("edge", edges)
-            count = {"label" if of == "node" else "table": f"`{name}`"}
+            hidden = self._hidden(**{"n" if of == "node" else "r": name})
+            count = {"label" if of == "node" else "table": f"`{name}`", "where": where(hidden)}
             known = self._described(name)
             shapes.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
             # A table that the profile lacks is told as a whole; of the others, the names are the schema's.
-            for (column,) in self._rows(self._cypher.text("table_columns", table=f"'{name}'")) if known else ():
+            for column in self._columns(name) if known else ():
                 if column not in known and column not in MARKS and "`" not in column:
-                    places = {"table": f"`{name}`", "property": f"`{column}`"}
+                    places = {"table": f"`{name}`", "property": f"`{column}`", "also": also(hidden)}
                     shapes.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
 
     def label_sets(self) -> list[tuple[list[str], int]]:
         named = [name for name in self._named_tables("NODE") if name != META_LABEL]
-        return [([name], self._count("count_nodes", label=quoted(name))) for name in named]
+        return [([n], self._count("count_nodes", label=quoted(n), where=self._of_nodes(n))) for n in named]
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
         found = []
         for name in self._named_tables("REL"):
             for head, tail in self._rows(self._cypher.text("survey_ends", table=f"'{name}'")):
                 places = {"head": quoted(head), "relation": quoted(name), "tail": quoted(tail)}
+                places |= {"where": where(self._hidden(a=head, r=name, b=tail))}
                 if n := self._count("count_edges", **places):
                     found.append((name, [head], [tail], n))
         return found
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
-        return self._rows(self._cypher.text(statement, **places), **parameters)
+        tables = {variable: places[place].strip("`") for variable, place in SURVEYED[statement].items()}
+        text = self._cypher.text(statement, **places, where=where(self._hidden(**tables)))
+        return self._rows(text, **parameters)
 
     def _named_tables(self, kind: str) -> list[str]:
         return [name for name, of in self._rows(self._cypher.text("tables")) if of == kind and is_name(name)]
@@ -237,12 +265,12 @@ class EmbeddedStore:
 
     def counts(self) -> Counts:
         nodes = {
-            label.name: self._count("count_nodes", **label_place(label))
+            label.name: self._count("count_nodes", **label_place(label), where=self._of_nodes(label.name))
             for label in self.schema.labels
             if label.name in self._tables
         }
         edges = {
-            str(pattern): self._count("count_edges", **pattern_places(pattern))
+            str(pattern): self._count("count_edges", **pattern_places(pattern), where=self._of_edges(pattern))
             for pattern in self.schema.relations
             if self._holds(pattern)
         }
@@ -300,6 +328,29 @@ class EmbeddedStore:
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
 
+    def prepare_records(self) -> None:
+        self._rows(self._cypher.text("create_meta_table"))
+
+    @contextmanager
+    def statements(self, *, write: bool) -> Iterator[Run]:
+        """See ChangedStore."""
+
+        def run(text: str, parameters: dict[str, Any]) -> list[list[Any]]:
+            return self._rows(text, **parameters)
+
+        if not write:
+            yield run
+            return
+        self._rows(self._cypher.text("begin_write"))
+        try:
+            yield run
+            self._rows(self._cypher.text("commit"))
+        except BaseException:
+            # A statement that fails ends the transaction by itself.
+            with suppress(StoreError):
+                self._rows(self._cypher.text("rollback"))
+            raise
+
     def close(self) -> None:
         try:
             for opened in (self._guarded, self._connection, self._database):
@@ -323,18 +374,50 @@ class EmbeddedStore:
         self.close()
 
     def _holds(self, pattern: Pattern) -> bool:
-        return {pattern.type, pattern.head, pattern.tail} <= self._tables
+        return {pattern.type, pattern.head, pattern.tail} <= self._tables.keys()
+
+    def _of_nodes(self, label: str) -> str:
+        return where(self._hidden(n=label))
+
+    def _of_edges(self, pattern: Pattern) -> str:
+        return where(self._hidden(a=pattern.head, r=pattern.type, b=pattern.tail))
+
+    def _hidden(self, **tables: str) -> list[str]:
+        """The variables, given with their tables, of which something is to be left out."""
+        return [variable for variable, table in tables.items() if self._hides(table)]
+
+    def _hides(self, table: str) -> bool:
+        """Whether something in a table is retired and to be left out: where nothing is, statements stay as quick."""
+        if self.with_retired or self._database is None:
+            return False
+        if not self._database.read_only:
+            # What is written meanwhile counts at once.
+            return table in self._own_tables and table in self._tables
+        if table not in self._hiding:
+            self._hiding[table] = "`" not in table and self._holds_retired(table)
+        return self._hiding[table]
+
+    def _holds_retired(self, table: str) -> bool:
+        of = "node" if self._tables.get(table) == "NODE" else "edge"
+        places = {"table": f"`{table}`", "property": quoted(RETIRED), "also": ""}
+        return RETIRED in self._columns(table) and self._count(f"count_{of}_values", **places) > 0
+
+    def _leaving_out(self, reading: Reading) -> Reading:
+        return reading.leaving_out() if any(map(self._hides, self._own_tables & self._tables.keys())) else reading
+
+    def _columns(self, table: str) -> list[str]:
+        return [name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))]
 
     def _add_marks(self) -> None:
         """Add the columns of marks to the tables of a store that was made without them."""
-        for table in sorted(self._tables & {*self.schema.label_names, *self.schema.relation_types}):
-            present = {name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))}
+        for table in sorted(self._own_tables & self._tables.keys()):
+            present = self._columns(table)
             for mark in MARKS:
                 if mark not in present:
                     self._rows(self._cypher.text("add_mark", table=quoted(table), mark=quoted(mark)))
 
-    def _read_tables(self) -> set[str]:
-        return {name for name, _ in self._rows(self._cypher.text("tables"))}
+    def _read_tables(self) -> dict[str, str]:
+        return {name: kind for name, kind in self._rows(self._cypher.text("tables"))}
 
     def _count(self, statement: str, **places: str) -> int:
         return int(self._rows(self._cypher.text(statement, **places))[0][0])

@@ -1,5 +1,7 @@
 """The Neo4j store: a server, through the official driver (https://neo4j.com/docs/python-manual/current/)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -8,6 +10,7 @@ from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, Servic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
+from kgcheck.graph.changes import Run
 from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.store import Properties, Reading
 from kgcheck.profile.schema import Schema
@@ -26,6 +29,7 @@ class Neo4jStore(CypherServerStore):
         settings: Credentials, database and time limits.
         create: Open it for a load: it may be empty.
         any_profile: Take it whatever graph it holds, to survey it.
+        with_retired: Read what is retired as if it were not.
 
     Raises:
         StoreAccess: Credentials are missing or refused.
@@ -36,9 +40,22 @@ class Neo4jStore(CypherServerStore):
     """
 
     def __init__(
-        self, uri: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
+        self,
+        uri: str,
+        schema: Schema,
+        settings: Settings,
+        *,
+        create: bool = False,
+        any_profile: bool = False,
+        with_retired: bool = False,
     ) -> None:
-        super().__init__(uri, schema, batch_rows=settings.load_batch_rows, in_flight=settings.neo4j_in_flight)
+        super().__init__(
+            uri,
+            schema,
+            batch_rows=settings.load_batch_rows,
+            in_flight=settings.neo4j_in_flight,
+            with_retired=with_retired,
+        )
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
         self._timeout_s = settings.query_timeout_s
@@ -86,6 +103,7 @@ class Neo4jStore(CypherServerStore):
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. The server must take it for a reading one, too, and is asked in a reading transaction."""
+        reading = self._leaving_out(reading)
         explained: Any = f"EXPLAIN {reading.text}"
         query: Any = reading.text
         try:
@@ -98,6 +116,27 @@ class Neo4jStore(CypherServerStore):
                 records = islice(transaction.run(query, reading.parameters), limit)
                 # The server names columns by the text that it was sent.
                 return [dict(zip(reading.columns, map(shown, record), strict=True)) for record in records]
+        except (Neo4jError, DriverError) as error:
+            raise self._mapped(error) from error
+
+    @contextmanager
+    def statements(self, *, write: bool) -> Iterator[Run]:
+        """See ChangedStore. The error of a statement says whether the same transaction may succeed later."""
+        if not write:
+            yield self._read
+            return
+        try:
+            with (
+                self._session(neo4j.WRITE_ACCESS) as session,
+                session.begin_transaction(timeout=self._timeout_s) as transaction,
+            ):
+
+                def run(text: str, parameters: dict[str, Any]) -> list[Row]:
+                    query: Any = text
+                    return list(transaction.run(query, parameters))
+
+                yield run
+                self._commit(transaction)
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
@@ -120,14 +159,17 @@ class Neo4jStore(CypherServerStore):
             session.begin_transaction(timeout=self._timeout_s) as transaction,
         ):
             rows: list[Row] = list(transaction.run(query, parameters))
-            try:
-                transaction.commit()
-            except (Neo4jError, DriverError) as error:
-                # It may be done: the driver's own retry would then write edges a second time.
-                raise StoreUnavailable(
-                    f"the server {self.name} went away while it committed: {error}", "run the same command again"
-                ) from error
+            self._commit(transaction)
             return rows
+
+    def _commit(self, transaction: neo4j.Transaction) -> None:
+        try:
+            transaction.commit()
+        except (Neo4jError, DriverError) as error:
+            # It may be done: the driver's own retry would then write edges a second time.
+            raise StoreUnavailable(
+                f"the server {self.name} went away while it committed: {error}", "run the same command again"
+            ) from error
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the driver."""

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from kgcheck.errors import UsageError
+from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import SurveyedStore
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
@@ -18,9 +20,19 @@ _WITH_CREDENTIALS = (
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
+class OpenedStore(SurveyedStore, ChangedStore, Protocol):
+    """A graph that is read, loaded into, looked at whatever it holds, and changed one by one."""
+
+
 def open_store(
-    name: str, schema: Schema, settings: Settings, *, create: bool = False, any_profile: bool = False
-) -> SurveyedStore:
+    name: str,
+    schema: Schema,
+    settings: Settings,
+    *,
+    create: bool = False,
+    any_profile: bool = False,
+    with_retired: bool = False,
+) -> OpenedStore:
     """Open the store of that name.
 
     Args:
@@ -29,6 +41,7 @@ def open_store(
         settings: Credentials and limits.
         create: Open it for a load: make an embedded store that is missing, accept a server that is empty.
         any_profile: Open it whatever it holds, to survey it.
+        with_retired: Read what is retired as if it were not.
 
     Returns:
         The store; the caller closes it.
@@ -43,12 +56,17 @@ def open_store(
         from kgcheck.graph.embedded import EmbeddedStore
 
         return EmbeddedStore(
-            Path(name), schema, create=create, timeout_s=settings.query_timeout_s, any_profile=any_profile
+            Path(name),
+            schema,
+            create=create,
+            timeout_s=settings.query_timeout_s,
+            any_profile=any_profile,
+            with_retired=with_retired,
         )
     _check_address(name)
     from kgcheck.graph.neo4j import Neo4jStore
 
-    return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile)
+    return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile, with_retired=with_retired)
 
 
 def is_address(name: str) -> bool:

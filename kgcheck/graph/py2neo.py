@@ -50,6 +50,7 @@ class Py2neoStore(CypherServerStore):
         graph: An open ``py2neo.Graph``.
         schema: Profile of the graph.
         create: Open it for a load: it may be empty.
+        with_retired: Read what is retired as if it were not.
 
     Raises:
         StoreMissing: The server holds no graph.
@@ -58,8 +59,8 @@ class Py2neoStore(CypherServerStore):
 
     backend = "py2neo"
 
-    def __init__(self, graph: Graph, schema: Schema, *, create: bool = False) -> None:
-        super().__init__(f"py2neo:{graph}", schema)
+    def __init__(self, graph: Graph, schema: Schema, *, create: bool = False, with_retired: bool = False) -> None:
+        super().__init__(f"py2neo:{graph}", schema, with_retired=with_retired)
         self._graph = graph
         self.check(create=create)
 
@@ -74,6 +75,7 @@ class Py2neoStore(CypherServerStore):
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore; py2neo knows no time limit."""
+        reading = self._leaving_out(reading)
         with self._mapped():
             rows = islice(self._graph.query(reading.text, reading.parameters), limit)
             return [dict(zip(reading.columns, map(shown, row.values()), strict=True)) for row in rows]

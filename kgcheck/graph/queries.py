@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from kgcheck.errors import ConfigurationError
+from kgcheck.graph.marks import RETIRED
 from kgcheck.profile.schema import Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 
@@ -120,6 +121,32 @@ def fields(names: Iterable[str], first: int = 0) -> str:
 def same(pairs: Iterable[tuple[str, str]]) -> str:
     """`` AND (a = b OR (a IS NULL AND b IS NULL)) ...`` for every pair of expressions."""
     return "".join(f" AND ({a} = {b} OR ({a} IS NULL AND {b} IS NULL))" for a, b in pairs)
+
+
+def kept(variable: str) -> str:
+    """The condition that a node or edge is not retired."""
+    return f"{variable}.{quoted(RETIRED)} IS NULL"
+
+
+def where(variables: Iterable[str]) -> str:
+    """`` WHERE n.`kgcheck_retired` IS NULL AND ...`` for every variable, empty if there are none."""
+    conditions = " AND ".join(map(kept, variables))
+    return f" WHERE {conditions}" if conditions else ""
+
+
+def also(variables: Iterable[str]) -> str:
+    """As `where`, to stand after another condition."""
+    return "".join(f" AND {kept(variable)}" for variable in variables)
+
+
+SURVEYED = {
+    "survey_nodes": {"n": "label"},
+    "survey_key": {"n": "label"},
+    "survey_edges": {"a": "head", "r": "relation", "b": "tail"},
+    "survey_loops": {"a": "head", "r": "relation"},
+    "survey_mutual": {"a": "head", "r": "relation", "b": "head", "s": "relation"},
+}
+"""The variables of each statement of a survey, and the place that holds the label or relation of each."""
 
 
 def columns(properties: Mapping[str, PropertyType]) -> str:

@@ -74,6 +74,7 @@ class QueryProcess:
         request = {
             "text": reading.text,
             "parameters": reading.parameters,
+            "limited": reading.limited,
             "limit": limit,
             "timeout_s": timeout_s,
         }

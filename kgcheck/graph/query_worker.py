@@ -1,7 +1,7 @@
 """The process that runs statements from outside over an embedded store: started by `kgcheck.graph.query_process`.
 
-It gives up its rights before it opens the store, and then answers lines of JSON: ``{"text", "parameters", "limit",
-"timeout_s"}`` with ``{"rows"}``, ``{"refused"}`` (what the store said), or ``{"too_much"}``.
+It gives up its rights before it opens the store, and then answers lines of JSON: ``{"text", "parameters", "limited",
+"limit", "timeout_s"}`` with ``{"rows"}``, ``{"refused"}`` (what the store said), or ``{"too_much"}``.
 """
 
 import json
@@ -16,6 +16,7 @@ import ladybug
 
 from kgcheck.errors import StoreUnguarded
 from kgcheck.graph import sandbox
+from kgcheck.graph.marks import MARKS
 
 LONGEST_ANSWER = 4 << 20
 """Bytes that one answer may have."""
@@ -52,7 +53,10 @@ def _load_all() -> None:
     """Have the library load what it loads late: soon no other file can be read. Its threads end with the database."""
     with ladybug.Database(":memory:", buffer_pool_size=64 << 20, max_num_threads=1, max_db_size=1 << 30) as database:
         with ladybug.Connection(database) as connection:
-            answer = _answer(connection, {"timeout_s": 1.0, "text": "RETURN $p0", "parameters": {"p0": ""}, "limit": 1})
+            answer = _answer(
+                connection,
+                {"timeout_s": 1.0, "text": "RETURN $p0", "parameters": {"p0": ""}, "limit": 1, "limited": True},
+            )
     json.dumps(answer)
 
 
@@ -67,6 +71,8 @@ def _opened(store: Path, space: int) -> ladybug.Connection:
 def _answer(connection: ladybug.Connection, request: dict[str, Any]) -> dict[str, Any]:
     try:
         connection.set_query_timeout(max(1, int(request["timeout_s"] * 1000)))
+        # What LadybugDB learns from a later MATCH it would apply before an earlier LIMIT, which then takes other rows.
+        connection.execute(f"CALL enable_semi_mask={'false' if request['limited'] else 'true'}")
         result = connection.execute(request["text"], request["parameters"])
         if not isinstance(result, ladybug.QueryResult):
             return {"refused": "several statements"}
@@ -84,7 +90,9 @@ def _plain(value: Any) -> Any:
         case {"_NODES": nodes, "_RELS": relationships}:
             return {"nodes": _plain(nodes), "relationships": _plain(relationships)}
         case dict():
-            return {k: _plain(v) for k, v in value.items() if not k.startswith("_") and v is not None}
+            return {
+                k: _plain(v) for k, v in value.items() if not k.startswith("_") and k not in MARKS and v is not None
+            }
         case list():
             return [_plain(v) for v in value]
         case Decimal():

@@ -2,18 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, islice, repeat
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgcheck.errors import StoreError, StoreMissing
+from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
+    SURVEYED,
     Catalogue,
+    also,
     fields,
     hop_places,
     label_place,
@@ -22,10 +24,10 @@ from kgcheck.graph.queries import (
     pattern_places,
     projection,
     quoted,
+    where,
 )
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.store import (
-    AS_TEXT,
     META_LABEL,
     NO_ID,
     Counts,
@@ -34,7 +36,6 @@ from kgcheck.graph.store import (
     Properties,
     Reading,
     StrayEdge,
-    brought_to,
     check_meta,
     check_names,
     one_of_each,
@@ -44,66 +45,10 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
+from kgcheck.graph.typed import typed_table
 from kgcheck.graph.unknown import unknown_names
 from kgcheck.model import Ref, Triple
-from kgcheck.profile.schema import Label, Pattern, Property, PropertyType, Schema
-
-Column = Sequence[Any]
-
-
-def typed_table(
-    keys: Sequence[Column], properties: Mapping[str, Property], values: Sequence[Column], schema: pa.Schema
-) -> pa.Table:
-    """Columns of a scan, each value brought to the type that the schema gives it.
-
-    Args:
-        keys: The key columns.
-        properties: The properties, in the order of their columns.
-        values: Their columns.
-        schema: Arrow schema of the scan, AS_TEXT included.
-
-    Returns:
-        The table.
-    """
-    arrays = [_key(column) for column in keys]
-    as_text: list[list[str] | None] | None = None
-    for (name, spec), column in zip(properties.items(), values, strict=True):
-        kind = schema.field(name).type
-        array = _as_it_stands(column, kind)
-        if array is None:
-            array = pa.array([None if v is None else brought_to(spec.type, v) for v in column], kind)
-            if spec.type in ("integer", "number"):
-                as_text = as_text or [None] * len(column)
-                for i, value in enumerate(column):
-                    if isinstance(value, str):
-                        as_text[i] = [*(as_text[i] or ()), name]
-        arrays.append(array)
-    rows = len(keys[0])
-    kind = schema.field(AS_TEXT).type
-    arrays.append(pa.nulls(rows, kind) if as_text is None else pa.array(as_text, kind))
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _key(column: Column) -> pa.Array:
-    array = _as_it_stands(column, pa.string())
-    if array is None:
-        array = pa.array([None if v is None else str(v) for v in column], pa.string())
-    return array.fill_null(NO_ID)
-
-
-def _as_it_stands(column: Column, kind: pa.DataType) -> pa.Array | None:
-    """The column as Arrow reads it, or None where a value has another type, which takes a closer look."""
-    # Arrow would take a text for a list of its letters.
-    if pa.types.is_list(kind) and not all(v is None or isinstance(v, list) for v in column):
-        return None
-    try:
-        array = pa.array(column, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return None
-    if pa.types.is_floating(kind):
-        return pc.if_else(pc.is_finite(array), array, pa.scalar(None, kind))
-    return array
-
+from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
 
 SCAN_ROWS = 50_000
 _SORTED_ROWS = 1_000_000
@@ -132,13 +77,23 @@ class CypherServerStore(ABC):
         schema: Profile of the graph.
         batch_rows: Rows in one writing statement.
         in_flight: Statements under way at a time.
+        with_retired: Read what is retired as if it were not.
     """
 
     backend = "neo4j"
 
-    def __init__(self, name: str, schema: Schema, *, batch_rows: int = 10_000, in_flight: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        schema: Schema,
+        *,
+        batch_rows: int = 10_000,
+        in_flight: int = 1,
+        with_retired: bool = False,
+    ) -> None:
         self.schema = schema
         self.name = name
+        self.with_retired = with_retired
         self._cypher = Catalogue("neo4j")
         self._batch_rows = batch_rows
         self._in_flight = in_flight
@@ -184,29 +139,33 @@ class CypherServerStore(ABC):
         return self.nodes(label, [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        rows = self._rows("nodes_by_ids", label_place(label), ids=ids) if ids else []
+        rows = self._rows("nodes_by_ids", label_place(label) | self._kept("n"), ids=ids) if ids else []
         return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         if "name" not in label.properties:
             return []
-        return [str(id_) for (id_,) in self._rows("nodes_by_name", label_place(label), name=name, limit=limit)]
+        places = label_place(label) | {"also": "" if self.with_retired else also(["n"])}
+        return [str(id_) for (id_,) in self._rows("nodes_by_name", places, name=name, limit=limit)]
 
     def edges(self, triple: Triple) -> list[Properties]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        rows = self._rows("edges_between", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
+        places = pattern_places(pattern) | self._kept("a", "r", "b")
+        rows = self._rows("edges_between", places, head_id=triple.head.id, tail_id=triple.tail.id)
         return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         statement = "tails" if direction == "out" else "heads"
-        return [str(id_) for (id_,) in self._rows(statement, pattern_places(pattern), id=ref.id, limit=limit)]
+        places = pattern_places(pattern) | self._kept("a", "r", "b")
+        return [str(id_) for (id_,) in self._rows(statement, places, id=ref.id, limit=limit)]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        rows = self._rows(f"hops_{direction}", hop_places(pattern), ids=ids) if ids else []
+        places = hop_places(pattern) | self._kept("a", "r", "b")
+        rows = self._rows(f"hops_{direction}", places, ids=ids) if ids else []
         return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        places = label_place(label) | {"properties": projection("n", label.properties)}
+        places = label_place(label) | {"properties": projection("n", label.properties)} | self._kept_of_many("n")
         wanted = with_as_text(node_columns(label))
         # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
         with closing(self._read(self._cypher.text("scan_nodes", **places), {})) as rows:
@@ -219,10 +178,13 @@ class CypherServerStore(ABC):
         places = pattern_places(pattern)
         by_tail = self._leads_to_many(pattern)
         statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
-        text = self._cypher.text(statement, **places, values=lists("r", pattern.properties))
-        pieces = _pieces(self._rows(degrees, places))
+        end, other = ("b", "a") if by_tail else ("a", "b")
+        kept = self._kept_of_many("r", other)
+        text = self._cypher.text(statement, **places, **kept, values=lists("r", pattern.properties))
+        pieces = _pieces(self._rows(degrees, places | self._kept_of_many(end)))
         with closing(self._side_by_side(lambda ends: list(self._read(text, {"ends": ends})), pieces)) as results:
-            for rows in results:
+            # Of a piece, everything may be retired.
+            for rows in filter(None, results):
                 ends = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
                 columns = zip(*(row[2:] for row in rows), strict=True)
                 others, *values = (list(chain.from_iterable(column)) for column in columns)
@@ -236,11 +198,11 @@ class CypherServerStore(ABC):
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         found: list[StrayEdge] = []
+        unmarked = also(["a", "r", "b"] if self._hides_some() else [])
         for relation in self.schema.relation_types:
             allowed = [[p.head, p.tail] for p in self.schema.patterns(relation)]
-            rows = self._rows(
-                "stray_edges", {"relation": quoted(relation)}, allowed=allowed, limit=max(0, limit - len(found))
-            )
+            places = {"relation": quoted(relation), "also": unmarked}
+            rows = self._rows("stray_edges", places, allowed=allowed, limit=max(0, limit - len(found)))
             for head_labels, head, tail_labels, tail in rows:
                 found.append(
                     StrayEdge(
@@ -253,22 +215,29 @@ class CypherServerStore(ABC):
                 )
         return found
 
+    def state(self) -> str | None:
+        """See GraphStore: anybody may write to a server, and none says so in a way that all servers have."""
+        return None
+
     def unknown(self) -> dict[str, int]:
-        nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes")] for of in ("node", "edge"))
+        kept = {"node": self._kept_of_many("n"), "edge": self._kept_of_many("a", "r", "b")}
+        nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes", kept[of])] for of in kept)
         return unknown_names(self.schema, nodes, edges)
 
     def label_sets(self) -> list[tuple[list[str], int]]:
-        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels")]
+        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels", self._kept_of_many("n"))]
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in self._rows("survey_relations")]
+        rows = self._rows("survey_relations", self._kept_of_many("a", "r", "b"))
+        return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in rows]
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
-        return self._rows(statement, places, **parameters)
+        return self._rows(statement, places | self._kept_of_many(*SURVEYED[statement]), **parameters)
 
     def counts(self) -> Counts:
-        nodes = {s.name: int(self._rows("count_nodes", label_place(s))[0][0]) for s in self.schema.labels}
-        edges = {str(p): int(self._rows("count_edges", pattern_places(p))[0][0]) for p in self.schema.relations}
+        node, edge = self._kept_of_many("n"), self._kept_of_many("a", "r", "b")
+        nodes = {s.name: int(self._rows("count_nodes", label_place(s) | node)[0][0]) for s in self.schema.labels}
+        edges = {str(p): int(self._rows("count_edges", pattern_places(p) | edge)[0][0]) for p in self.schema.relations}
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
@@ -276,6 +245,10 @@ class CypherServerStore(ABC):
 
     def set_meta(self, key: str, value: str) -> None:
         self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
+
+    def prepare_records(self) -> None:
+        """See ChangedStore."""
+        self._write(self._cypher.text("create_meta_constraint"), {})
 
     def prepare(self) -> None:
         self._write(self._cypher.text("create_meta_constraint"), {})
@@ -312,6 +285,20 @@ class CypherServerStore(ABC):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _kept(self, *variables: str) -> dict[str, str]:
+        """Place ``where`` of a statement about few nodes, where the condition costs nothing."""
+        return {"where": "" if self.with_retired else where(variables)}
+
+    def _kept_of_many(self, *variables: str) -> dict[str, str]:
+        """Place ``where`` of a statement about many: where nothing was ever retired, it stays as quick."""
+        return {"where": where(variables if self._hides_some() else ())}
+
+    def _hides_some(self) -> bool:
+        return not self.with_retired and bool(self._rows("has_property", name=RETIRED))
+
+    def _leaving_out(self, reading: Reading) -> Reading:
+        return reading.leaving_out() if self._hides_some() else reading
 
     def _rows(self, statement: str, places: dict[str, str] | None = None, **parameters: Any) -> list[Row]:
         return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
@@ -366,9 +353,9 @@ def shown(value: Any) -> Any:
     if isinstance(value, list):
         return [shown(v) for v in value]
     if hasattr(value, "element_id") or hasattr(value, "identity"):
-        return dict(value)
+        return {name: v for name, v in dict(value).items() if name not in MARKS}
     if hasattr(value, "relationships"):
-        return {"nodes": list(map(dict, value.nodes)), "relationships": list(map(dict, value.relationships))}
+        return {"nodes": shown(list(value.nodes)), "relationships": shown(list(value.relationships))}
     return value
 
 

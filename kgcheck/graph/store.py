@@ -87,6 +87,7 @@ class Reading(NamedTuple):
         labels: Labels that the statement names.
         invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.projections`).
         limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
+        kept: The same without what is retired, for a store that holds such.
     """
 
     text: str
@@ -95,6 +96,11 @@ class Reading(NamedTuple):
     labels: frozenset[str] = frozenset()
     invents: bool = True
     limited: bool = True
+    kept: str = ""
+
+    def leaving_out(self) -> "Reading":
+        """What is sent to a store in which something is retired."""
+        return self._replace(text=self.kept or self.text)
 
 
 class LoadTarget(Protocol):
@@ -144,7 +150,8 @@ class LoadTarget(Protocol):
 class GraphStore(LoadTarget, Protocol):
     """A graph of one profile. All reads are portable; writes are bulk.
 
-    Every method may raise StoreUnavailable when the store stops answering.
+    Reads leave out what is retired (`kgcheck.graph.marks`), and the edges of a retired node, unless the store was
+    opened to show them. Every method may raise StoreUnavailable when the store stops answering.
     """
 
     def node(self, ref: Ref) -> Properties | None:
@@ -170,6 +177,9 @@ class GraphStore(LoadTarget, Protocol):
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
+
+    def state(self) -> str | None:
+        """Names the graph as it is now: another text after any change, whoever makes it. None where nobody can know."""
 
     def unknown(self) -> dict[str, int]:
         """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgcheck.graph.marks import MARKS
 from kgcheck.graph.open import is_address, open_store
 from kgcheck.graph.queries import is_name, quoted
 from kgcheck.graph.store import META_LABEL, SurveyedStore
@@ -17,7 +18,7 @@ SAMPLE = 1_000
 """Nodes of a label, or edges of a pattern, whose values are looked at."""
 
 _SHOWN_IDS = 200
-_INTERNAL = ("_id", "_label", "_src", "_dst")
+_INTERNAL = ("_id", "_label", "_src", "_dst", *MARKS)
 
 
 def survey(store: str, settings: Settings, progress: Progress | None = None) -> GraphSurvey:

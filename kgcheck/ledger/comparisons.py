@@ -15,25 +15,30 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ForeignKey,
+    FromClause,
     Index,
+    Row,
     Select,
     String,
     Subquery,
     Table,
     Text,
     case,
+    cast,
     delete,
     func,
     insert,
     literal,
     select,
+    true,
     union_all,
 )
+from sqlalchemy.sql.selectable import NamedFromClause
 
-from kgcheck.ledger.rows import batches
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
 from kgcheck.ledger.tables import FINDING, METADATA, RUN, JsonText, UtcTime
-from kgcheck.model import Outcome, Value
+from kgcheck.model import Finding, Outcome, Value
 
 if TYPE_CHECKING:
     from kgcheck.ledger.database import Database
@@ -170,30 +175,142 @@ class ComparisonTable:
                 found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
         return found
 
+    def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
+        """Which of some findings are known to be wrong after a run."""
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                known = _known(run, fingerprints[start : start + _TOGETHER])
+                found |= set(connection.scalars(select(known.c.fingerprint)))
+        return found
 
-def present(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
-    """The findings of the later run: fingerprint, state, former_basis, found_in (the run that found it before).
+    def kept_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
+        """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
+        found: dict[str, str] = {}
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
+                query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
+                found |= dict(connection.execute(query).tuples().all())
+        return found
+
+    def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
+        """Findings of the earlier run that the later one did not find, those of one target together.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
+            and ``named`` and ``kept_...``, which are there where the run that found it is not.
+        """
+        lost, now, kept = absent(pair, is_kept=False).subquery("lost"), FINDING.alias(), COMPARED.alias()
+        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
+        earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
+        joined = lost.outerjoin(FINDING, there).outerjoin(now, here).outerjoin(kept, earlier)
+        columns = [c.label(f"kept_{c.name}") for c in kept.columns]
+        named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
+        query = select(FINDING, *named, *columns).select_from(joined)
+        target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
+        with self._database.reading() as connection:
+            yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
+
+    def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
+        """Findings of a run by some rules.
+
+        Args:
+            run: The run's id.
+            rules: The rules.
+            folded: Only those whose subject has this id.
+            unless: Only those whose subject has another id than this.
+
+        Returns:
+            Rows of finding.
+        """
+        query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
+        query = query.where(FINDING.c.subject_id == folded) if folded else query
+        query = query.where(FINDING.c.subject_id != unless) if unless else query
+        with self._database.reading() as connection:
+            return connection.execute(query.where(FINDING.c.rule.is_not(None)).order_by(FINDING.c.fingerprint)).all()
+
+    def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
+        """Findings that changed and of which the later run could not look at a source.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            The finding as it is, and as it was last found.
+        """
+        found, known, then = _found(pair.after, ()), _known(pair.before, ()), FINDING.alias()
+        changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
+        changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
+        now = FINDING.c.fingerprint, FINDING.c.run
+        with self._database.reading() as connection:
+            ids = changed.subquery("changed_finding")
+            query = select(FINDING).join(ids, ids.c.fingerprint == now[0]).where(now[1] == pair.after)
+            # A gap is text here: an empty list is what most have.
+            query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
+            for row in connection.execute(query):
+                old = select(then).where(then.c.fingerprint == row.fingerprint, then.c.run == row.found_in)
+                if former := connection.execute(old).first():
+                    yield finding_of(row), finding_of(former)
+
+
+class Present(NamedTuple):
+    """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
+
+    rows: FromClause
+    """FINDING and, where the later run wrote something down, ``kept``."""
+    kept: NamedFromClause
+    where: ColumnElement[bool]
+    state: ColumnElement[Any]
+    basis: ColumnElement[Any]
+    """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+    former_basis: ColumnElement[Any]
+    """NULL of what is new."""
+    found_in: ColumnElement[Any]
+    """The run that found it before; NULL of what is new."""
+
+
+def present(pair: Pair, *, is_kept: bool) -> Present:
+    """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
 
     Args:
         pair: The runs.
         is_kept: The later one was compared with the earlier one when it ended.
-        only: Only these; all if empty.
 
     Returns:
-        A select.
+        What a select is made of.
     """
-    found, known, kept = _found(pair.after, only), _known(pair.before, only), _kept(pair.after, only)
+    kept, old, left = COMPARED.alias("kept"), FINDING.alias("old"), COMPARED.alias("left_over")
+    is_old = (old.c.fingerprint == FINDING.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
+    is_left = (left.c.fingerprint == FINDING.c.fingerprint) & (left.c.run == pair.before)
+    is_left &= left.c.state == ComparisonState.UNCHECKED.value
+
+    def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
+        found = select(of_left).where(is_left).scalar_subquery(), select(of_old).where(is_old).scalar_subquery()
+        return func.coalesce(*found)
+
+    former_basis = before(func.coalesce(left.c.basis, ""), func.coalesce(old.c.basis, ""))
     plain = case(
-        (known.c.fingerprint.is_(None), literal(ComparisonState.NEW.value)),
-        (known.c.basis.is_not_distinct_from(found.c.basis), literal(ComparisonState.STILL.value)),
+        (former_basis.is_(None), literal(ComparisonState.NEW.value)),
+        (former_basis == func.coalesce(FINDING.c.basis, ""), literal(ComparisonState.STILL.value)),
         else_=literal(ComparisonState.CHANGED.value),
     )
-    state = case((kept.c.state.is_not(None), kept.c.state), else_=plain) if is_kept else plain
-    joined = found.outerjoin(known, known.c.fingerprint == found.c.fingerprint)
-    if is_kept:
-        joined = joined.outerjoin(kept, kept.c.fingerprint == found.c.fingerprint)
-    columns = found.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
-    return select(*columns).select_from(joined)
+    here = (kept.c.fingerprint == FINDING.c.fingerprint) & (kept.c.run == pair.after) & (literal(is_kept) == true())
+    unchecked = kept.c.state == ComparisonState.UNCHECKED.value
+    return Present(
+        rows=FINDING.outerjoin(kept, here),
+        kept=kept,
+        where=(FINDING.c.run == pair.after) & FINDING.c.outcome.in_(OPEN),
+        state=func.coalesce(kept.c.state, plain),
+        basis=case((unchecked, kept.c.basis), else_=FINDING.c.basis),
+        former_basis=former_basis,
+        found_in=before(left.c.found_in, old.c.run),
+    )
 
 
 def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
@@ -211,8 +328,9 @@ def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any
         A select.
     """
     known, kept = _known(pair.before, only), _kept(pair.after, only)
-    again = select(FINDING.c.fingerprint).where(
-        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.run == pair.after, FINDING.c.outcome.in_(OPEN)
+    now = FINDING.alias("now")
+    again = select(now.c.fingerprint).where(
+        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
     settled = func.coalesce(_settled(pair, known.c.fingerprint), ComparisonState.UNCHECKED.value)
     state = func.coalesce(kept.c.state, settled) if is_kept else settled
@@ -250,7 +368,7 @@ def compared_with(connection: Connection, run: str) -> str | None:
 
 
 def _found(run: str, only: Sequence[str]) -> Subquery:
-    columns = FINDING.c.fingerprint, FINDING.c.basis
+    columns = FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.outcome
     return _some(select(*columns).where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN)), FINDING, only)
 
 
@@ -299,8 +417,10 @@ def _settled(pair: Pair, fingerprint: ColumnElement[str]) -> ColumnElement[Any]:
 
 
 def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
-    both = (make(pair, is_kept=is_kept, only=only) for make in (present, absent))
-    return union_all(*(select(s.c.fingerprint, s.c.state) for s in (one.subquery() for one in both))).subquery()
+    found, lost = present(pair, is_kept=is_kept), absent(pair, is_kept=is_kept, only=only).subquery("lost")
+    here = select(FINDING.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
+    here = here.where(FINDING.c.fingerprint.in_(only)) if only else here
+    return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")
 
 
 def _counts(connection: Connection, pair: Pair) -> dict[str, int]:

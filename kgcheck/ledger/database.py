@@ -11,6 +11,8 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 from kgcheck.errors import LedgerError
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
+from kgcheck.ledger import jobs as _jobs  # noqa: F401  (its tables)
+from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.sqlite import SqliteFile
 from kgcheck.ledger.tables import FORMAT, METADATA, VERSION
@@ -41,6 +43,9 @@ class Backend(Protocol):
 
     def finish(self, connection: Connection, format_: int) -> None:
         """What must be done when the tables are made or changed, before the transaction ends."""
+
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The program with its version, and the bytes that the ledger takes."""
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What the database refused, in words that help."""
@@ -98,6 +103,10 @@ class Database:
         with self._connected(self._backend.writing()) as connection:
             self._backend.lock(connection, alone=alone)
             yield connection
+
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The program with its version, and the bytes that the ledger takes."""
+        return self._backend.about(connection)
 
     def close(self) -> None:
         """Close the file."""

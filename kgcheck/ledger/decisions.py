@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Date,
     Index,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Subquery,
     Table,
     Text,
+    case,
     func,
     insert,
     select,
@@ -59,6 +61,16 @@ class Action(StrEnum):
     REJECT = "reject"
     DEFER = "defer"
     REOPEN = "reopen"
+
+
+class DecisionState(StrEnum):
+    """Where a finding stands by what was decided about it."""
+
+    OPEN = "open"
+    REOPENED = "reopened"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DEFERRED = "deferred"
 
 
 class Decision(Value):
@@ -163,6 +175,42 @@ def latest_decisions() -> Subquery:
     place = func.row_number().over(partition_by=(DECISION.c.fingerprint, DECISION.c.basis), order_by=order)
     ordered = select(DECISION, place.label("place")).subquery("ordered_decision")
     return select(ordered).where(ordered.c.place == 1).subquery("latest_decision")
+
+
+def state_column(fingerprint: ColumnElement[Any], basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
+    """Where a finding stands by what was decided about it, as SQL.
+
+    Args:
+        fingerprint: The finding's.
+        basis: The finding's, now.
+        today: A deferral that ends on this day or before has ended.
+
+    Returns:
+        One of DecisionState.
+    """
+    action, until = (_newest(c, DECISION.c.fingerprint == fingerprint, DECISION.c.basis == basis) for c in _DECIDES)
+    before = _newest(DECISION.c.action, DECISION.c.fingerprint == fingerprint)
+    return case(
+        (action == Action.ACCEPT.value, DecisionState.ACCEPTED.value),
+        (action == Action.REJECT.value, DecisionState.REJECTED.value),
+        ((action == Action.DEFER.value) & (until > today), DecisionState.DEFERRED.value),
+        (action.is_not(None) | before.is_(None) | (before == Action.REOPEN.value), DecisionState.OPEN.value),
+        else_=DecisionState.REOPENED.value,
+    )
+
+
+def is_due(fingerprint: ColumnElement[Any], basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
+    """Whether the day of a deferral has come, after one day and up to another, as SQL."""
+    action, until = (_newest(c, DECISION.c.fingerprint == fingerprint, DECISION.c.basis == basis) for c in _DECIDES)
+    return (action == Action.DEFER.value) & (until > after) & (until <= today)
+
+
+_DECIDES = (DECISION.c.action, DECISION.c.until)
+
+
+def _newest(column: ColumnElement[Any], *about: ColumnElement[bool]) -> ColumnElement[Any]:
+    order = DECISION.c.at.desc(), DECISION.c.number.desc()
+    return select(column).where(*about).order_by(*order).limit(1).scalar_subquery()
 
 
 def _row(decision: Decision) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -41,6 +40,8 @@ __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
 _TOGETHER = 1_000
 """Findings that are fetched at a time."""
 
+_TOGETHER = 500
+
 
 class Ledger(Closing):
     """Runs and findings in one database.
@@ -57,7 +58,6 @@ class Ledger(Closing):
         self._database = Database(where, create=create)
         self.place = where
         self.where = self._database.where
-        self.file = where if isinstance(where, Path) else None
 
     @property
     def database(self) -> Database:
@@ -177,11 +177,11 @@ class Ledger(Closing):
         targets = self.unlooked(run)
         with self._database.writing() as connection:
             for kind, target in targets:
-                counted = _of(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
+                counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
                 pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)
                 connection.execute(delete(PIECE).where(PIECE.c.run == run.id, PIECE.c.piece.in_(pieces)))
                 connection.execute(delete(TALLY).where(counted))
-                found = _of(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
+                found = of_target(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
                 connection.execute(delete(FINDING).where(found))
 
     def runs(self) -> list[Run]:
@@ -245,8 +245,8 @@ class Ledger(Closing):
         """
         # A server would otherwise send all of them at once.
         query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
-        with self._read("finding"), self._database.reading() as connection:
-            for row in connection.execute(query):
+        with self._read("finding"), self._database.reading() as connection, connection.execute(query) as rows:
+            for row in rows:
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
@@ -269,6 +269,15 @@ class Ledger(Closing):
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
             newest = select(FINDING).join(RUN, RUN.c.id == FINDING.c.run).where(FINDING.c.fingerprint == names[0])
             return finding_of(connection.execute(newest.order_by(RUN.c.number.desc()).limit(1)).one())
+
+    def known(self, fingerprints: Sequence[str]) -> set[str]:
+        """Which of some fingerprints any run has a finding of."""
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = FINDING.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                found |= set(connection.scalars(select(FINDING.c.fingerprint).where(some).distinct()))
+        return found
 
     def tallies(self, run: Run) -> list[Tally]:
         """Counts of a run over all its pieces."""
@@ -320,7 +329,7 @@ def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
     return query.where(FINDING.c.outcome.in_(wanted)) if wanted else query
 
 
-def _of(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:
+def of_target(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:
     """A condition for rows of a type and a target."""
     columns = table.c.relation, table.c.object_label, table.c.attribute
     values = target.relation, target.object_label, target.attribute
@@ -332,7 +341,7 @@ def _of(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[A
 
 def _take_from_tally(connection: Connection, run: Run, finding: Finding) -> None:
     """One task less in a tally that counts the finding."""
-    same = _of(TALLY, finding.task.type, Target.of(finding.task), label=TALLY.c.label) & (TALLY.c.run == run.id)
+    same = of_target(TALLY, finding.task.type, Target.of(finding.task), label=TALLY.c.label) & (TALLY.c.run == run.id)
     same &= (TALLY.c.outcome == finding.verdict.outcome.value) & (TALLY.c.reason == finding.verdict.reason.value)
     one = select(TALLY.c.number).where(same, TALLY.c.count > 0).order_by(TALLY.c.number).limit(1)
     number = connection.execute(one).scalar()

@@ -138,5 +138,12 @@ def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
     return LedgerServer(text, settings.ledger_user, settings.ledger_password)
 
 
+def is_same_place(one: LedgerPlace, other: LedgerPlace) -> bool:
+    """Whether two names are surely of one ledger."""
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    return str(one) == str(other)
+
+
 def _is_address(name: str) -> bool:
     return "://" in name

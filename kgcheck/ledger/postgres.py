@@ -111,43 +111,53 @@ class PostgresDatabase:
             ]
             connection.exec_driver_sql(f"ALTER TABLE {quoted(table.name)} {', '.join(changes)}")
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The version of the server, and the size of the tables with their indexes."""
+        sizes = text(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
+            "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
+        )
+        size = connection.execute(sizes, {"names": list(METADATA.tables)}).scalar_one()
+        version = connection.exec_driver_sql("SHOW server_version").scalar_one()
+        return f"PostgreSQL {version}", int(size)
+
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What PostgreSQL refused, in words that help."""
-        message = str(error.orig).strip().partition("\n")[0]
+        stated = str(error.orig).strip().partition("\n")[0]
         where, state = self.name, getattr(error.orig, "sqlstate", None) or ""
         match state:
             case "53100" | "53200" | "58030":
-                return LedgerError(f"the server of the ledger {where} is out of room or failing: {message}", _GO_ON)
+                return LedgerError(f"the server of the ledger {where} is out of room or failing: {stated}", _GO_ON)
             case "55P03":
                 return LedgerError(
                     f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
                 )
             case "42501" | "25006":
                 return LedgerError(
-                    f"the ledger {where} may not be written or read by this user: {message}", "ask for the right to"
+                    f"the ledger {where} may not be written or read by this user: {stated}", "ask for the right to"
                 )
             case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "08004":
-                return LedgerError(f"the server of the ledger {where} ended the connection: {message}", _GO_ON)
+                return LedgerError(f"the server of the ledger {where} ended the connection: {stated}", _GO_ON)
         if error.connection_invalidated:
-            return LedgerError(f"the connection to the ledger {where} broke: {message}", _GO_ON)
-        if "NUL" in message and "0x00" in message:
+            return LedgerError(f"the connection to the ledger {where} broke: {stated}", _GO_ON)
+        if "NUL" in stated and "0x00" in stated:
             return LedgerError(
                 f"a text with the character NUL cannot be written to the ledger {where}: PostgreSQL has none",
                 "take it out of the graph, or keep the ledger in a file",
             )
         if not state:
             return self._unopened(" ".join(str(error.orig).split()))
-        return LedgerError(f"the ledger {where} cannot be used: {message}", _ANOTHER)
+        return LedgerError(f"the ledger {where} cannot be used: {stated}", _ANOTHER)
 
-    def _unopened(self, message: str) -> LedgerError:
+    def _unopened(self, stated: str) -> LedgerError:
         """An error of opening a connection, for which psycopg has no state."""
-        if "authentication" in message or "password" in message or "role" in message:
+        if "authentication" in stated or "password" in stated or "role" in stated:
             hint = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
-        elif "does not exist" in message:
+        elif "does not exist" in stated:
             hint = "make the database first: createdb"
         else:
             hint = "is the server up, and is that its address?"
-        return LedgerError(f"cannot open the ledger {self.name}: {message}", hint)
+        return LedgerError(f"cannot open the ledger {self.name}: {stated}", hint)
 
 
 def _configure(connection: Any, _record: Any) -> None:

@@ -27,7 +27,7 @@ WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outco
 
 _RUN_COLUMNS = (
     *("id", "started", "finished", "store", "profile", "reference", "compared_with"),
-    *("warnings", "options", "nodes", "edges", "unknown", "team", "live"),
+    *("warnings", "options", "nodes", "edges", "unknown", "team", "live", "made_with"),
 )
 
 
@@ -43,8 +43,12 @@ def release_rows(run: Run) -> list[dict[str, Any]]:
 
 def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     """The run of a row of run and of those of run_release."""
-    pinned = tuple(PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256) for r in releases)
-    return Run(**{name: getattr(row, name) for name in _RUN_COLUMNS}, releases=pinned)
+    pinned = tuple(
+        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released or "")
+        for r in releases
+    )
+    known = {name: getattr(row, name) for name in _RUN_COLUMNS}
+    return Run(**(known | {"made_with": row.made_with or {}}), releases=pinned)
 
 
 class FindingRows:
@@ -88,6 +92,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
         "change_because": change.because if change else None,
         "change_candidates": change.candidates if change else (),
         "basis": basis_of(finding),
+        "carried_from": finding.carried_from,
         "severity": WORST_FIRST.index(verdict.outcome),
         "by_confidence": -verdict.confidence if is_ranked else 0.0,
         "by_score": -score if is_ranked else 0.0,
@@ -106,16 +111,7 @@ def finding_of(row: _Row) -> Finding:
     Raises:
         ValueError: A column holds what it cannot hold.
     """
-    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
-    task = CheckTask(
-        type=CheckType(row.type),
-        subject=Ref(label=row.subject_label, id=row.subject_id),
-        relation=row.relation,
-        object=tail,
-        attribute=row.attribute,
-        rule=row.rule,
-        value=row.value,
-    )
+    task = task_of(row)
     verdict = Verdict(
         outcome=Outcome(row.outcome),
         reason=Reason(row.reason),
@@ -128,8 +124,30 @@ def finding_of(row: _Row) -> Finding:
     if row.change_kind is not None:
         kind, candidates = ChangeKind(row.change_kind), row.change_candidates
         change = Change(kind=kind, to=row.change_to, candidates=candidates, because=row.change_because or "")
-    names = (row.subject_name, row.object_name)
-    return Finding(run=row.run, fingerprint=row.fingerprint, task=task, verdict=verdict, change=change, names=names)
+    return Finding(
+        run=row.run,
+        fingerprint=row.fingerprint,
+        task=task,
+        verdict=verdict,
+        change=change,
+        names=(row.subject_name, row.object_name),
+        # Rows of earlier formats have none.
+        carried_from=getattr(row, "carried_from", None),
+    )
+
+
+def task_of(row: _Row) -> CheckTask:
+    """The task of a row of the table finding."""
+    tail = Ref(label=row.object_label, id=row.object_id) if row.object_id is not None else None
+    return CheckTask(
+        type=CheckType(row.type),
+        subject=Ref(label=row.subject_label, id=row.subject_id),
+        relation=row.relation,
+        object=tail,
+        attribute=row.attribute,
+        rule=row.rule,
+        value=row.value,
+    )
 
 
 def tally_row(run: str, piece: str, tally: Tally) -> dict[str, Any]:

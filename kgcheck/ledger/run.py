@@ -20,6 +20,9 @@ class PinnedRelease(Value):
     release: str
     file: str = ""
     sha256: str = Field(default="", description="of the file; of runs before format 2 its first 12 digits")
+    released: str = Field(
+        default="", description="the date of the release, as exact as it is known; empty if it is not"
+    )
 
     def __str__(self) -> str:
         return f"{self.source} {self.release} ({self.file} {self.sha256[:12]})" if self.file else self.source
@@ -45,6 +48,9 @@ class Run(Value):
     team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
     live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
+    made_with: dict[str, str] = Field(
+        default={}, description="what tells whether a later run may carry its findings over; see kgcheck.audit.carrying"
+    )
 
     def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
         """The run with the releases that services named, and a warning where one named none, or several.

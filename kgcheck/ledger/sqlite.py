@@ -82,6 +82,11 @@ class SqliteFile:
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        """The version of SQLite, and the size of the file."""
+        pages, size = (_number(connection, f"PRAGMA {name}") for name in ("page_count", "page_size"))
+        return f"SQLite {sqlite3.sqlite_version}", pages * size
+
     def in_words(self, error: DatabaseError) -> LedgerError:
         """What SQLite refused, in words that help."""
         where, message = self.name, str(error.orig)

@@ -96,6 +96,7 @@ RUN = Table(
     _json("unknown", dict[str, int]),
     _json("team", dict[str, int]),
     _json("live", dict[str, tuple[str, ...]]),
+    Column("made_with", JsonText(dict[str, str]), comment="NULL of runs that did not keep it"),
 )
 RELEASE = Table(
     "run_release",
@@ -106,6 +107,7 @@ RELEASE = Table(
     Column("release", String, nullable=False),
     Column("file", String, nullable=False),
     Column("sha256", String, nullable=False, comment="as much of the digest as is known"),
+    Column("released", String, comment="the date of the release; NULL of runs that did not keep it"),
 )
 PIECE = Table(
     "piece",
@@ -149,6 +151,7 @@ FINDING = Table(
     Column("change_because", Text),
     _json("change_candidates", tuple[str, ...]),
     Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
+    Column("carried_from", String, comment="id of the run that made it; NULL where that is the run itself"),
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),

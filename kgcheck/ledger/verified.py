@@ -74,8 +74,8 @@ class VerifiedFiles:
     @classmethod
     def of(cls, ledger: Ledger, home: Path) -> Self:
         """The files of a ledger: beside its file, or in a home folder where it is on a server."""
-        file = ledger.file
-        return cls(file.with_name(file.name + _SUFFIX) if file else home / "verified")
+        place = ledger.place
+        return cls(place.with_name(place.name + _SUFFIX) if isinstance(place, Path) else home / "verified")
 
     def paths(self, run: str, piece: str) -> tuple[Path, Path]:
         """Where the files of a piece are: of tasks that were looked at one by one, and of those that are alike."""

@@ -1,16 +1,19 @@
 """TOML files as checked values, with every mistake at once and where it stands."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from kgcheck.errors import ConfigurationError
+from kgcheck.errors import ConfigurationError, nearest
 from kgcheck.inputs import read_toml
 from kgcheck.model import Value
 
 V = TypeVar("V", bound=Value)
+
+Place = tuple[int | str, ...]
+"""Keys and positions, from the top of a file."""
 
 
 class Mistake(Value):
@@ -104,10 +107,22 @@ def checked(path: Path, kind: type[V], tables: Mapping[str, Any]) -> V:
     try:
         return kind.model_validate(tables)
     except ValidationError as error:
-        raise WrongFile(path, _mistakes(error, tables)) from error
+        raise WrongFile(path, mistakes_of(error, tables)) from error
 
 
-def _mistakes(error: ValidationError, tables: Mapping[str, Any]) -> list[Mistake]:
+def mistakes_of(
+    error: ValidationError, tables: Mapping[str, Any], known: Callable[[Place], Iterable[str]] = lambda place: ()
+) -> list[Mistake]:
+    """What pydantic found wrong with the tables of a file, in words and with the keys.
+
+    Args:
+        error: Of pydantic.
+        tables: What was wrong.
+        known: The keys that a table may have, by its place, for a suggestion.
+
+    Returns:
+        At least one.
+    """
     found: list[Mistake] = []
     for one in error.errors(include_url=False):
         cause = one.get("ctx", {}).get("error")
@@ -115,7 +130,9 @@ def _mistakes(error: ValidationError, tables: Mapping[str, Any]) -> list[Mistake
         if isinstance(cause, Mistakes):
             found += cause.mistakes
         else:
-            found.append(Mistake(where=where, what=str(cause) if cause else _words(one["type"], one["msg"])))
+            what = str(cause) if cause else _words(one["type"], one["msg"])
+            near = nearest(str(one["loc"][-1]), known(one["loc"][:-1])) if one["type"] == "extra_forbidden" else []
+            found.append(Mistake(where=where, what=f"{what}; did you mean {near[0]}?" if near else what))
     return found
 
 
@@ -125,6 +142,10 @@ def _words(kind: str, message: str) -> str:
             return "this key is missing"
         case "extra_forbidden":
             return "there is no such key"
+        case "union_tag_not_found":
+            return "the key kind is missing"
+        case "union_tag_invalid":
+            return f"there is no such kind: {message.rpartition(': ')[2]} are"
     return message[:1].lower() + message[1:]
 
 
@@ -146,6 +167,9 @@ def key_of(place: Iterable[int | str], tables: Any) -> str:
         if isinstance(step, int):
             inner = tables[step] if isinstance(tables, list) and step < len(tables) else None
             shown += f"[{_name(inner) or step + 1}]"
+        elif step == "[key]" or (isinstance(tables, Mapping) and step not in tables and tables.get("kind") == step):
+            # Not in the file: pydantic names the kind that it chose, and that it is the key itself that is wrong.
+            continue
         else:
             inner = tables.get(step) if isinstance(tables, Mapping) else None
             shown += f".{step}" if shown else str(step)

@@ -146,6 +146,23 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -
     return text
 
 
+def page(template: str, format_: str, **content: Any) -> str:
+    """A page of one of the templates, in which every value is escaped.
+
+    Args:
+        template: Its name, without its ending.
+        format_: html or markdown.
+        content: What the template names.
+
+    Returns:
+        The text, ending in a line break.
+    """
+    names = {"version": __version__, "reasons": REASONS}
+    if format_ == "html":
+        return _html().get_template(f"{template}.html").render(names, **content, **_inline())
+    return _markdown().get_template(f"{template}.md").render(names, **content)
+
+
 def what(task: CheckTask) -> str:
     """What was checked, in a few words."""
     if task.object is None:

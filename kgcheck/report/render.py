@@ -1,20 +1,33 @@
-"""A run as text: JSON, JSON lines, Markdown or HTML."""
+"""A run as text: for people, for programs, and in the forms that other tools take."""
 
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.report.cells import as_text
 from kgcheck.report.sheets import findings_csv
+from kgcheck.report.standing import ALONE, Standing
 from kgcheck.report.tables import findings_table
 from kgcheck.visible import as_json
 
 
-def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> str:
+def render(
+    ledger: Ledger,
+    run: Run,
+    format_: str,
+    limit: int | None = None,
+    *,
+    standing: Standing = ALONE,
+    fail_on: str = "refuted",
+    exit_code: int = 0,
+) -> str:
     """A run in one of the forms that a file or a pipe takes.
 
     Args:
         ledger: Where the run is.
         run: The run.
-        format_: table, json, jsonl, csv, markdown or html.
+        format_: One of kgcheck.choices.FORMATS.
         limit: At most so many findings.
+        standing: How its findings stand to those of the run before; sarif and prometheus show it.
+        fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+        exit_code: What the command ends with, for sarif.
 
     Returns:
         The text, ending in a line break.
@@ -29,6 +42,18 @@ def render(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> 
             return "".join(f"{as_json(f.as_row())}\n" for f in findings)
         case "csv":
             return findings_csv(findings)
+        case "junit":
+            from kgcheck.report.junit import junit
+
+            return junit(run, ledger.findings(run), ledger.tallies(run), fail_on, limit)
+        case "sarif":
+            from kgcheck.report.sarif import sarif
+
+            return sarif(run, ledger.findings(run), ledger.tallies(run), standing, limit, exit_code)
+        case "prometheus":
+            from kgcheck.report.prometheus import prometheus
+
+            return prometheus(run, ledger.tallies(run), standing)
         case "table":
             return as_text(findings_table(findings))
         case _:

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from kgcheck.model import Finding
 from kgcheck.report.tables import deciding, evidence_line, proposal
@@ -26,26 +27,33 @@ def findings_csv(findings: Iterable[Finding]) -> str:
     Returns:
         Rows of COLUMNS, each cell text and no formula.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for f in findings:
-        task, best = f.task, deciding(f)[:1]
-        other = task.object
-        cells = (
-            *(f.fingerprint, task.type.value, f.verdict.outcome.value, f.verdict.reason.value),
-            f"{f.verdict.confidence:.3f}",
-            *(task.subject.label, task.subject.id, f.names[0] or "", task.relation or ""),
-            *((other.label, other.id, f.names[1] or "") if other else ("", "", "")),
-            *(task.attribute or "", task.value or "", proposal(f.change)),
-            *(
-                "; ".join(evidence_line(e) for e in best),
-                best[0].url if best else "",
-                ", ".join(map(str, f.verdict.missing)),
-            ),
-        )
-        writer.writerow([_as_text(cell) for cell in cells])
-    return out.getvalue()
+    return "".join(csv_lines(chain([COLUMNS], map(finding_cells, findings))))
+
+
+def csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines of CSV, each cell text and no formula."""
+    for row in rows:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerow([_as_text(cell) for cell in row])
+        yield out.getvalue()
+
+
+def finding_cells(f: Finding) -> tuple[str, ...]:
+    """The cells of a finding, in the order of COLUMNS."""
+    task, best = f.task, deciding(f)[:1]
+    other = task.object
+    return (
+        *(f.fingerprint, task.type.value, f.verdict.outcome.value, f.verdict.reason.value),
+        f"{f.verdict.confidence:.3f}",
+        *(task.subject.label, task.subject.id, f.names[0] or "", task.relation or ""),
+        *((other.label, other.id, f.names[1] or "") if other else ("", "", "")),
+        *(task.attribute or "", task.value or "", proposal(f.change)),
+        *(
+            "; ".join(evidence_line(e) for e in best),
+            best[0].url if best else "",
+            ", ".join(map(str, f.verdict.missing)),
+        ),
+    )
 
 
 def _as_text(cell: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +12,7 @@ from rich.text import Text
 from kgcheck.agents.transcript import Event
 from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.patches import PatchEntry
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
@@ -70,6 +72,16 @@ def fetched_table(files: Sequence[Fetched]) -> Table:
     for f in files:
         state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
         table.add_row(f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state)
+    return table
+
+
+def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    """Rows as they are, one column a key."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell("" if row.get(name) is None else str(row[name])) for name in columns))
     return table
 
 
@@ -173,6 +185,29 @@ def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
         counts = outcomes(tallies)
         cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[o]:,}" for o in Outcome)]
         table.add_row(*(cell(c) for c in cells), "finished" if run.finished else "cut off: --resume")
+    return table
+
+
+def patch_table(patches: Iterable[PatchEntry]) -> Table:
+    """Patches and how far each has come."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("patch", "made", "by", "operations", "state", "store", "folder"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("patch", "made", "state"))
+    for p in patches:
+        cells = (p.id, f"{p.made:%Y-%m-%d %H:%M}", p.by, f"{p.operations:,}", p.state.value, p.store, p.folder)
+        table.add_row(*(cell(c) for c in cells))
+    return table
+
+
+def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> Table:
+    """Operations of a patch: number, state, what each does, and why one is in conflict."""
+    table = Table(box=None, pad_edge=False)
+    listed = list(rows)
+    used = [i for i in range(4) if any(row[i] for row in listed)]
+    for i in used:
+        table.add_column(("no.", "state", "operation", "why")[i], overflow="fold", no_wrap=i < 2)
+    for row in listed:
+        table.add_row(*(cell(str(row[i])) for i in used))
     return table
 
 

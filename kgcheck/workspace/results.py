@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgcheck.choices import THRESHOLDS, chosen
+from kgcheck.choices import CHECK_THRESHOLDS, THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Finding, Outcome, Tally, Verdict
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
+    from kgcheck.curation.compare import RunDiff
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.documents import Document
@@ -41,7 +42,7 @@ def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
     >>> exit_code([])
     0
     """
-    chosen("threshold", fail_on, THRESHOLDS)
+    chosen("threshold", fail_on, CHECK_THRESHOLDS)
     outcomes = {t.outcome for t in tallies}
     failing = {
         "refuted": {Outcome.REFUTED},
@@ -110,6 +111,8 @@ class AuditResult:
     notes: tuple[str, ...] = ()
     papers: "tuple[PapersOnEdge, ...]" = ()
     """What papers say of edges, where they were asked and speak."""
+    diff: "RunDiff | None" = None
+    """What became of the findings of the run before."""
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -120,8 +123,23 @@ class AuditResult:
         return counts
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """1 for outcomes at or over refuted or insufficient, else 3 if anything could not be looked at, else 0."""
-        return exit_code(self.tallies, fail_on)
+        """1 for findings at or over a threshold, else 3 if anything could not be looked at, else 0.
+
+        What was rejected, or deferred to a later day, does not count.
+
+        Args:
+            fail_on: refuted, insufficient, new or never.
+
+        Returns:
+            The exit code that `kgcheck audit` ends with.
+
+        Raises:
+            UnknownName: There is no such threshold.
+        """
+        chosen("threshold", fail_on, THRESHOLDS)
+        if self.diff is None:
+            return exit_code(self.tallies, fail_on)
+        return EXIT_FINDINGS if self.diff.fails(fail_on) else exit_code(self.tallies, "never")
 
     def to_arrow(self) -> "pa.Table":
         """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""

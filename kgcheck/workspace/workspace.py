@@ -4,6 +4,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, VERIFIERS, chosen, day
+from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIERS, chosen, day
 from kgcheck.closing import Closing
-from kgcheck.errors import InputMissing, StoreMissing, UsageError
+from kgcheck.errors import InputMissing, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
 from kgcheck.profile.schema import Schema
@@ -46,8 +47,15 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.findings import FindingList
+    from kgcheck.curation.making import PatchMade
+    from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
+    from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.ledger.verified import Verified, VerifiedReader
     from kgcheck.literature.edge_reader import TripleReader
@@ -271,6 +279,7 @@ class Workspace(Closing):
         team_budget: int = 0,
         keep_all: bool = False,
         unfold: bool = False,
+        changed_since: str | Path | None = None,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger.
 
@@ -288,6 +297,9 @@ class Workspace(Closing):
                 STRING.
             keep_all: A finding also for what is supported or unavailable.
             unfold: Each hit of structure rules that many nodes or edges break, not one for all.
+            changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
+                may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
+                or the profile is not the same.
 
         Returns:
             The run with its counts and findings.
@@ -315,7 +327,7 @@ class Workspace(Closing):
             live=self.live,
             literature=str(self.literature.resolve()) if self.literature else None,
         )
-        return self._audit(options)
+        return self._audit(options, since=str(changed_since) if changed_since else None)
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
@@ -546,14 +558,18 @@ class Workspace(Closing):
         *,
         output: str | Path | None = None,
         limit: int | None = None,
+        fail_on: str = "refuted",
+        exit_code: int = 0,
     ) -> str:
         """A run as text.
 
         Args:
             run: The run, its id or the beginning of it, or ``latest``.
-            format_: table, json, jsonl, csv, markdown or html.
-            output: Also write it to this file.
+            format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
+            output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
+            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
             The text.
@@ -565,8 +581,10 @@ class Workspace(Closing):
         from kgcheck.report.render import render
 
         chosen("form", format_, FORMATS)
+        chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
-            text = render(ledger, ledger.run(run) if isinstance(run, str) else run, format_, limit)
+            found = ledger.run(run) if isinstance(run, str) else run
+            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
@@ -613,6 +631,256 @@ class Workspace(Closing):
 
         return verified_of(self._verified_reader(), self.schema, what)
 
+    def list_findings(
+        self,
+        run: "str | Run" = "latest",
+        *,
+        before: "str | Run | None" = None,
+        states: Iterable[str] = (),
+        decisions: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+        types: Iterable[str] = (),
+        reasons: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        since: str | date | None = None,
+        text: str | None = None,
+    ) -> "FindingList":
+        """The findings of a run with what became of them and what was decided, filtered, page by page.
+
+        Args:
+            run: The run, its id or the beginning of it, or ``latest``.
+            before: The run that it is compared with; see `diff`.
+            states: new, still, changed; and fixed, gone, unchecked, which the run has not any more.
+            decisions: open, reopened, accepted, rejected, deferred.
+            outcomes: refuted, insufficient.
+            types: existence, attribute, triple, potential, structure.
+            reasons: Why.
+            labels: Of the subject or the object.
+            relations: Of the edge.
+            since: First found on this day or later.
+            text: Part of an id, a name, a value or a proposed value.
+
+        Returns:
+            The list; what is left out means any.
+
+        Raises:
+            UnknownName: There is no such run or name.
+        """
+        from kgcheck.curation.findings import FindingList, wanted
+
+        diff = self.diff(before, run)
+        filters = {"states": states, "decisions": decisions, "outcomes": outcomes, "types": types, "reasons": reasons}
+        return FindingList(diff, wanted(**filters, labels=labels, relations=relations, since=since, text=text))
+
+    def decide(
+        self,
+        findings: "str | Iterable[str | Finding] | FindingList",
+        action: str,
+        *,
+        by: str,
+        choose: str | None = None,
+        note: str = "",
+        until: str | date | None = None,
+    ) -> "list[Made]":
+        """Decide about findings, all or none. Nothing that was decided before is overwritten.
+
+        Args:
+            findings: Fingerprints or their beginnings, in the newest run that has each; or findings, or a list of them.
+            action: accept, reject, defer or reopen.
+            by: Who decides.
+            choose: Of what is proposed, what to take; with accept.
+            note: Why.
+            until: The day on which it comes back; with defer.
+
+        Returns:
+            The decisions, each with where the finding stood before.
+
+        Raises:
+            UnknownName: There is no such finding or action.
+            UsageError: It cannot be decided so.
+        """
+        from kgcheck.curation.decisions import decide
+
+        with self._writing() as ledger:
+            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+
+    def history(self, fingerprint: str) -> "list[Decision]":
+        """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def export_decisions(self, path: str | Path) -> int:
+        """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
+
+        Args:
+            path: The file.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            UsageError: The name ends otherwise.
+        """
+        from kgcheck.curation.exchange import export_decisions
+
+        with self._reading() as ledger:
+            return export_decisions(ledger, Path(path))
+
+    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
+        """Add the decisions of a file; both are kept where others decided otherwise, and the newer one counts.
+
+        Args:
+            path: As `export_decisions` writes it.
+            quarantine: JSON lines file for decisions about findings that are not in the ledger; beside the file, unless
+                named.
+
+        Returns:
+            What came of each, with the conflicts.
+
+        Raises:
+            InputError: Something in it is wrong; nothing is taken over.
+        """
+        from kgcheck.curation.exchange import import_decisions
+
+        file = Path(path)
+        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
+        with self._writing() as ledger:
+            return import_decisions(ledger, file, kept)
+
+    def decided(self, finding: Finding) -> "CurrentDecision":
+        """Where a finding stands by what was decided about it."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self._reading() as ledger:
+            return Decisions(ledger).beside([finding])[finding.fingerprint]
+
+    # Patches
+
+    def make_patch(
+        self,
+        folder: str | Path,
+        *,
+        findings: Mapping[str, str | None] | Iterable[str] = (),
+        accepted: bool = False,
+        run: str = "latest",
+        by: str = "",
+    ) -> "PatchMade":
+        """Make a patch that repairs findings. Nothing is done to the graph.
+
+        Args:
+            folder: Where its files are written: ``patch.jsonl``, Cypher with parameters, and pages to read.
+            findings: Fingerprints or their beginnings; of a mapping, each with what is chosen where there is a choice.
+            accepted: Every finding of the run that was accepted, instead.
+            run: The run, with `accepted`.
+            by: Who makes it; the user, unless named.
+
+        Returns:
+            The patch, and the findings for which it does nothing, with why.
+
+        Raises:
+            UsageError: Not one of findings and `accepted`; the run is of another store; the folder holds a patch.
+            UnknownName: There is no such finding or run.
+        """
+        from kgcheck.workspace.patching import make
+
+        named = dict(findings) if isinstance(findings, Mapping) else dict.fromkeys(findings)
+        return make(self, Path(folder), findings=named, accepted=accepted, run=run, by=by)
+
+    def check_patch(self, folder: str | Path) -> "PatchOutcome":
+        """Say what of the patch in a folder would conflict now; nothing is written."""
+        from kgcheck.workspace.patching import check
+
+        return check(self, Path(folder))
+
+    def apply_patch(self, folder: str | Path, *, by: str = "", delete: bool = False) -> "PatchOutcome":
+        """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short.
+
+        Args:
+            folder: Of the patch.
+            by: Who does it; the user, unless named.
+            delete: Take away what is retired, and do not only mark it.
+
+        Returns:
+            What was done, and the conflicts.
+
+        Raises:
+            InputError: There is no patch, or it was edited.
+            UsageError: It is for another store.
+            StoreError: The store cannot be written.
+        """
+        from kgcheck.workspace.patching import apply
+
+        return apply(self, Path(folder), by=by, delete=delete)
+
+    def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
+        """Give the graph back as it was before the patch in a folder.
+
+        Args:
+            folder: Of the patch.
+            by: Who does it; the user, unless named.
+
+        Returns:
+            What was undone, and what was changed again since, which stays.
+
+        Raises:
+            InputError: There is no patch, or it was edited.
+            UsageError: It is for another store, or nothing of it is done.
+            StoreError: The store cannot be written.
+        """
+        from kgcheck.workspace.patching import undo
+
+        return undo(self, Path(folder), by=by)
+
+    def patches(self) -> "list[PatchEntry]":
+        """The patches in the ledger, newest first."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self._reading() as ledger:
+            return PatchTable(ledger.database).all()
+
+    def patch(self, name: str) -> "tuple[PatchEntry, list[OperationEntry]]":
+        """A patch in the ledger by its id, or the beginning of it, with its operations."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self._reading() as ledger:
+            return PatchTable(ledger.database).one(name)
+
+    # The ledger itself
+
+    def copy_ledger(self, to: str | Path) -> "list[Copied]":
+        """Write into another ledger what this one has, all of it or nothing.
+
+        Args:
+            to: A SQLite file or ``postgresql://HOST/DATABASE``: new, empty, or with nothing that is not here.
+
+        Returns:
+            Each table, with the rows that it has in both now and those that were added.
+
+        Raises:
+            LedgerError: It has other rows; nothing was written.
+            UsageError: It is no place of a ledger, or this one.
+        """
+        from kgcheck.ledger.copying import copy_ledger
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.place import is_same_place, ledger_place
+
+        place = ledger_place(to, self.settings)
+        with self._reading() as ledger:
+            if is_same_place(self.ledger, place):
+                raise UsageError("the two ledgers are the same", "name another place to copy to")
+            with Ledger(place) as target:
+                return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self._reading() as ledger:
+            return facts_of(ledger.database)
+
     # What the methods above and kgcheck.workspace.batches are made of
 
     def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
@@ -635,6 +903,10 @@ class Workspace(Closing):
         if note:
             notes.append(note)
         return index
+
+    def close_graph(self) -> None:
+        """Close what is open, to be opened again when it is needed: a store that is written to is open for nobody."""
+        self._opened.reset()
 
     def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
         """What reads papers about edges with the trained verifier; None where no papers are named."""
@@ -726,9 +998,11 @@ class Workspace(Closing):
         worded = [t for t in meant if form_of(t, self.schema)] or meant
         return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
 
-    def _audit(self, options: "AuditOptions", old: "Run | None" = None) -> AuditResult:
+    def _audit(self, options: "AuditOptions", old: "Run | None" = None, *, since: str | None = None) -> AuditResult:
+        from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
-        from kgcheck.audit.run import Audit
+        from kgcheck.audit.run import Audit, store_place
+        from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
         schema, settings, graph = self.schema, self.settings, self.graph
@@ -741,16 +1015,17 @@ class Workspace(Closing):
             reader = self.paper_reader(notes, folder) if folder else None
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            run = audit.resume(old) if old else audit.start(options)
+            former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
+            run = audit.resume(old) if old else audit.start(options, former)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():
                 notes.append(f"{source}: {refusal}: asking again is of no use")
             if papers:
                 notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
-            tallies = tuple(ledger.tallies(run))
+            tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
         findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else ())
+        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
 
     def _verified_reader(self) -> "VerifiedReader":
         """The files of what was judged; they and the ledger stay open."""
@@ -769,6 +1044,17 @@ class Workspace(Closing):
 
         self._opened.check()
         with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    @contextmanager
+    def _writing(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there, open for writing, too."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        if isinstance(place := self.ledger, Path) and not place.exists():
+            raise LedgerError(f"there is no ledger at {place}", "kgcheck audit makes one; --ledger names another")
+        with Ledger(place) as ledger:
             yield ledger
 
     def _quarantine(self, given: str | Path | None, directory: Path) -> Path:

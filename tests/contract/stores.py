@@ -32,8 +32,8 @@ class Embedded:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def __call__(self, schema: Schema = CKG, *, create: bool = False) -> GraphStore:
-        return EmbeddedStore(self.path, schema, create=create)
+    def __call__(self, schema: Schema = CKG, *, create: bool = False, with_retired: bool = False) -> GraphStore:
+        return EmbeddedStore(self.path, schema, create=create, with_retired=with_retired)
 
 
 class Server:
@@ -51,9 +51,9 @@ class Server:
 class Official(Server):
     """Through the driver of Neo4j itself."""
 
-    def __call__(self, schema: Schema = CKG, *, create: bool = False) -> GraphStore:
-        password = SecretStr(self.target.password)
-        return Neo4jStore(self.target.uri, schema, Settings(neo4j_password=password), create=create)
+    def __call__(self, schema: Schema = CKG, *, create: bool = False, with_retired: bool = False) -> GraphStore:
+        settings = Settings(neo4j_password=SecretStr(self.target.password))
+        return Neo4jStore(self.target.uri, schema, settings, create=create, with_retired=with_retired)
 
 
 class Py2neo(Server):
@@ -63,8 +63,8 @@ class Py2neo(Server):
         super().__init__(target)
         self.graph = graph
 
-    def __call__(self, schema: Schema = CKG, *, create: bool = False) -> GraphStore:
-        return Py2neoStore(self.graph, schema, create=create)
+    def __call__(self, schema: Schema = CKG, *, create: bool = False, with_retired: bool = False) -> GraphStore:
+        return Py2neoStore(self.graph, schema, create=create, with_retired=with_retired)
 
 
 def nodes_table(label: Label, *rows: dict[str, Any]) -> pa.Table:

@@ -175,7 +175,7 @@ def test_nor_when_only_some_answers_are(shared_data: Path, tmp_path: Path) -> No
     calls = st.lists(st.none() | st.sampled_from(list(CHANGES)), max_size=6)
     with running(shared_data, tmp_path) as world:
 
-        @settings(max_examples=30, deadline=None)
+        @settings(max_examples=10, deadline=None)
         @given(calls, calls)
         def check(of_uniprot: list[str | None], of_string: list[str | None]) -> None:
             world.uniprot.server.faults[:] = [faulty(one) if one else loopback.send for one in of_uniprot]

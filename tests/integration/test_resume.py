@@ -19,6 +19,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import load_schema
@@ -37,11 +38,11 @@ class BrittleLedger(Ledger):
     """Fails before or after the n-th piece.
 
     Args:
-        where: A SQLite file.
+        where: A SQLite file, or a server.
         pieces: How many pieces are written.
     """
 
-    def __init__(self, where: Path, pieces: int) -> None:
+    def __init__(self, where: LedgerPlace, pieces: int) -> None:
         super().__init__(where)
         self._left = pieces
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -116,6 +117,9 @@ class MemoryStore:
 
     def unknown(self) -> dict[str, int]:
         return {}
+
+    def state(self) -> str | None:
+        return sha256(repr((self._nodes, self._edges, self._stray)).encode()).hexdigest()
 
     def meta(self) -> dict[str, str]:
         return {}

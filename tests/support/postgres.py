@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder and reached by a socket in it."""
+"""A PostgreSQL server of the tests' own, in a temporary folder and reached by a socket in it; a plugin of pytest."""
 
 import os
 import pwd
@@ -9,13 +9,66 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import URL, create_engine
 
 USER = "kgcheck"
+GUARDED = "guarded"
+PASSWORD = "made-up"
+"""A user whom the server asks for a password, and it."""
+
+
+class PostgresServer:
+    """A running server with an empty database, ``postgres``.
+
+    Args:
+        folder: Its own.
+        programs: Where those of PostgreSQL are.
+        who: As whom they run: PostgreSQL refuses to run as root.
+    """
+
+    def __init__(self, folder: str, programs: Path, who: dict[str, Any]) -> None:
+        self.folder = folder
+        self.data = f"{folder}/data"
+        self._programs = programs
+        self._common = {"cwd": folder, "env": {"PATH": str(programs), "LC_ALL": "C"}, **who}
+
+    def make(self) -> None:
+        """Make the data, and start."""
+        options = ("-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        self._run("initdb", "-D", self.data, *options)
+        hba = Path(self.data) / "pg_hba.conf"
+        hba.write_text(f"local all {GUARDED} scram-sha-256\n{hba.read_text()}")
+        self.start()
+        engine = create_engine(self.address())
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"CREATE ROLE {GUARDED} LOGIN SUPERUSER PASSWORD '{PASSWORD}'")
+        engine.dispose()
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        options = f"-c listen_addresses='' -k {self.folder} -c fsync=off"
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", f"{self.folder}/log", "-o", options, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop; ``fast`` tells whoever is connected."""
+        self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def address(self, database: str = "postgres") -> URL:
+        """The address of a database, with a user who needs no password."""
+        return URL.create("postgresql+psycopg", USER, database=database, query={"host": self.folder})
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command: list[str | Path] = [self._programs / program, *arguments]
+        # Not a pipe: the server would keep it open.
+        with tempfile.TemporaryFile("w+") as log:
+            done = subprocess.run(command, check=False, stdout=log, stderr=log, timeout=120, **self._common)
+            log.seek(0)
+            if done.returncode:
+                raise OSError(f"{program}: {log.read().strip()[-300:]}")
 
 
 def _programs() -> Path | None:
@@ -27,39 +80,52 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def running_server() -> Iterator[URL]:
-    """A server with an empty database; skips where it cannot run.
+def own_server() -> Iterator[PostgresServer]:
+    """A server; skips where it cannot run, and fails in CI.
 
     Yields:
-        Its address.
+        The server, running.
     """
     programs = _programs()
     if programs is None:
-        pytest.skip("no PostgreSQL server programs on this machine")
+        _give_up("no PostgreSQL server programs on this machine")
     if find_spec("psycopg") is None:
-        pytest.skip("psycopg is not installed")
-    # PostgreSQL refuses to run as root.
+        _give_up("psycopg is not installed")
     other = pwd.getpwnam("nobody") if os.getuid() == 0 else None
     who: dict[str, Any] = {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []} if other else {}
     # Not pytest's folder: the path of a socket has 107 bytes at most, and others may not enter it.
     with tempfile.TemporaryDirectory(prefix="kgcheck-pg-", ignore_cleanup_errors=True) as folder:
         if other:
             os.chown(folder, other.pw_uid, other.pw_gid)
-        data, options = f"{folder}/data", f"-c listen_addresses='' -k {folder} -c fsync=off"
-        common: dict[str, Any] = {"cwd": folder, "env": {"PATH": str(programs), "LC_ALL": "C"}, **who}
-        commands: tuple[list[str | Path], ...] = (
-            [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
-            [programs / "pg_ctl", "-D", data, "-w", "-t", "60", "-l", f"{folder}/log", "-o", options, "start"],
-        )
-        for command in commands:
-            done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, **common)
-            if done.returncode:
-                pytest.skip(f"PostgreSQL does not start here: {done.stderr.strip()[:300]}")
+        server = PostgresServer(folder, programs, who)
         try:
-            yield URL.create("postgresql+psycopg", USER, database="postgres", query={"host": folder})
+            server.make()
+        except OSError as error:
+            _give_up(f"PostgreSQL does not start here: {error}")
+        try:
+            yield server
         finally:
-            stop: list[str | Path] = [programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"]
-            subprocess.run(stop, check=False, capture_output=True, timeout=60, **common)
+            # One that a test has stopped is stopped already.
+            if (Path(server.data) / "postmaster.pid").exists():
+                server.stop()
+
+
+@contextmanager
+def running_server() -> Iterator[URL]:
+    """A server with an empty database; skips where it cannot run.
+
+    Yields:
+        Its address.
+    """
+    with own_server() as server:
+        yield server.address()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server for the tests of a session; under pytest-xdist each worker has its own."""
+    with own_server() as server:
+        yield server
 
 
 def fresh_schema(server: URL) -> URL:
@@ -70,3 +136,15 @@ def fresh_schema(server: URL) -> URL:
         connection.exec_driver_sql(f"CREATE SCHEMA {name}")
     engine.dispose()
     return server.update_query_dict({"options": f"-csearch_path={name}"})
+
+
+def named(address: URL) -> str:
+    """An address as a person names it: without credentials."""
+    return URL.create("postgresql", database=address.database, query=address.query).render_as_string()
+
+
+def _give_up(reason: str) -> NoReturn:
+    """Skip on a machine without PostgreSQL, but not in CI, where a skip would pass unseen."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

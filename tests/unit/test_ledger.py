@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import sqlite
@@ -31,7 +30,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
-from tests.support.postgres import fresh_schema, running_server
+from tests.support.postgres import fresh_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,19 +76,13 @@ def file_ledger(where: Path) -> Iterator[Ledger]:
         yield opened
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[URL]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     """An empty ledger in each database that is supported."""
     if request.param == "sqlite":
         yield request.getfixturevalue("file_ledger")
         return
-    with Ledger(fresh_schema(request.getfixturevalue("postgres"))) as opened:
+    with Ledger(fresh_schema(request.getfixturevalue("postgres_server").address())) as opened:
         yield opened
 
 

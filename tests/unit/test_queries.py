@@ -24,7 +24,7 @@ from tests.support import ROOT
 
 CKG = load_schema()
 PATHS = sorted((ROOT / "cypher").rglob("*.cypher"))
-WRITING = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|DROP|COPY)\b")
+WRITING = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|DROP|COPY|ALTER)\b")
 WRITERS = {"meta_set"}
 
 
@@ -41,12 +41,12 @@ def test_a_statement_is_found_without_its_comments_and_with_its_places_filled(pa
 def test_only_statements_named_for_it_write() -> None:
     for path in PATHS:
         body = re.sub(r"(?m)^//.*$", "", path.read_text())
-        writer = path.stem.startswith(("create_", "copy_", "update_", "remove_")) or path.stem in WRITERS
+        writer = path.stem.startswith(("create_", "copy_", "update_", "remove_", "add_")) or path.stem in WRITERS
         assert bool(WRITING.search(body)) == writer, path
 
 
 def test_a_file_of_the_backend_goes_before_the_portable_one() -> None:
-    places = {"head": "`A`", "relation": "`R`", "tail": "`B`"}
+    places = {"head": "`A`", "relation": "`R`", "tail": "`B`", "where": ""}
     assert "properties(r)" in Catalogue("neo4j").text("edges_between", **places)
     assert "properties(r)" not in Catalogue("embedded").text("edges_between", **places)
     assert Catalogue("neo4j").text("meta_get") == Catalogue("embedded").text("meta_get")
@@ -55,10 +55,10 @@ def test_a_file_of_the_backend_goes_before_the_portable_one() -> None:
 def test_an_unknown_statement_or_place_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no statement 'nothing' for the neo4j store"):
         Catalogue("neo4j").text("nothing")
-    with pytest.raises(ConfigurationError, match=r"has the places \['label'\], not \[\]"):
+    with pytest.raises(ConfigurationError, match=r"has the places \['label', 'where'\], not \[\]"):
         Catalogue("neo4j").text("count_nodes")
     with pytest.raises(ConfigurationError, match="not"):
-        Catalogue("neo4j").text("count_nodes", label="`A`", other="`B`")
+        Catalogue("neo4j").text("count_nodes", label="`A`", where="", other="`B`")
 
 
 @given(name=st.text(max_size=12) | st.from_regex(r"[A-Za-z][A-Za-z0-9_]*\s?", fullmatch=True))

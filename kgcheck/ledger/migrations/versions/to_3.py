@@ -1,4 +1,4 @@
-"""Format 3: the basis of findings, and decisions."""
+"""Format 3: the basis of findings, decisions, how a run compares with the one before, and what may be carried over."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Date,
+    ForeignKey,
     Index,
     Integer,
     MetaData,
@@ -15,11 +16,14 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
+    inspect,
+    null,
     select,
     tuple_,
     update,
 )
 
+from kgcheck.ledger import tables
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.migrations.format_2 import FINDING
 from kgcheck.ledger.rows import finding_of
@@ -30,7 +34,12 @@ down_revision = "2"
 
 _TOGETHER = 5_000
 
+_COLUMNS = {"finding": ("basis", "carried_from"), "run": ("made_with",), "run_release": ("released",)}
+"""New columns of tables that were there, all of them words that may be absent."""
+
 _ADDED = MetaData()
+
+Table("run", _ADDED, Column("id", String))
 
 Table(
     "decision",
@@ -51,14 +60,43 @@ Table(
     Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
     Index("decision_by_action", "action"),
 )
+Table(
+    "comparison",
+    _ADDED,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("before", String),
+    Column("at", UtcTime, nullable=False),
+    Column("counts", Text, nullable=False),
+)
+Table(
+    "compared",
+    _ADDED,
+    Column("fingerprint", String, primary_key=True),
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("state", String, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("found_in", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("subject_label", String, nullable=False),
+    Column("relation", String),
+    Column("object_label", String),
+    Column("outcome", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("basis", String),
+    Column("about", Text, nullable=False),
+    Index("compared_by_state", "run", "state", "fingerprint"),
+)
 
 
 def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
-    op.add_column("finding", Column("basis", String))
+    for table, names in _COLUMNS.items():
+        for name in names:
+            op.add_column(table, Column(name, String))
     _add_basis(connection)
-    _ADDED.create_all(connection, checkfirst=False)
+    there = inspect(connection).get_table_names()
+    _ADDED.create_all(connection, [t for t in _ADDED.sorted_tables if t.name not in there], checkfirst=False)
 
 
 def _add_basis(connection: Connection) -> None:
@@ -74,7 +112,9 @@ def _add_basis(connection: Connection) -> None:
 def _batches(connection: Connection) -> Iterator[list[Any]]:
     """Findings, some thousands at a time, in the order of their key."""
     key = tuple_(FINDING.c.fingerprint, FINDING.c.run)
-    every = select(FINDING).order_by(FINDING.c.fingerprint, FINDING.c.run).limit(_TOGETHER)
+    # What findings have now and had not then, so that a row can be read.
+    later = [null().label(c.name) for c in tables.FINDING.c if c.name not in FINDING.c]
+    every = select(FINDING, *later).order_by(FINDING.c.fingerprint, FINDING.c.run).limit(_TOGETHER)
     rows = list(connection.execute(every))
     while rows:
         yield rows

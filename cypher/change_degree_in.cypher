@@ -1,0 +1,3 @@
+// How many edges of any kind reach a node.
+// Parameters: id. Places: label. Returns: n.
+MATCH (n:<label> {id: $id})<-[r]-(m) RETURN count(r) AS n

@@ -1,0 +1,2 @@
+// Begin a transaction that writes.
+BEGIN TRANSACTION

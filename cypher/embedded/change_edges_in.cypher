@@ -1,0 +1,3 @@
+// Every edge of a pattern that reaches a node, retired or not.
+// Parameters: id. Places: head, relation, tail. Returns: other, edge, key.
+MATCH (a:<head>)-[r:<relation>]->(b:<tail> {id: $id}) RETURN a.id AS other, r AS edge, offset(id(r)) AS key

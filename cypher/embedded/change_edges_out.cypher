@@ -1,0 +1,3 @@
+// Every edge of a pattern that leaves a node, retired or not.
+// Parameters: id. Places: head, relation, tail. Returns: other, edge, key.
+MATCH (a:<head> {id: $id})-[r:<relation>]->(b:<tail>) RETURN b.id AS other, r AS edge, offset(id(r)) AS key

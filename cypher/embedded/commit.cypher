@@ -1,0 +1,2 @@
+// Write down what a transaction did.
+COMMIT

@@ -1,0 +1,2 @@
+// Undo what a transaction did.
+ROLLBACK

@@ -1,0 +1,4 @@
+// Of a patch as people read it: new edges between nodes that are there.
+// Parameters: rows (list of maps: head, tail, set), at, by. Places: head, relation, tail.
+UNWIND $rows AS row MATCH (a:<head> {id: row.head}) MATCH (b:<tail> {id: row.tail})
+CREATE (a)-[r:<relation>]->(b) SET r += row.set, r.kgcheck_changed_at = $at, r.kgcheck_changed_by = $by

@@ -1,0 +1,400 @@
+"""What became of findings that a run did not find again: fixed, gone, or not looked at.
+
+That a finding is absent says nothing by itself. So it is asked, while graph and references are at hand: is what it is
+about still in the graph, was its task part of this run, and how does that task end now?
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.structure import ALL, FOLDED
+from kgcheck.audit.tasks import TaskSelection
+from kgcheck.errors import UnknownName
+from kgcheck.graph.store import GraphStore
+from kgcheck.ledger.basis import basis_of, is_deciding
+from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding, Pair
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import task_of
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Target
+from kgcheck.profile.schema import Pattern, Schema
+
+Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason]]]
+"""Judges the tasks of a select (head, tail, value, items): how each ended, by its ends."""
+
+Ended = tuple[ComparisonState, str]
+"""What became of a finding, and why, where there is more to say."""
+
+_FIXED, _GONE, _UNCHECKED, _CHANGED = (
+    ComparisonState.FIXED,
+    ComparisonState.GONE,
+    ComparisonState.UNCHECKED,
+    ComparisonState.CHANGED,
+)
+_NOT_ASKED_FOR = "not part of this run"
+_WHOLE_GRAPH = (Reason.COUNT_MOVED.value, Reason.WRONG_END_LABEL.value)
+"""Rules that are of the graph as a whole."""
+
+_SAME = "x.head = f.head AND x.tail IS NOT DISTINCT FROM f.tail"
+_STRAY_EDGES = 100_000
+_OF_ONE_TARGET = ("type", "subject_label", "relation", "object_label")
+
+
+_Key = tuple[CheckType, Target]
+"""Names a unit."""
+
+
+class _Task(NamedTuple):
+    """A former finding's task, with what decides where it is looked for."""
+
+    fingerprint: str
+    type: CheckType
+    label: str
+    head: str
+    relation: str | None
+    object_label: str | None
+    tail: str | None
+    attribute: str | None
+    rule: str | None
+
+
+class FormerFindings:
+    """Finds out what became of the findings of the run before.
+
+    Args:
+        db: The working database of the run, after its units.
+        store: The graph.
+        copy: The graph as tables.
+        tasks: What the run looked at.
+        ledger: Where the runs are.
+        run: The run.
+        judge: Judges tasks as the run did.
+    """
+
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        store: GraphStore,
+        copy: GraphCopy,
+        tasks: TaskSelection,
+        ledger: Ledger,
+        run: Run,
+        judge: Judge,
+    ) -> None:
+        self._db = db
+        self._store = store
+        self._schema: Schema = store.schema
+        self._copy = copy
+        self._tasks = tasks
+        self._ledger = ledger
+        self._run = run
+        self._judge = judge
+        self._options = AuditOptions.model_validate(run.options)
+        self._table = ComparisonTable(ledger.database)
+        self._could_not_look = {
+            (tally.type, tally.target) for tally in ledger.tallies(run) if tally.outcome is Outcome.UNAVAILABLE
+        }
+
+    def since(self, before: Run, units: Iterable[Unit]) -> Iterator[FormerFinding]:
+        """What became of the findings of a run that cannot be seen from the findings of both.
+
+        Args:
+            before: The run.
+            units: What this run looked at, as a whole.
+
+        Yields:
+            A finding that was not found again; one that was found again because a source could not be looked at; and
+            one that stands for others now, or stood among them.
+        """
+        pair = Pair(before.id, self._run.id)
+        plan = {(unit.type, unit.target): unit for unit in units}
+        yield from self._weakened(pair)
+        yield from self._folded(pair)
+        for _, rows in groupby(self._table.unfound(pair), key=lambda row: [getattr(row, n) for n in _OF_ONE_TARGET]):
+            yield from self._of_target(list(rows), plan)
+
+    def _of_target(self, rows: Sequence[Any], plan: Mapping[_Key, Unit]) -> Iterator[FormerFinding]:
+        by_unit: dict[_Key, list[Any]] = defaultdict(list)
+        for row in rows:
+            if row.fingerprint is None:
+                # The run that found it is no longer in the ledger: nothing names the task.
+                yield _kept(row)
+            else:
+                by_unit[_key(row)].append(row)
+        for key, some in by_unit.items():
+            ended: dict[str, Ended] = {}
+            left = []
+            for row in some:
+                if row.outcome_now == Outcome.SUPPORTED.value:
+                    ended[row.fingerprint] = _FIXED, ""
+                elif row.outcome_now == Outcome.UNAVAILABLE.value:
+                    ended[row.fingerprint] = _UNCHECKED, "could not be looked at"
+                else:
+                    left.append(_task(row))
+            unit = plan.get(key)
+            if left:
+                ended |= self._ended(unit, left) if unit else self._outside(key, left)
+            yield from (_former(row, *ended[row.fingerprint]) for row in some)
+
+    def _pattern(self, head: str, relation: str | None, tail: str | None) -> Pattern | None:
+        try:
+            return self._schema.pattern(head, relation, tail) if relation and tail else None
+        except UnknownName:
+            return None
+
+    def _outside(self, key: _Key, tasks: list[_Task]) -> dict[str, Ended]:
+        """Of tasks that no unit of the run is of: gone where the graph has no such nodes or edges at all."""
+        kind, of = key
+        pattern = self._pattern(of.label or "", of.relation, of.object_label)
+        is_gone = False
+        if kind in self._options.types and pattern:
+            wanted = self._options.wants_edges(pattern.head, pattern.type, pattern.tail)
+            nodes = self._run.nodes.get(pattern.head) and self._run.nodes.get(pattern.tail)
+            is_gone = wanted and not (nodes if kind is CheckType.POTENTIAL else self._run.edges.get(str(pattern)))
+        elif kind in self._options.types and of.label in self._schema.label_names and not of.relation:
+            is_gone = self._options.wants_label(of.label) and not self._run.nodes.get(of.label)
+        ended = (_GONE, "") if is_gone else (_UNCHECKED, _NOT_ASKED_FOR)
+        return {task.fingerprint: ended for task in tasks}
+
+    def _ended(self, unit: Unit, tasks: list[_Task]) -> dict[str, Ended]:
+        self._register(tasks)
+        try:
+            match unit.type:
+                case CheckType.STRUCTURE:
+                    return self._structure_ended(unit, tasks)
+                case CheckType.POTENTIAL:
+                    return self._potential_ended(unit)
+                case _:
+                    return self._looked_up_ended(unit)
+        finally:
+            self._db.execute("DROP TABLE IF EXISTS former").fetchall()
+
+    def _register(self, tasks: Sequence[_Task]) -> None:
+        """Table ``former``: the tasks, a row each."""
+        columns = {name: [getattr(task, name) for task in tasks] for name in ("fingerprint", "head", "tail")}
+        rows = pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
+        self._db.register("former_rows", rows)
+        try:
+            self._db.execute("CREATE OR REPLACE TEMP TABLE former AS SELECT * FROM former_rows").fetchall()
+        finally:
+            self._db.unregister("former_rows")
+
+    def _looked_up_ended(self, unit: Unit) -> dict[str, Ended]:
+        """Of existence, attributes and edges: part of the graph, part of the run, and how it ends."""
+        if unit.pattern:
+            there = self._copy.pairs(unit.pattern)
+        else:
+            there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {self._copy.nodes(self._label(unit))})"
+        every, asked = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
+        rows = self._marked({"there": there, "is_task": f"({every})", "asked": f"({asked})"})
+        again = self._judge_again(
+            unit, f"SELECT head, tail, value, items FROM ({asked}) x SEMI JOIN former f ON {_SAME}"
+        )
+        ended: dict[str, Ended] = {}
+        for fingerprint, head, tail, is_there, is_task, is_asked in rows:
+            if not is_there or (not is_task and unit.attribute):
+                ended[fingerprint] = _GONE, "" if not is_there else "there is nothing to check any more"
+            elif not is_asked:
+                ended[fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+            else:
+                ended[fingerprint] = _by_outcome(*again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED)))
+        return ended
+
+    def _judge_again(self, unit: Unit, select: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
+        # Where every task of the unit could be looked at, one that makes no finding is supported.
+        return self._judge(unit, select) if (unit.type, unit.target) in self._could_not_look else {}
+
+    def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
+        """Of edges that sources had and the graph had not: it may have them now, or the sources no more."""
+        pattern = unit.pattern
+        assert pattern  # noqa: S101  (every unit of this type has one)
+        heads, tails = (self._copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
+        pairs = self._copy.pairs(pattern)
+        turned = f"UNION SELECT tail AS head, head AS tail FROM {pairs}" if pattern.symmetric else ""
+        nodes = f"""(SELECT f.head, f.tail FROM former f
+                     SEMI JOIN {heads} h ON h.id = f.head SEMI JOIN {tails} t ON t.id = f.tail)"""
+        every, asked = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
+        rows = self._marked(
+            {
+                "nodes": nodes,
+                "stated": f"(SELECT head, tail FROM {pairs} {turned})",
+                "missing": f"({every})",
+                "asked": f"({asked})",
+            }
+        )
+        again = self._judge(
+            unit, "SELECT DISTINCT head, tail, NULL::VARCHAR AS value, NULL::VARCHAR[] AS items FROM former"
+        )
+        ended: dict[str, Ended] = {}
+        for fingerprint, head, tail, has_nodes, is_stated, is_missing, is_asked in rows:
+            outcome, reason = again.get((head, tail), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
+            if not has_nodes:
+                ended[fingerprint] = _GONE, ""
+            elif not self._tasks.about({head, tail}) or (is_missing and not is_asked):
+                ended[fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+            elif is_stated:
+                ended[fingerprint] = _FIXED, "the graph has the edge now"
+            elif outcome is Outcome.INSUFFICIENT and reason is Reason.NOTHING_FOUND and not is_missing:
+                ended[fingerprint] = _FIXED, "no source states the edge any more"
+            else:
+                ended[fingerprint] = _by_outcome(outcome, reason)
+        return ended
+
+    def _structure_ended(self, unit: Unit, tasks: list[_Task]) -> dict[str, Ended]:
+        """Of rules, each of which was gone through as a whole: no hit any more, or nothing left that it could hit."""
+        there = self._there(tasks)
+        folds = self._folds_now()
+        ended: dict[str, Ended] = {}
+        for task in tasks:
+            if not self._tasks.about({task.head, task.tail or task.head}):
+                ended[task.fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+            elif task.rule == Reason.WRONG_END_LABEL.value and task.fingerprint not in there:
+                ended[task.fingerprint] = self._stray()
+            elif task.head != ALL and task.fingerprint not in there:
+                ended[task.fingerprint] = _GONE, ""
+            elif task.head != ALL and (one := folds.get(_alike(task))):
+                ended[task.fingerprint] = _CHANGED, f"among those of {one}, or fixed"
+            else:
+                ended[task.fingerprint] = _FIXED, ""
+        return ended
+
+    def _stray(self) -> Ended:
+        # An edge that fits no pattern is in no table: it is gone from the list of such edges, if that is whole.
+        is_whole = len(self._store.stray_edges(_STRAY_EDGES)) < _STRAY_EDGES
+        return (_GONE, "") if is_whole else (_UNCHECKED, "there are too many edges of this kind to list them all")
+
+    def _there(self, tasks: Sequence[_Task]) -> set[str]:
+        """The fingerprints of tasks whose nodes and edges the graph has."""
+        found: set[str] = set()
+        by_place: dict[tuple[Any, ...], list[_Task]] = defaultdict(list)
+        for task in tasks:
+            by_place[task.label, task.relation, task.object_label].append(task)
+        for (label, relation, object_label), some in by_place.items():
+            self._register(some)
+            if relation:
+                pattern = self._pattern(label, relation, object_label)
+                joins = (
+                    [f"SEMI JOIN {self._copy.pairs(pattern)} p ON p.head = f.head AND p.tail = f.tail"]
+                    if pattern
+                    else []
+                )
+            else:
+                ends = [("head", label), ("tail", object_label)] if object_label else [("head", label)]
+                joins = [
+                    f"SEMI JOIN {self._copy.nodes(self._schema.label(name))} {end}s ON {end}s.id = f.{end}"
+                    for end, name in ends
+                    if name in self._schema.label_names
+                ]
+                joins = joins if len(joins) == len(ends) else []
+            if joins:
+                rows = self._db.execute(f"SELECT fingerprint FROM former f {' '.join(joins)}").fetchall()
+                found |= {row[0] for row in rows}
+        return found
+
+    def _folds_now(self) -> dict[tuple[Any, ...], str]:
+        """The findings of this run that stand for many alike."""
+        rows = self._table.structure_of(self._run.id, [r.value for r in FOLDED], folded=ALL)
+        return {_alike(_task(row)): row.fingerprint for row in rows}
+
+    def _folded(self, pair: Pair) -> Iterator[FormerFinding]:
+        """Findings of this run that stand for many which each had one before, or that were among many before."""
+        rules = [rule.value for rule in FOLDED]
+        ways = (
+            (pair.after, pair.before, "stands for some that were found one by one"),
+            (pair.before, pair.after, "was among many that one finding stood for"),
+        )
+        for folded_in, alone_in, why in ways:
+            folds = {_alike(_task(row)): row for row in self._table.structure_of(folded_in, rules, folded=ALL)}
+            alone = self._table.structure_of(alone_in, rules, unless=ALL) if folds else ()
+            pairs = [(row, folds[_alike(_task(row))]) for row in alone if _alike(_task(row)) in folds]
+            known = {f for f in self._table.known(pair.before, [r.fingerprint for both in pairs for r in both])}
+            for alone_, fold in pairs:
+                now, former = (fold, alone_) if folded_in == pair.after else (alone_, fold)
+                if now.fingerprint not in known:
+                    known.add(now.fingerprint)
+                    yield _former(now, _CHANGED, why, found_in=former.run)
+
+    def _weakened(self, pair: Pair) -> Iterator[FormerFinding]:
+        """Findings that differ because a source that had decided could not be looked at: they stay as they were."""
+        for now, former in self._table.changed_with_gaps(pair):
+            missing = {gap.source for gap in now.verdict.missing}
+            decided = {e.source for e in former.verdict.evidence if is_deciding(e)}
+            is_weaker = list(Outcome).index(now.verdict.outcome) >= list(Outcome).index(former.verdict.outcome)
+            if away := sorted(missing & decided):
+                if is_weaker:
+                    yield _of_finding(former, basis_of(former), f"could not look at {', '.join(away)}")
+
+    def _marked(self, tables: Mapping[str, str]) -> list[Any]:
+        """The former tasks: fingerprint, head, tail, and for each table whether it has them."""
+        marks = ", ".join(f"{name}.head IS NOT NULL" for name in tables)
+        joins = " ".join(
+            f"""LEFT JOIN (SELECT DISTINCT f.head, f.tail FROM {select} x JOIN former f ON {_SAME}) {name}
+                ON {name}.head = former.head AND {name}.tail IS NOT DISTINCT FROM former.tail"""
+            for name, select in tables.items()
+        )
+        return self._db.execute(f"SELECT fingerprint, former.head, former.tail, {marks} FROM former {joins}").fetchall()
+
+    def _label(self, unit: Unit) -> Any:
+        return self._schema.label(unit.label or "")
+
+
+def _key(row: Any) -> _Key:
+    kind = CheckType(row.type)
+    if kind is CheckType.STRUCTURE:
+        if row.rule in _WHOLE_GRAPH:
+            return kind, Target()
+        tail = row.object_label if row.relation else None
+        return kind, Target(label=row.subject_label, relation=row.relation, object_label=tail)
+    return kind, Target.of(task_of(row))
+
+
+def _task(row: Any) -> _Task:
+    ends = row.subject_label, row.subject_id, row.relation, row.object_label, row.object_id
+    return _Task(row.fingerprint, CheckType(row.type), *ends, row.attribute, row.rule)
+
+
+def _alike(task: _Task) -> tuple[str | None, ...]:
+    return task.rule, task.label, task.relation, task.object_label
+
+
+def _by_outcome(outcome: Outcome, reason: Reason) -> Ended:
+    if outcome is Outcome.SUPPORTED:
+        return _FIXED, ""
+    return _UNCHECKED, reason.value.replace("_", " ")
+
+
+def _former(row: Any, state: ComparisonState, why: str, *, found_in: str | None = None) -> FormerFinding:
+    names = ("fingerprint", "type", "subject_label", "relation", "object_label", "outcome", "reason", "basis")
+    as_found = {name: getattr(row, name) for name in names}
+    return FormerFinding(**as_found, state=state, why=why, found_in=found_in or row.run, about=str(task_of(row)))
+
+
+def _of_finding(finding: Finding, basis: str, why: str) -> FormerFinding:
+    task, verdict = finding.task, finding.verdict
+    return FormerFinding(
+        fingerprint=finding.fingerprint,
+        state=_UNCHECKED,
+        why=why,
+        found_in=finding.run,
+        type=task.type,
+        subject_label=task.subject.label,
+        relation=task.relation,
+        object_label=task.object.label if task.object else None,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        basis=basis,
+        about=str(task),
+    )
+
+
+def _kept(row: Any) -> FormerFinding:
+    names = ("type", "subject_label", "relation", "object_label", "outcome", "reason", "basis", "about", "found_in")
+    kept = {name: getattr(row, f"kept_{name}") for name in names}
+    why = "the run that found it is no longer in the ledger"
+    return FormerFinding(fingerprint=row.named, state=_UNCHECKED, why=why, **kept)

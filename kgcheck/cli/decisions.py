@@ -1,0 +1,67 @@
+"""``kgcheck decisions``: exchange decisions as files, and show the history of one finding."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import FilePath, ledger_option, table_or_json_option
+from kgcheck.cli.output import json_result, note, result
+from kgcheck.errors import EXIT_INCOMPLETE
+
+
+@click.group("decisions")
+def command() -> None:
+    """Export and import decisions, and show their history."""
+
+
+@command.command("export")
+@click.argument("file", type=FilePath(dir_okay=False))
+@ledger_option()
+def export(file: Path, ledger: str | None) -> None:
+    """Write every decision to FILE, .toml or .jsonl, in an order that does not change: it can be kept in git."""
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        count = workspace.export_decisions(file)
+    note(f"wrote {count:,} decisions to {file}")
+
+
+@command.command("import")
+@click.argument("file", type=FilePath(dir_okay=False))
+@click.option(
+    "--quarantine",
+    type=FilePath(dir_okay=False),
+    help="JSON lines file for decisions about findings that are not in the ledger [default: beside FILE].",
+)
+@ledger_option()
+def import_(file: Path, quarantine: Path | None, ledger: str | None) -> None:
+    """Add the decisions of FILE, and show where others decided otherwise: both are kept, and the newer one counts.
+
+    Exit codes: 0, 2 usage or a wrong file, 3 some are about findings that are not in the ledger, and are kept in the
+    quarantine file.
+    """
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        imported = workspace.import_decisions(file, quarantine=quarantine)
+    for line in imported.lines:
+        result(line)
+    click.get_current_context().exit(EXIT_INCOMPLETE if imported.unknown else 0)
+
+
+@command.command("history")
+@click.argument("finding")
+@ledger_option()
+@table_or_json_option()
+def history(finding: str, ledger: str | None, format_: str) -> None:
+    """Show every decision about FINDING, the oldest first."""
+    from kgcheck.cli.console import results
+    from kgcheck.curation.forms import history_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        decisions = workspace.history(finding)
+    if format_ == "json":
+        json_result([one.model_dump(mode="json") for one in decisions])
+    else:
+        results().print(history_table(decisions))

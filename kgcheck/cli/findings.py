@@ -1,0 +1,49 @@
+"""``kgcheck findings``: the findings of a run by filters, with what was decided about them."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgcheck.cli.filters import filter_options
+from kgcheck.cli.options import FilePath, ledger_option
+from kgcheck.cli.output import note
+
+
+@click.command("findings")
+@filter_options()
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many [default: 50 of a table].")
+@click.option("--after", metavar="FINDING", help="Begin after this one: the last of the page before.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("table", "json", "jsonl", "csv", "parquet")),
+    default="table",
+    show_default=True,
+)
+@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@ledger_option()
+def command(
+    run: str,
+    limit: int | None,
+    after: str | None,
+    format_: str,
+    output: Path | None,
+    ledger: str | None,
+    **filters: Any,
+) -> None:
+    """List the findings of a run, the refuted first, each with what became of it and what was decided about it.
+
+    Those that the run did not find again are listed after these where they are asked for: --state fixed, gone,
+    unchecked.
+    """
+    from kgcheck.cli.show import TABLE_LIMIT, show_listed
+    from kgcheck.curation.findings import Page
+    from kgcheck.workspace import Workspace
+
+    most = TABLE_LIMIT if limit is None and format_ == "table" else limit
+    with Workspace(ledger=ledger) as workspace:
+        page = Page(workspace.list_findings(run, **filters), after, most)
+        show_listed(page, format_, output, head=lambda: {"run": page.run, "next": page.next})
+        if page.next:
+            note(f"there are more: --after {page.next}")

@@ -1,0 +1,151 @@
+"""``kgcheck job``: list, show and run the jobs of kgcheck.toml, and what became of them."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import Decorator, FilePath, table_or_json_option
+from kgcheck.cli.output import json_result, note, result
+
+if TYPE_CHECKING:
+    from kgcheck.curation.project import Project
+
+
+def config_option() -> Decorator:
+    """``--config``."""
+    return click.option(
+        "--config",
+        envvar="KGCHECK_CONFIG",
+        type=FilePath(dir_okay=False),
+        help="The file [default: kgcheck.toml in this folder or the nearest one above]",
+    )
+
+
+def read_config(config: Path | None) -> "Project":
+    """kgcheck.toml, read and checked whole.
+
+    Args:
+        config: The file; otherwise it is looked for.
+
+    Returns:
+        The project.
+
+    Raises:
+        InputMissing: There is none.
+        WrongFile: Something is wrong in it.
+    """
+    from kgcheck.curation.project import NAME, find_file, overlaps, read_project
+    from kgcheck.errors import InputMissing
+
+    path = config or find_file()
+    if path is None:
+        raise InputMissing(f"there is no {NAME} in this folder or above", "kgcheck init writes one")
+    project = read_project(path)
+    for one, other, _, at in overlaps(project):
+        note(f"warning: jobs {one} and {other} begin at the same time on one store, {at:%Y-%m-%d %H:%M %Z}")
+    return project
+
+
+@click.group("job")
+def command() -> None:
+    """List, show and run the jobs of kgcheck.toml, and what became of them."""
+
+
+@command.command("list")
+@config_option()
+@table_or_json_option()
+def list_(config: Path | None, format_: str) -> None:
+    """List the jobs, each with its schedule and its last run."""
+    from kgcheck.cli.console import results
+    from kgcheck.curation.listing import job_rows
+    from kgcheck.report.tables import rows_table
+    from kgcheck.workspace.jobs import job_ledger
+
+    project = read_config(config)
+    rows = job_rows(project, job_ledger(project))
+    if format_ == "json":
+        json_result(rows)
+    else:
+        results().print(rows_table(rows, ("job", "kind", "schedule", "next", "last", "state", "severity")))
+
+
+@command.command("show")
+@click.argument("name")
+@config_option()
+def show(name: str, config: Path | None) -> None:
+    """Show the job NAME whole, with what it takes by default, as JSON."""
+    from kgcheck.curation.listing import job_row
+    from kgcheck.workspace.jobs import job_ledger
+
+    project = read_config(config)
+    json_result(job_row(project, job_ledger(project), name))
+
+
+@command.command("run")
+@click.argument("name")
+@config_option()
+@click.option("--planned", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
+@table_or_json_option()
+def run(name: str, config: Path | None, planned: datetime | None, format_: str) -> None:
+    """Run the job NAME now. One that was cut off goes on; one that is under way elsewhere is not started twice.
+
+    Exit codes: 0 clean or only warnings, 1 an error by the thresholds of the job, 2 usage or configuration,
+    3 something was unavailable, or the job is under way elsewhere.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.workspace.jobs import run_job
+
+    ended, done = run_job(read_config(config), name, planned=planned, progress=RichProgress())
+    for text in done.notes:
+        note(text)
+    if format_ == "json":
+        json_result(ended.model_dump(mode="json"))
+    else:
+        new = f"; {done.new:,} new or reopened" if done.new else ""
+        result(f"{name}: {done.severity.value}: {done.message}{new}")
+        for crossed in done.crossed:
+            result(f"  {crossed}")
+        for path in done.reports:
+            result(f"  report: {path}")
+    for sent in ended.result.get("notifications", ()):
+        note(f"notification {sent['name']}: {'sent' if sent['sent'] else sent['why']}")
+    click.get_current_context().exit(done.severity.exit_code)
+
+
+@command.command("next")
+@config_option()
+@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, help="So many of them.")
+@table_or_json_option()
+def next_(config: Path | None, count: int, format_: str) -> None:
+    """Show when jobs are to run next."""
+    from kgcheck.cli.console import results
+    from kgcheck.curation.listing import next_rows
+    from kgcheck.report.tables import rows_table
+
+    rows = next_rows(read_config(config), count)
+    if format_ == "json":
+        json_result(rows)
+    else:
+        results().print(rows_table(rows, ("at", "zone", "job")))
+
+
+@command.command("history")
+@click.argument("name", required=False)
+@config_option()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many runs.")
+@table_or_json_option()
+def history(name: str | None, config: Path | None, limit: int, format_: str) -> None:
+    """List the runs of all jobs, or of the job NAME, the newest first."""
+    from kgcheck.cli.console import results
+    from kgcheck.curation.listing import history_rows
+    from kgcheck.report.tables import rows_table
+    from kgcheck.workspace.jobs import job_ledger
+
+    project = read_config(config)
+    rows = history_rows(project, job_ledger(project), name, limit)
+    if format_ == "json":
+        json_result(rows)
+    else:
+        results().print(rows_table(rows, ("job", "state", "severity", "started", "finished", "attempt", "message")))

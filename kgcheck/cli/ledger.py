@@ -1,0 +1,50 @@
+"""``kgcheck ledger``: what keeps the runs."""
+
+import click
+
+from kgcheck.cli.options import LedgerName, ledger_option, table_or_json_option
+from kgcheck.cli.output import json_result
+
+
+@click.group("ledger")
+def command() -> None:
+    """Show what keeps the runs, and copy it to another place."""
+
+
+@command.command("info")
+@ledger_option()
+@table_or_json_option()
+def info(ledger: str | None, format_: str) -> None:
+    """Show what the ledger is kept in, its format, its size, and how much is in it."""
+    from kgcheck.cli.console import results
+    from kgcheck.report.ledger import ledger_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        facts = workspace.ledger_facts()
+    if format_ == "json":
+        json_result(facts._asdict())
+    else:
+        results().print(ledger_table(facts))
+
+
+@command.command("copy")
+@click.argument("source", metavar="FROM", type=LedgerName())
+@click.argument("target", metavar="TO", type=LedgerName())
+@table_or_json_option()
+def copy(source: str, target: str, format_: str) -> None:
+    """Write into the ledger TO what FROM has, all of it or nothing.
+
+    Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
+    an earlier copy; one with anything else is refused.
+    """
+    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.report.ledger import copied_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=source, progress=RichProgress()) as workspace:
+        copied = workspace.copy_ledger(target)
+    if format_ == "json":
+        json_result([table._asdict() for table in copied])
+    else:
+        results().print(copied_table(copied))

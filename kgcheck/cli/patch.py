@@ -1,0 +1,178 @@
+"""``kgcheck patch``: repair a graph by findings, and undo it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import FilePath, ledger_option, profile_option, store_option, table_or_json_option
+from kgcheck.cli.output import json_result, note
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
+
+if TYPE_CHECKING:
+    from kgcheck.curation.patches import PatchOutcome
+
+
+@click.group("patch")
+def command() -> None:
+    """Repair a graph by its findings: make a patch, see what would conflict, apply it, and undo it."""
+
+
+_BY = click.option("--by", default="", help="Who does it [default: the name of the user].")
+_FOLDER = click.argument("folder", metavar="DIR", type=FilePath(file_okay=False))
+
+
+@command.command("make")
+@click.option("--accepted", is_flag=True, help="Every finding of the run that was accepted: kgcheck decide.")
+@click.option(
+    "--finding",
+    "findings",
+    multiple=True,
+    metavar="F[=ID]",
+    help="This finding; with what is chosen, where a person has to choose.",
+)
+@click.option("--run", default="latest", show_default=True, help="With --accepted: the run.")
+@click.option("--out", "folder", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
+@_BY
+@store_option()
+@profile_option()
+@ledger_option()
+@table_or_json_option()
+def make(
+    accepted: bool,
+    findings: tuple[str, ...],
+    run: str,
+    folder: Path,
+    by: str,
+    store: str | None,
+    profile: str,
+    ledger: Path | None,
+    format_: str,
+) -> int:
+    """Make a patch of findings: files for programs and for people. Exit code 1: none can be repaired so."""
+    from kgcheck.workspace import Workspace
+
+    chosen = {name: to if given else None for name, given, to in (text.partition("=") for text in findings)}
+    with Workspace(store=store, profile=profile, ledger=ledger) as workspace:
+        made = workspace.make_patch(folder, findings=chosen, accepted=accepted, run=run, by=by)
+    if format_ == "json":
+        json_result(made.as_row())
+    else:
+        _show_operations([(n, "", words, "") for n, words in made.words()])
+    for item in made.left_out:
+        note(f"left out: {item.finding.fingerprint} {item.finding.task}: {item.why}")
+    if made.patch:
+        note(f"patch {made.patch.id}: {made.patch.header.operations:,} operations in {folder}")
+        note(f"next: kgcheck patch check {folder}, kgcheck patch apply {folder}")
+    else:
+        note("there is nothing to repair: no patch was written")
+    return EXIT_FINDINGS if made.left_out and not made.patch else EXIT_CLEAN
+
+
+@command.command("check")
+@_FOLDER
+@store_option()
+@profile_option()
+@table_or_json_option()
+def check(folder: Path, store: str | None, profile: str, format_: str) -> int:
+    """Say what of the patch in DIR would conflict now. Exit code 1: something would."""
+    from kgcheck.workspace import Workspace
+
+    with Workspace(store=store, profile=profile) as workspace:
+        outcome = workspace.check_patch(folder)
+    return _end(outcome, format_, "would fit", "done before")
+
+
+@command.command("apply")
+@_FOLDER
+@click.option("--delete", is_flag=True, help="Take away what is retired, and do not only mark it; undo makes it again.")
+@_BY
+@store_option()
+@profile_option()
+@ledger_option()
+@table_or_json_option()
+def apply(
+    folder: Path, delete: bool, by: str, store: str | None, profile: str, ledger: Path | None, format_: str
+) -> int:
+    """Do every operation of the patch in DIR that the graph still fits. Exit code 1: some were in conflict."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.workspace import Workspace
+
+    with Workspace(store=store, profile=profile, ledger=ledger, progress=RichProgress()) as workspace:
+        outcome = workspace.apply_patch(folder, by=by, delete=delete)
+    if not outcome.done and not outcome.conflicts:
+        note(f"patch {outcome.patch.id} was applied already: nothing was done")
+    return _end(outcome, format_, "done", "done before")
+
+
+@command.command("undo")
+@_FOLDER
+@_BY
+@store_option()
+@profile_option()
+@ledger_option()
+@table_or_json_option()
+def undo(folder: Path, by: str, store: str | None, profile: str, ledger: Path | None, format_: str) -> int:
+    """Give the graph back as it was before the patch in DIR. Exit code 1: something was changed again since."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.workspace import Workspace
+
+    with Workspace(store=store, profile=profile, ledger=ledger, progress=RichProgress()) as workspace:
+        outcome = workspace.undo_patch(folder, by=by)
+    return _end(outcome, format_, "undone", "")
+
+
+@command.command("list")
+@ledger_option()
+@table_or_json_option()
+def list_(ledger: Path | None, format_: str) -> None:
+    """List the patches in the ledger, newest first."""
+    from kgcheck.cli.console import results
+    from kgcheck.report.tables import patch_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        patches = workspace.patches()
+    if format_ == "json":
+        json_result([p.model_dump(mode="json") for p in patches])
+    else:
+        results().print(patch_table(patches))
+
+
+@command.command("show")
+@click.argument("patch")
+@ledger_option()
+@table_or_json_option()
+def show(patch: str, ledger: Path | None, format_: str) -> None:
+    """Show PATCH, an id or the beginning of one: each operation and what became of it."""
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=ledger) as workspace:
+        entry, operations = workspace.patch(patch)
+    if format_ == "json":
+        shown = [o.model_dump(mode="json") for o in operations]
+        json_result(entry.model_dump(mode="json") | {"listed": shown})
+        return
+    note(f"patch {entry.id} for {entry.store}, made by {entry.by} {entry.made:%Y-%m-%d %H:%M}, in {entry.folder}")
+    note(f"{entry.state.value} by {entry.state_by} {entry.state_at:%Y-%m-%d %H:%M}")
+    _show_operations([(o.number, o.state.value, o.about, o.why) for o in operations])
+
+
+def _end(outcome: "PatchOutcome", format_: str, now: str, before: str) -> int:
+    if format_ == "json":
+        json_result(outcome.as_row())
+    else:
+        _show_operations([(number, "conflict", words, why) for number, words, why in outcome.words()])
+    line = f"patch {outcome.patch.id}: {outcome.done:,} {now}"
+    if before and outcome.before:
+        line += f", {outcome.before:,} {before}"
+    note(f"{line}, {len(outcome.conflicts):,} in conflict")
+    return EXIT_FINDINGS if outcome.conflicts else EXIT_CLEAN
+
+
+def _show_operations(rows: list[tuple[int, str, str, str]]) -> None:
+    from kgcheck.cli.console import results
+    from kgcheck.report.tables import operation_table
+
+    if rows:
+        results().print(operation_table(rows))

@@ -1,0 +1,296 @@
+"""kgcheck.toml: the stores, references, papers, ledger and jobs of a project, as checked values."""
+
+import re
+from datetime import timedelta
+from string import Formatter
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from kgcheck.choices import BRAINS, FORMATS, SCOPES, VERIFIERS, chosen, day
+from kgcheck.curation.schedule import Schedule, time_zone
+from kgcheck.curation.thresholds import Threshold
+from kgcheck.errors import KgcheckError, UnknownName
+from kgcheck.ledger.place import checked_place
+from kgcheck.model import CheckType, Value
+
+_DURATION = re.compile(r"(\d+) ?(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_PLACEHOLDERS = ("job", "date", "time", "run")
+
+
+def duration(text: str) -> timedelta:
+    """A duration: a whole number and s, m, h or d.
+
+    Args:
+        text: For example 90s.
+
+    Returns:
+        The duration.
+
+    Raises:
+        ValueError: It is none.
+
+    >>> duration("90s")
+    datetime.timedelta(seconds=90)
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"{text!r} is no duration: a number and s, m, h or d, such as 90s, 5m, 2h or 1d")
+    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+
+
+def _is_duration(text: str) -> str:
+    duration(text)
+    return text
+
+
+def _pattern(text: str) -> str:
+    """A path with places for the job, its date, its time and its run, and with no others."""
+    try:
+        fields = [(name, spec, turn) for _, name, spec, turn in Formatter().parse(text) if name is not None]
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no path: {error}") from None
+    for name, spec, turn in fields:
+        if name not in _PLACEHOLDERS or spec or turn:
+            known = ", ".join(f"{{{place}}}" for place in _PLACEHOLDERS)
+            raise ValueError(f"{{{name}}} is no place in a path: {known} are")
+    return text
+
+
+def _one_of(kind: str, known: tuple[str, ...]) -> Any:
+    def check(name: str) -> str:
+        try:
+            return chosen(kind, name, known)
+        except UnknownName as error:
+            raise ValueError(f"{error.message}: {error.hint}" if error.hint else error.message) from None
+
+    return AfterValidator(check), Field(json_schema_extra={"enum": list(known)})
+
+
+def _day(text: str) -> str:
+    try:
+        return day(text)
+    except KgcheckError as error:
+        raise ValueError(error.message) from None
+
+
+def _ledger(name: str) -> str:
+    try:
+        return checked_place(name)
+    except KgcheckError as error:
+        raise ValueError(f"{error.message}: {error.hint}") from None
+
+
+def _zone(name: str) -> str:
+    time_zone(name)
+    return name
+
+
+Duration = Annotated[str, AfterValidator(_is_duration), Field(examples=["90s", "5m", "2h", "1d"])]
+Zone = Annotated[str, AfterValidator(_zone), Field(examples=["Europe/Berlin"])]
+PathPattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Place = Annotated[str, Field(min_length=1)]
+ReportForm = Annotated[str, *_one_of("form", FORMATS)]
+Occasion = Literal["new", "warn", "error", "unavailable", "failed", "always"]
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", text):
+        raise ValueError("a name has letters, digits, and _ . - within, and at most 64 of them")
+    return text
+
+
+_NAME = Annotated[str, AfterValidator(_name)]
+
+
+class StoreEntry(Value):
+    """A graph."""
+
+    place: Place = Field(description="a path, or bolt:// or neo4j:// (credentials come from the environment)")
+    profile: str | None = Field(default=None, description="kind of graph; that of the file unless set")
+
+
+class ReferenceEntry(Value):
+    """A reference snapshot."""
+
+    snapshot: Place = Field(description="the DuckDB file, made by kgcheck reference build or by a refresh job")
+    files: str | None = Field(default=None, description="folder with the files of the providers, for a refresh job")
+    releases: dict[str, str] = Field(default={}, description="release by source, for files that do not state it")
+
+
+class LiteratureEntry(Value):
+    """A literature index."""
+
+    index: Place = Field(description="its folder, made by kgcheck corpus add")
+
+
+class NotificationEntry(Value):
+    """Where messages go, and when."""
+
+    address_env: str = Field(description="the environment variable with the address, as apprise writes it")
+    when: tuple[Occasion, ...] = Field(
+        default=("new", "warn", "error", "unavailable", "failed"), description="any of these is reason enough"
+    )
+    template: str | None = Field(default=None, description="a file in the language of jinja2, for the text")
+
+    @field_validator("address_env")
+    @classmethod
+    def _is_a_name(cls, name: str) -> str:
+        # Not shown: who writes the address itself here has written a secret.
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ValueError("this is no name of an environment variable; the address itself stands there, not here")
+        return name
+
+
+class DefaultEntry(Value):
+    """What commands and jobs take where they name nothing else."""
+
+    store: str | None = Field(default=None, description="a name under [stores]; the only one unless set")
+    reference: str | None = Field(default=None, description="a name under [references]; the only one unless set")
+    literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
+
+
+class RetryRule(Value):
+    """What comes after a failure."""
+
+    times: int = Field(default=0, ge=0, le=100, description="how often it is tried again")
+    wait: Duration = Field(default="1m", description="before the first time; each next wait is twice as long")
+    longest: Duration = Field(default="1h", description="no wait is longer")
+    on: Literal["unavailable", "any"] = Field(
+        default="unavailable", description="only where something was away or in use, or after any failure"
+    )
+
+
+class Retention(Value):
+    """Which runs of a job stay in the ledger. Decisions, and the newest run, always do."""
+
+    runs: int | None = Field(default=None, ge=1, description="so many of the newest")
+    age: Duration | None = Field(default=None, description="those that are no older")
+
+
+class ReportEntry(Value):
+    """A report to write."""
+
+    format: ReportForm
+    path: PathPattern = Field(description="may hold {job}, {date}, {time} and {run}")
+    limit: int | None = Field(default=None, ge=0, description="at most so many findings")
+
+
+class JobBase(Value):
+    """What jobs of every kind have."""
+
+    about: str = Field(default="", description="what it is for")
+    store: str | None = Field(default=None, description="a name under [stores]; the default one unless set")
+    schedule: str | None = Field(
+        default=None,
+        description="minute, hour, day, month, day of the week, as in cron; or @daily and the like",
+        examples=["30 2 * * mon-fri"],
+    )
+    time_zone: Zone | None = Field(default=None, description="of the schedule; that of the file unless set")
+    catch_up: bool = Field(default=True, description="a run that was missed is made up for, once")
+    retry: RetryRule = RetryRule()
+    keep: Retention = Retention()
+    notify: tuple[str, ...] = Field(default=(), description="names under [notifications]")
+
+    @field_validator("schedule")
+    @classmethod
+    def _comes(cls, cron: str | None, info: ValidationInfo) -> str | None:
+        if cron is not None and info.context and info.context.get("schedules"):
+            Schedule(cron)
+        return cron
+
+
+class LoadJob(JobBase):
+    """Loads an import directory into a store."""
+
+    kind: Literal["load"]
+    directory: Place = Field(description="the import directory: databases/ and ontologies/")
+    prune: bool = Field(default=False, description="take away what no file states any more")
+    full: bool = Field(default=False, description="compare every row with the store")
+    quarantine: PathPattern | None = Field(default=None, description="JSON lines file for rows that cannot be loaded")
+
+
+class Checking(JobBase):
+    """What jobs that audit have."""
+
+    reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
+    literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
+    types: tuple[CheckType, ...] = Field(default=(), description="what to check; all where none is named")
+    labels: tuple[str, ...] = Field(default=(), description="only nodes of these labels, and edges that end at them")
+    relations: tuple[str, ...] = Field(default=(), description="only edges of these relations")
+    ids: tuple[str, ...] = Field(default=(), description="only tasks about nodes with these ids")
+    sample: int | None = Field(default=None, gt=0, description="only so many tasks, drawn at random")
+    seed: int = Field(default=0, description="draws another sample")
+    least_score: float | None = Field(default=None, ge=0, le=1, description="least score of a potential edge")
+    graph_date: Annotated[str, AfterValidator(_day)] | None = Field(default=None, description="of when the graph is")
+    team_budget: int = Field(default=0, ge=0, description="undecided findings that the agent team is handed")
+    keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
+    unfold: bool = Field(default=False, description="each hit of a structure rule, not one for all")
+    live: bool = Field(default=False, description="ask UniProt and STRING, too")
+    only_new: bool = Field(default=False, description="thresholds count only what is new or reopened")
+    thresholds: tuple[Threshold, ...] = Field(
+        default=(Threshold(error_if="> 0"),), description="when it warns and when it fails"
+    )
+    reports: tuple[ReportEntry, ...] = Field(default=(), description="what to write of each run")
+
+
+class AuditJob(Checking):
+    """Audits a store."""
+
+    kind: Literal["audit"]
+
+
+class RefreshJob(Checking):
+    """Makes a new snapshot, compares it with the one before, and audits what changed."""
+
+    kind: Literal["refresh"]
+    fetch: bool = Field(default=True, description="download the files of the providers first")
+    sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
+
+
+class BatchJob(JobBase):
+    """Answers questions, checks items or verifies claims, and measures how well."""
+
+    kind: Literal["batch"]
+    task: Literal["kgqa", "kgcheck", "scv"]
+    file: Place = Field(description="the questions, items or claims")
+    out: PathPattern = Field(description="folder for the results; may hold {job}, {date}, {time} and {run}")
+    reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
+    literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
+    workers: int = Field(default=1, ge=1, le=64, description="items at the same time")
+    brain: Annotated[str, *_one_of("brain", BRAINS)] = "rules"
+    verifier: Annotated[str, *_one_of("verifier", VERIFIERS)] = "trained"
+    scope: Annotated[str, *_one_of("scope", SCOPES)] = "corpus"
+    top: int = Field(default=3, ge=1, le=50, description="papers to read for a claim")
+    limit: int | None = Field(default=None, ge=1, description="only the first so many claims")
+    live: bool = Field(default=False, description="ask UniProt and STRING, too")
+    tokens: int | None = Field(default=None, ge=1, description="most tokens that a model may take an item")
+    money: float | None = Field(default=None, gt=0, description="most money that a model may cost, for each item")
+    total_tokens: int | None = Field(default=None, ge=1, description="most tokens for all claims")
+    total_money: float | None = Field(default=None, gt=0, description="most money for all claims")
+
+
+Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob, Field(discriminator="kind")]
+
+
+class JobFile(Value):
+    """A project of kgcheck. Relative paths are relative to the file; secrets stand in the environment."""
+
+    profile: str = Field(default="ckg", description="kind of graph: a name, or the path of a folder, as ./mine")
+    ledger: Annotated[Place, AfterValidator(_ledger)] | None = Field(
+        default=None,
+        description="a file, or postgresql://HOST/DATABASE; that of KGCHECK_LEDGER or the one in the home unless set",
+    )
+    time_zone: Zone = Field(default="UTC", description="of the schedules")
+    stores: dict[_NAME, StoreEntry] = Field(default={}, description="graphs, by name")
+    references: dict[_NAME, ReferenceEntry] = Field(default={}, description="reference snapshots, by name")
+    literature: dict[_NAME, LiteratureEntry] = Field(default={}, description="literature indexes, by name")
+    defaults: DefaultEntry = Field(default=DefaultEntry(), description="what is taken where nothing else is named")
+    notifications: dict[_NAME, NotificationEntry] = Field(default={}, description="where messages go, by name")
+    jobs: dict[_NAME, Job] = Field(default={}, description="by name")
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of kgcheck.toml, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **JobFile.model_json_schema()}

@@ -1,0 +1,47 @@
+"""What commands take from kgcheck.toml where nobody names anything else."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from kgcheck.curation.project import Project, find_file, read_project
+
+
+def configured(field: str) -> tuple[str, str] | None:
+    """What kgcheck.toml has for an option.
+
+    Args:
+        field: store, reference, literature, ledger or profile.
+
+    Returns:
+        The value, with a path that holds from any folder, and the file; None where there is no file, or nothing in it.
+
+    Raises:
+        WrongFile: Something is wrong in the file.
+        ConfigurationError: It belongs to another person.
+    """
+    path = find_file()
+    if path is None:
+        return None
+    value = _value(_read(path.absolute(), path.stat().st_mtime_ns), field)
+    return (value, str(path)) if value else None
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed: int) -> Project:
+    # Once a command, not once an option. Schedules are no matter here: APScheduler need not be installed.
+    return read_project(path, whole=False)
+
+
+def _value(project: Project, field: str) -> str | None:
+    store, reference = project.store_of(), project.reference_of()
+    match field:
+        case "store":
+            return store.place if store else None
+        case "profile":
+            return store.profile if store and project.names_profile else None
+        case "reference":
+            return reference.snapshot if reference else None
+        case "literature":
+            return project.literature_of()
+        case _:
+            return project.ledger

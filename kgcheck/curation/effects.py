@@ -1,0 +1,314 @@
+"""What an operation comes to in a graph, if what it touches stands as it expects."""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from kgcheck.curation.operations import AddEdge, Merge, Operation, Repoint, Retire, SetValue
+from kgcheck.curation.steps import (
+    AddedEdge,
+    AddedNode,
+    Draft,
+    DroppedEdge,
+    DroppedNode,
+    SetEdge,
+    SetNode,
+    Step,
+    do,
+    some,
+    updated,
+)
+from kgcheck.graph.changes import EdgeState, Editable, NodeState, NotAsExpected, digest
+from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, MARKS, RETIRED, RETIRED_AT
+from kgcheck.graph.store import Properties, brought_to
+from kgcheck.model import Ref, Triple
+
+ABSENT, THERE, GONE = "absent", "there", "retired"
+"""How an end of an edge stands, of which nothing else matters."""
+
+
+class Stamp(NamedTuple):
+    """When and by whom a patch is applied."""
+
+    at: str
+    by: str
+
+
+def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
+    """How that which an operation touches stands now.
+
+    Args:
+        operation: The operation.
+        graph: Where it is to be done.
+
+    Returns:
+        Digests by what is touched.
+
+    Raises:
+        NotAsExpected: It cannot be read whole.
+    """
+    what = operation.what
+    if isinstance(what, Triple):
+        found = {str(what): _of_edges(active(graph.edges(what)))}
+        if isinstance(operation, AddEdge):
+            found |= {str(end): presence(graph, end) for end in (what.head, what.tail)}
+        elif isinstance(operation, Repoint) and operation.moved:
+            found[str(operation.into)] = presence(graph, operation.into)
+            found[f"{operation.moved} (there already)"] = _of_edges(active(graph.edges(operation.moved)))
+        return found
+    found = {str(what): _of_node(graph.node(what))}
+    if isinstance(operation, SetValue):
+        return found
+    edges = active(graph.edges_of(what))
+    found[f"edges of {what}"] = _of_edges(edges)
+    if isinstance(operation, Merge | Repoint):
+        into = operation.into
+        found[str(into)] = _of_node(graph.node(into))
+        meeting = {_replaced(e.triple, what, into) for e in edges}
+        found[f"edges of {into} that they meet"] = _of_edges([e for t in meeting for e in active(graph.edges(t))])
+    return found
+
+
+def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
+    """What an operation comes to, if the graph is as it expects.
+
+    Args:
+        operation: The operation.
+        graph: Where it is to be done; nothing is done to it.
+        stamp: When and by whom.
+        delete: Take away what is retired, and do not only mark it.
+
+    Returns:
+        Steps, which fit one after the other.
+
+    Raises:
+        NotAsExpected: It does not fit.
+    """
+    found = expectations(operation, graph)
+    for what, state in operation.expected.items():
+        if found.get(what) != state:
+            raise NotAsExpected(f"{what} is not as it was when the patch was made")
+    work = _Work(operation, Draft(graph), stamp, delete)
+    match operation:
+        case SetValue():
+            work.set_value(operation)
+        case Merge():
+            work.merge(operation.what, operation.into, new=False)
+        case Repoint():
+            work.repoint(operation)
+        case Retire():
+            work.retire(operation)
+        case AddEdge():
+            work.add(operation)
+    return tuple(work.steps)
+
+
+class _Work:
+    """One operation under way on a draft, with the steps so far."""
+
+    def __init__(self, operation: Operation, draft: Draft, stamp: Stamp, delete: bool) -> None:
+        self._draft = draft
+        self._delete = delete
+        self._changed = {CHANGED: operation.finding, CHANGED_AT: stamp.at, CHANGED_BY: stamp.by}
+        self._retired = {RETIRED: operation.finding, RETIRED_AT: stamp.at}
+        self.steps: list[Step] = []
+
+    def set_value(self, operation: SetValue) -> None:
+        what, name = operation.what, operation.attribute
+        if isinstance(what, Ref):
+            self._set_node(self._present(what), {name: operation.to})
+            return
+        kind = self._draft.schema.pattern(what.head.label, what.relation, what.tail.label).properties[name].type
+        wrong = [
+            e
+            for e in self._active(what)
+            if same_value(kind, e.properties.get(name), operation.was)
+            and operation.source in (None, e.properties.get("source"))
+        ]
+        if not wrong:
+            raise NotAsExpected(f"no edge {what} has the {name} that is wrong")
+        for edge in wrong:
+            self._set_edge(edge, {name: operation.to} | self._changed)
+
+    def merge(self, what: Ref, into: Ref, *, new: bool) -> None:
+        node, other = self._present(what), self._draft.node(into)
+        if what == into:
+            raise NotAsExpected(f"{what} is that node already")
+        if new:
+            if other is not None:
+                raise NotAsExpected(f"{into} is there already")
+            kept = {k: v for k, v in node.properties.items() if k not in MARKS}
+            properties = self._written_node(node._replace(properties=kept)) | self._changed
+            self._do(AddedNode(ref=into, properties=properties, also=node.also))
+        elif other is None or other.retired:
+            raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
+        edges = active(self._draft.edges_of(what))
+        moves = [(edge, _replaced(edge.triple, what, into)) for edge in edges]
+        own = {triple: active(self._draft.edges(triple)) for _, triple in moves}
+        for edge, triple in moves:
+            self._move(edge, triple, own[triple])
+        self._retire_node(what)
+
+    def repoint(self, operation: Repoint) -> None:
+        what, moved = operation.what, operation.moved
+        if isinstance(what, Ref) or moved is None:
+            self.merge(operation.old, operation.into, new=True)
+            return
+        if (state := presence(self._draft, operation.into)) != THERE:
+            raise NotAsExpected(f"{operation.into} is {'retired' if state == GONE else 'not there'}")
+        if moved == what:
+            raise NotAsExpected(f"{what} has that end already")
+        own = active(self._draft.edges(moved))
+        for edge in self._active(what):
+            self._move(edge, moved, own)
+
+    def retire(self, operation: Retire) -> None:
+        what = operation.what
+        if isinstance(what, Ref):
+            self._present(what)
+            for edge in active(self._draft.edges_of(what)):
+                self._retire_edge(edge)
+            self._retire_node(what)
+            return
+        kept: set[str] = set()
+        edges = self._active(what)
+        for edge in edges:
+            alike = digest(edge.properties, seen=True)
+            if operation.but_one and alike not in kept:
+                kept.add(alike)
+            else:
+                self._retire_edge(edge)
+        if not self.steps:
+            raise NotAsExpected(f"no two edges {what} are alike")
+
+    def add(self, operation: AddEdge) -> None:
+        what = operation.what
+        for end in (what.head, what.tail):
+            if (state := presence(self._draft, end)) != THERE:
+                raise NotAsExpected(f"{end} is {'retired' if state == GONE else 'not there'}")
+        if active(self._draft.edges(what)):
+            raise NotAsExpected(f"the edge {what} is there already")
+        self._do(AddedEdge(triple=what, properties={**operation.properties, **self._changed}))
+
+    def _present(self, ref: Ref) -> NodeState:
+        node = self._draft.node(ref)
+        if node is None or node.retired:
+            raise NotAsExpected(f"{ref} is {'retired' if node else 'not there'}")
+        return node
+
+    def _active(self, triple: Triple) -> list[EdgeState]:
+        edges = self._draft.edges(triple)
+        if not active(edges):
+            raise NotAsExpected(f"the edge {triple} is {'retired' if edges else 'not there'}")
+        return active(edges)
+
+    def _move(self, edge: EdgeState, triple: Triple, own: list[EdgeState]) -> None:
+        """An edge to other ends: as a new one, or folded into one that says the same by the same source."""
+        pattern = self._draft.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        source = edge.properties.get("source")
+        at = next((i for i, e in enumerate(own) if e.properties.get("source") == source), None)
+        if triple.head == triple.tail and not pattern.loops:
+            pass
+        elif at is not None:
+            values = _together(own[at].properties, edge.properties) | self._changed
+            self._set_edge(own[at], values)
+            own[at] = own[at]._replace(properties=updated(own[at].properties, values))
+        else:
+            plain = {k: v for k, v in edge.properties.items() if k not in MARKS}
+            self._do(AddedEdge(triple=triple, properties=_written(f"the edge {edge.triple}", plain) | self._changed))
+        self._retire_edge(edge)
+
+    def _retire_edge(self, edge: EdgeState) -> None:
+        if self._delete:
+            properties = _written(f"the edge {edge.triple}", edge.properties)
+            self._do(DroppedEdge(triple=edge.triple, properties=properties))
+        else:
+            self._set_edge(edge, self._retired | self._changed)
+
+    def _retire_node(self, ref: Ref) -> None:
+        node = self._present(ref)
+        if not self._delete:
+            self._set_node(node, self._retired)
+            return
+        # Those that were retired before go with it.
+        for edge in self._draft.edges_of(ref):
+            self._retire_edge(edge)
+        self._do(DroppedNode(ref=ref, properties=self._written_node(node), also=node.also))
+
+    def _written_node(self, node: NodeState) -> Properties:
+        """The properties of a node that can be made again just as it is."""
+        if not set(node.also) <= set(self._draft.schema.label(node.ref.label).also):
+            raise NotAsExpected(f"{node.ref} has a label that the profile does not describe")
+        return _written(str(node.ref), node.properties)
+
+    def _set_node(self, node: NodeState, values: Properties) -> None:
+        values = values | self._changed
+        before = _written(str(node.ref), some(node.properties, values))
+        self._do(SetNode(ref=node.ref, before=before, after=values))
+
+    def _set_edge(self, edge: EdgeState, values: Properties) -> None:
+        before = _written(f"the edge {edge.triple}", edge.properties)
+        self._do(SetEdge(triple=edge.triple, properties=before, before=some(before, values), after=values))
+
+    def _do(self, step: Step) -> None:
+        do(step, self._draft)
+        self.steps.append(step)
+
+
+def active(edges: Iterable[EdgeState]) -> list[EdgeState]:
+    """The edges that are not retired, in an order that does not change."""
+    return sorted((e for e in edges if not e.retired), key=lambda e: (str(e.triple), digest(e.properties)))
+
+
+def presence(graph: Editable, ref: Ref) -> str:
+    """Whether a node is there."""
+    node = graph.node(ref)
+    return ABSENT if node is None else GONE if node.retired else THERE
+
+
+def same_value(kind: Any, value: Any, other: Any) -> bool:
+    """Whether two values of a property are the same, one of which may be written as another type."""
+    if value in (None, "", []) or other in (None, "", []):
+        return value in (None, "", []) and other in (None, "", [])
+    return bool(value == other or (brought_to(kind, value) == brought_to(kind, other) is not None))
+
+
+def _of_node(node: NodeState | None) -> str:
+    return digest(node.properties, seen=True) if node else ABSENT
+
+
+def _of_edges(edges: Iterable[EdgeState]) -> str:
+    lines = sorted(
+        f"{e.triple.head} {e.triple.relation} {e.triple.tail} {digest(e.properties, seen=True)}" for e in edges
+    )
+    return digest({"edges": lines}) if lines else ABSENT
+
+
+def _replaced(triple: Triple, old: Ref, new: Ref) -> Triple:
+    head, tail = (new if end == old else end for end in (triple.head, triple.tail))
+    return Triple(head=head, relation=triple.relation, tail=tail)
+
+
+def _together(kept: Properties, folded: Properties) -> Properties:
+    """What an edge takes over from one that is folded into it: texts and lists of both, and what it lacks itself."""
+    values: Properties = {}
+    for name, value in folded.items():
+        own = kept.get(name)
+        if name in MARKS or own == value:
+            continue
+        if own in (None, "", []):
+            values[name] = value
+        elif isinstance(own, list) and isinstance(value, list):
+            values[name] = list(dict.fromkeys([*own, *value]))
+        elif isinstance(own, str) and isinstance(value, str) and value not in ("", *own.split("; ")):
+            values[name] = f"{own}; {value}"
+    return {name: value for name, value in values.items() if value != kept.get(name)}
+
+
+def _written(what: str, properties: Properties) -> Properties:
+    """Properties that can be written down exactly, to be put back some day."""
+    with suppress(TypeError, ValueError):
+        if digest(json.loads(json.dumps(properties))) == digest(properties):
+            return properties
+    raise NotAsExpected(f"{what} has a value that cannot be written down exactly")

@@ -1,0 +1,224 @@
+"""The findings of a run as a list: with what became of them and what was decided, filtered, page by page."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true, tuple_
+
+from kgcheck.choices import chosen
+from kgcheck.curation.compare import ComparedFinding, RunDiff
+from kgcheck.curation.decisions import day_of
+from kgcheck.errors import UnknownName
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
+from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.tables import FINDING, RUN
+from kgcheck.model import CheckType, Outcome, Reason, Value
+
+_NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
+"""States of findings that a run has not; of the last one it may have some."""
+
+_NAMED: dict[str, tuple[str, type[StrEnum]]] = {
+    "states": ("state", ComparisonState),
+    "decisions": ("decision", DecisionState),
+    "outcomes": ("outcome", Outcome),
+    "types": ("check type", CheckType),
+    "reasons": ("reason", Reason),
+}
+_SEARCHED = ("subject_id", "subject_name", "object_id", "object_name", "value", "change_to")
+
+
+class FindingFilter(Value):
+    """Which findings are wanted; what is empty means any."""
+
+    states: tuple[ComparisonState, ...] = ()
+    decisions: tuple[DecisionState, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    types: tuple[CheckType, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    labels: tuple[str, ...] = Field(default=(), description="of the subject or the object")
+    relations: tuple[str, ...] = ()
+    since: date | None = Field(default=None, description="first found on this day (UTC) or later")
+    text: str | None = Field(default=None, description="part of an id, a name, a value or a proposed value")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is wanted."""
+        return self == FindingFilter()
+
+    def check(self, run: Run) -> None:
+        """Refuse names that the graph of a run does not have.
+
+        Args:
+            run: The run.
+
+        Raises:
+            UnknownName: A label or a relation is none of its graph.
+        """
+        relations = {pattern.split(" ")[1] for pattern in run.edges}
+        for kind, wanted, known in (("label", self.labels, run.nodes), ("relation", self.relations, relations)):
+            for name in wanted:
+                if name not in known:
+                    raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
+
+
+def wanted(**filters: Any) -> FindingFilter:
+    """A filter of names as a person gives them.
+
+    Args:
+        filters: Fields of FindingFilter; since may be text.
+
+    Returns:
+        The filter.
+
+    Raises:
+        UnknownName: There is no such state, decision, outcome, type or reason.
+        UsageError: The day is none.
+    """
+    given = dict(filters)
+    for name, (called, kind) in _NAMED.items():
+        names = [member.value for member in kind]
+        given[name] = tuple(kind(chosen(called, str(value), names)) for value in given.get(name, ()))
+    for name in ("labels", "relations"):
+        given[name] = tuple(given.get(name, ()))
+    given["since"] = day_of(given.get("since"))
+    return FindingFilter(**given)
+
+
+class FindingList:
+    """The findings of a run; where their states are asked for, those that it did not find again, too.
+
+    Args:
+        diff: The run, and the one before.
+        wanted: Which ones.
+
+    Raises:
+        UnknownName: A label or a relation is none of the graph.
+    """
+
+    def __init__(self, diff: RunDiff, wanted: FindingFilter) -> None:
+        wanted.check(diff.after)
+        self._diff = diff
+        self._wanted = wanted
+        self._today = datetime.now(UTC).date()
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self._diff.after
+
+    def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
+        """Findings of the run in the order of reports, then those that it did not find again.
+
+        Args:
+            after: Begin after the finding of this fingerprint, or of its beginning.
+            limit: At most so many.
+
+        Yields:
+            A finding.
+
+        Raises:
+            UnknownName: There is no such finding.
+        """
+        with self._diff.opened() as ledger, ledger.database.reading() as connection:
+            parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
+            left = limit
+            for part in parts:
+                for one in self._diff.read(ledger, connection.execute(part.limit(left))):
+                    left = None if left is None else left - 1
+                    yield one
+
+    def count(self) -> int:
+        """How many there are."""
+        with self._diff.opened() as ledger, ledger.database.reading() as connection:
+            parts = [part.order_by(None).with_only_columns(func.count()) for part in self._parts(connection, None)]
+            return sum(connection.execute(part).scalar_one() for part in parts)
+
+    def _parts(self, connection: Connection, after: str | None) -> Iterator[Select[Any]]:
+        is_there = [state for state in ComparisonState if state not in _NOT_THERE[:2]]
+        states = self._wanted.states
+        here = None
+        if not states or set(states) & set(is_there):
+            query, state = self._diff.present_rows(connection)
+            here = self._place(connection, after) if after else None
+            if here or not after:
+                query = query.where(self._wanted_of(state, query.selected_columns.decided_basis))
+                yield query.where(_order() > tuple_(*here)) if here else query
+        if set(states) & set(_NOT_THERE):
+            query, state = self._diff.absent_rows(connection)
+            query = query.where(self._wanted_of(state, query.selected_columns.decided_basis))
+            named = query.selected_columns.named
+            yield query.where(named > after) if after and not here else query
+
+    def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
+        """Where a finding stands in the order; None where the run has it not."""
+        query = select(*_order().clauses).where(FINDING.c.run == self._diff.after.id)
+        row = connection.execute(query.where(FINDING.c.fingerprint == fingerprint)).first()
+        return tuple(row) if row else None
+
+    def _wanted_of(self, state: ColumnElement[Any], basis: ColumnElement[Any]) -> ColumnElement[bool]:
+        wanted, found = self._wanted, FINDING.c
+        conditions: list[ColumnElement[bool]] = [
+            column.in_([value.value for value in values])
+            for column, values in ((state, wanted.states), (found.outcome, wanted.outcomes), (found.type, wanted.types))
+            if values
+        ]
+        if wanted.reasons:
+            conditions.append(found.reason.in_([reason.value for reason in wanted.reasons]))
+        if wanted.labels:
+            conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
+        if wanted.relations:
+            conditions.append(found.relation.in_(wanted.relations))
+        if wanted.text:
+            parts = [found[name].icontains(wanted.text, autoescape=True) for name in _SEARCHED]
+            conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
+        if wanted.since:
+            conditions.append(~self._found_before(wanted.since))
+        if wanted.decisions:
+            if DecisionState.OPEN not in wanted.decisions:
+                # Most findings are those that nobody decided about.
+                conditions.append(found.fingerprint.in_(select(DECISION.c.fingerprint)))
+            decided = state_column(found.fingerprint, basis, self._today)
+            conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
+        return and_(true(), *conditions)
+
+    def _found_before(self, day: date) -> ColumnElement[bool]:
+        earlier, run = FINDING.alias("earlier"), RUN.alias("earlier_run")
+        found = select(earlier.c.fingerprint).join_from(earlier, run, run.c.id == earlier.c.run)
+        found = found.where(earlier.c.fingerprint == FINDING.c.fingerprint, run.c.store == self._diff.after.store)
+        return found.where(run.c.started < datetime.combine(day, time(), UTC)).exists()
+
+
+class Page:
+    """A page of a list; when it has been gone through, it knows where the next one begins.
+
+    Args:
+        findings: The list.
+        after: Begin after this finding.
+        limit: At most so many; all if None.
+    """
+
+    def __init__(self, findings: FindingList, after: str | None = None, limit: int | None = None) -> None:
+        self.run = findings.run.id
+        self.next: str | None = None
+        self._findings = findings
+        self._after = after
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[ComparedFinding]:
+        last = None
+        more = None if self._limit is None else self._limit + 1
+        for place, one in enumerate(self._findings.page(self._after, more), 1):
+            if self._limit is not None and place > self._limit:
+                self.next = last
+                return
+            last = one.fingerprint
+            yield one
+
+
+def _order() -> Any:
+    index = next(i for i in FINDING.indexes if i.name == "finding_in_order")
+    return tuple_(*(FINDING.c[column.name] for column in list(index.columns)[1:]))

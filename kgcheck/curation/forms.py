@@ -1,0 +1,177 @@
+"""Findings with what became of them and what was decided: as a table, JSON, JSON lines, CSV and Parquet."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.table import Table
+
+from kgcheck.curation.compare import ComparedFinding
+from kgcheck.curation.decisions import CurrentDecision, Decision
+from kgcheck.errors import InputError, UsageError
+from kgcheck.outputs import replacing
+from kgcheck.report.cells import as_text, cell
+from kgcheck.report.frames import FINDINGS, findings_arrow
+from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
+from kgcheck.report.tables import proposal
+from kgcheck.visible import as_json
+
+_CURATED = (
+    "state",
+    "why",
+    "decision_state",
+    "decision",
+    "chosen",
+    "decided_by",
+    "decided_at",
+    "until",
+    "decision_note",
+)
+_TOGETHER = 5_000
+
+Head = Callable[[], dict[str, Any]]
+_SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURATED)])
+"""Columns of Parquet: those of a finding, and what became of it and was decided."""
+
+
+def findings_table(findings: Iterable[ComparedFinding]) -> Table:
+    """One row a finding: what became of it, what was decided, what it is, and what is proposed."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("finding", "state", "decision", "outcome", "reason"):
+        table.add_column(name, no_wrap=True)
+    for name in ("what", "proposal", "why"):
+        table.add_column(name, overflow="fold")
+    for one in findings:
+        finding, former, decision = one.finding, one.former, one.decided.decision
+        if finding:
+            outcome, reason = finding.verdict.outcome.value, finding.verdict.reason.value
+            what, proposed = f"{finding.task.type.value} {finding.task}", proposal(finding.change)
+        elif former:
+            outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
+        if decision:
+            proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
+        shown = (one.fingerprint[:8], one.state.value, one.decided.state.value, outcome, reason, what, proposed)
+        because = "; ".join(filter(None, (one.why, decided_line(one.decided) if decision else "")))
+        table.add_row(*map(cell, (*shown, because)))
+    return table
+
+
+def history_table(decisions: Iterable[Decision]) -> Table:
+    """Decisions, one row each."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("when", "decided", "until"))
+    for one in decisions:
+        was = ", ".join(filter(None, (one.about, one.reason, one.proposed)))
+        until = str(one.until or "")
+        when = f"{one.at:%Y-%m-%d %H:%M:%S}"
+        shown = (when, one.by, one.action.value, one.chosen or "", until, one.fingerprint[:8], was, one.note)
+        table.add_row(*map(cell, shown))
+    return table
+
+
+def decided_line(decided: CurrentDecision) -> str:
+    """What was decided, by whom, when and why, in a line; empty where nothing was."""
+    decision = decided.decision
+    if not decision:
+        return ""
+    until = f" until {decision.until}" if decision.until else ""
+    chosen = f" {decision.chosen!r}" if decision.chosen else ""
+    note = f": {decision.note}" if decision.note else ""
+    was = "was " if decided.state.value in ("open", "reopened") else ""
+    return f"{was}{_DONE[decision.action.value]}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
+
+
+_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
+
+
+def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
+    """Findings as text, in pieces.
+
+    Args:
+        findings: Any number of them; they are in memory together for a table and JSON only.
+        format_: table, json, jsonl or csv.
+        head: Gives what JSON has beside them, when they have been gone through.
+
+    Yields:
+        Lines.
+    """
+    match format_:
+        case "json":
+            rows = [one.as_row() for one in findings]
+            yield as_json({**head(), "findings": rows}, indent=2) + "\n"
+        case "jsonl":
+            for one in findings:
+                yield f"{as_json(one.as_row())}\n"
+        case "csv":
+            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], (_cells(one) for one in findings)))
+        case _:
+            yield as_text(findings_table(findings))
+
+
+def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: Head = dict) -> None:
+    """Write findings to a file, whole or not at all.
+
+    Args:
+        findings: Any number of them.
+        format_: table, json, jsonl, csv or parquet.
+        path: The file.
+        head: Gives what JSON has beside them, when they have been gone through.
+
+    Raises:
+        InputError: It cannot be written.
+        UsageError: It is no file, and Parquet is for a file.
+    """
+    if path.exists() and not path.is_file() and format_ == "parquet":
+        raise UsageError(f"{path} is no file", "Parquet is written to a file: --output findings.parquet")
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(text_of(findings, format_, head))
+            return
+        with replacing(path) as partial:
+            if format_ == "parquet":
+                _write_parquet(findings, partial)
+            else:
+                with partial.open("w", encoding="utf-8") as file:
+                    file.writelines(text_of(findings, format_, head))
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror or error}", "free disk space, or name another file"
+        ) from error
+
+
+def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
+    rest = iter(findings)
+    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
+        while some := list(islice(rest, _TOGETHER)):
+            known = [one for one in some if one.finding]
+            table = findings_arrow(one.finding for one in known if one.finding)
+            curated = [_curated(one) for one in known]
+            for at, name in enumerate(_CURATED):
+                table = table.append_column(_SCHEMA.field(name), pa.array([row[at] for row in curated], pa.string()))
+            writer.write_table(table)
+
+
+def _cells(one: ComparedFinding) -> tuple[str, ...]:
+    if one.finding:
+        return *finding_cells(one.finding), *_curated(one)
+    former = dict.fromkeys(COLUMNS, "")
+    if one.former:
+        kept = one.former
+        former |= {"type": kept.type, "outcome": kept.outcome, "reason": kept.reason, "label": kept.subject_label}
+        former |= {"relation": kept.relation or "", "value": kept.about}
+    return *(former | {"finding": one.fingerprint}).values(), *_curated(one)
+
+
+def _curated(one: ComparedFinding) -> tuple[str, ...]:
+    decision = one.decided.decision
+    texts = (one.state.value, one.why, one.decided.state.value)
+    if not decision:
+        return *texts, *[""] * (len(_CURATED) - len(texts))
+    until = str(decision.until or "")
+    done = (decision.action.value, decision.chosen or "", decision.by, decision.at.isoformat(), until, decision.note)
+    return *texts, *done

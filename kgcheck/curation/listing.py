@@ -1,0 +1,104 @@
+"""Jobs as rows: what there is, when it runs next, and what became of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kgcheck.curation.project import Project
+from kgcheck.curation.schedule import firings
+from kgcheck.ledger.jobs import JobRun, JobRuns
+from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.place import LedgerPlace
+
+
+def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
+    """The jobs of a project: kind, schedule, when it runs next, and how its last run ended."""
+    rows = []
+    with _runs(ledger) as runs:
+        for name, job in project.values.jobs.items():
+            schedule = project.schedule_of(name)
+            last = next(iter(runs.history(name, 1)), None) if runs else None
+            store = project.store_of(job)
+            rows.append(
+                {
+                    "job": name,
+                    "kind": job.kind,
+                    "store": store.place if store else None,
+                    "schedule": schedule.text if schedule else None,
+                    "next": _shown(schedule.after(now())) if schedule else None,
+                    "last": _shown(last.started) if last else None,
+                    "state": last.state.value if last else None,
+                    "severity": last.severity if last else None,
+                }
+            )
+    return rows
+
+
+def job_row(project: Project, ledger: LedgerPlace, name: str) -> dict[str, Any]:
+    """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
+    job = project.job(name)
+    store, schedule = project.store_of(job), project.schedule_of(name)
+    return {
+        "job": name,
+        "file": str(project.path.absolute()),
+        "ledger": str(ledger),
+        **job.model_dump(mode="json"),
+        "store": store.model_dump(mode="json") if store else None,
+        "time_zone": str(schedule.zone) if schedule else None,
+        "next": _shown(schedule.after(now())) if schedule else None,
+        **project.places_of(job),
+    }
+
+
+def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
+    """The next firings of all jobs, in order, each in the time zone of its job."""
+    schedules = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
+    return [
+        {"at": _shown(at), "zone": str(schedules[name].zone), "job": name}
+        for at, name in firings(schedules, now(), count)
+    ]
+
+
+def history_rows(project: Project, ledger: LedgerPlace, name: str | None, limit: int) -> list[dict[str, Any]]:
+    """Runs of jobs, the newest first, of those too that stand in the file no more.
+
+    Args:
+        project: The project.
+        ledger: Where the runs are.
+        name: Only of this job.
+        limit: At most so many.
+
+    Returns:
+        One row a run.
+
+    Raises:
+        UnknownName: There is no such job, and never was.
+    """
+    with _runs(ledger) as runs:
+        found = runs.history(name, limit) if runs else []
+    if name is not None and not found:
+        project.job(name)
+    return [_history_row(run) for run in found]
+
+
+def _history_row(run: JobRun) -> dict[str, Any]:
+    row = run.model_dump(mode="json")
+    lost = run.state.value == "running" and run.lease_until < datetime.now(UTC)
+    times = {name: _shown(at) if (at := getattr(run, name)) else None for name in ("planned", "started", "finished")}
+    return row | times | ({"message": "no sign of life: the next run takes it over"} if lost else {})
+
+
+@contextmanager
+def _runs(place: LedgerPlace) -> Iterator[JobRuns | None]:
+    """The runs in the ledger; None where there is none yet."""
+    if isinstance(place, Path) and not place.exists():
+        yield None
+        return
+    with Ledger(place, create=False) as ledger:
+        yield JobRuns(ledger.database)
+
+
+def _shown(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

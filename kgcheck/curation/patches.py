@@ -1,0 +1,395 @@
+"""A patch over a store: what would conflict, applying it, and undoing it.
+
+What was done is written down in the store itself, in the transaction that does it: each operation, the steps that it
+came to, and what was before. So a process may be killed anywhere, and the same command goes on: nothing is done twice
+and nothing is lost.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from kgcheck.audit.run import store_place
+from kgcheck.curation.effects import Stamp, steps_of
+from kgcheck.curation.operations import Operation, Patch, in_words
+from kgcheck.curation.steps import STEPS, Draft, Step, do, do_all, inverse, touched
+from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UsageError
+from kgcheck.graph.changes import NotAsExpected, StoreChanges
+from kgcheck.graph.open import OpenedStore
+from kgcheck.graph.store import LOAD, UNDER_WAY, unfinished
+from kgcheck.ledger.patches import PatchState
+from kgcheck.model import Ref, Value
+from kgcheck.outputs import write_text
+from kgcheck.profile.schema import Schema
+from kgcheck.progress import NoProgress, Progress
+
+UNDO = "undo.jsonl"
+
+MOST_STEPS = 500
+"""Steps of one transaction, but for those of one operation, which is never divided."""
+
+_PREFIX = "patch "
+_OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
+
+
+class Conflict(NamedTuple):
+    """An operation that does not fit the graph, and why."""
+
+    number: int
+    operation: Operation
+    why: str
+
+
+class PatchOutcome(NamedTuple):
+    """What became of a patch."""
+
+    patch: Patch
+    state: PatchState
+    done: int
+    """Operations that were done (or undone) this time."""
+    before: int
+    """Operations that had been done before."""
+    conflicts: tuple[Conflict, ...]
+
+    def words(self) -> list[tuple[int, str, str]]:
+        """Each conflict: its number, the operation in words, and why."""
+        return [(c.number, in_words(c.operation), c.why) for c in self.conflicts]
+
+    def as_row(self) -> dict[str, Any]:
+        """The outcome in the flat form that `--format json` prints.
+
+        Returns:
+            Keys patch, state, done, before, conflicts.
+        """
+        keys = ("number", "operation", "why")
+        return {
+            "patch": self.patch.id,
+            "state": self.state.value,
+            "done": self.done,
+            "before": self.before,
+            "conflicts": [dict(zip(keys, row, strict=True)) for row in self.words()],
+        }
+
+
+class PatchRecord(Value):
+    """What a store says of a patch."""
+
+    digest: str
+    state: PatchState
+    operations: int
+    at: str
+    by: str
+
+
+class Recorded(NamedTuple):
+    """What a store says of one operation: which it was, and the steps that were done."""
+
+    patch: str
+    number: int
+    operation: Operation
+    steps: tuple[Step, ...]
+    at: str
+    by: str
+
+
+def profile_of(schema: Schema) -> str:
+    """A profile as the header of a patch names it."""
+    return f"{schema.profile.name} {schema.profile.version}"
+
+
+def check_place(patch: Patch, store: OpenedStore) -> None:
+    """Refuse a patch that was made for another graph.
+
+    Args:
+        patch: The patch.
+        store: Where it is to be done.
+
+    Raises:
+        UsageError: It is of another store.
+        StoreSchema: It is of another profile.
+        StoreMissing: There is no graph.
+        StoreError: The last load is not finished.
+    """
+    meta = store.meta()
+    if store.backend == "embedded" and not meta:
+        raise StoreMissing(f"there is no graph in {store.name}", f"load one: kgcheck load DIR --store {store.name}")
+    if meta.get(LOAD) == UNDER_WAY:
+        raise StoreError(*unfinished(store.name))
+    if (wanted := profile_of(store.schema)) != patch.header.profile:
+        raise StoreSchema(
+            f"the patch {patch.id} is of the profile {patch.header.profile}, not {wanted}", "add --profile"
+        )
+    if (place := store_place(store)) != patch.header.store:
+        raise UsageError(
+            f"the patch {patch.id} is for the store {patch.header.store}, not {place}",
+            f"add --store {patch.header.store}, or make a patch for this store: kgcheck patch make",
+        )
+
+
+def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
+    """Say what would conflict now; nothing is written.
+
+    Args:
+        patch: The patch.
+        store: Open for reading.
+
+    Returns:
+        In `done` the operations that would fit.
+    """
+    check_place(patch, store)
+    conflicts: list[Conflict] = []
+    with store.statements(write=False) as run:
+        changes = StoreChanges(store, run)
+        record, done = _record(changes, patch), _numbers(changes, patch)
+        draft = Draft(changes)
+        for number, operation in _open(patch, done):
+            try:
+                do_all(steps_of(operation, draft, Stamp("", "")), draft)
+            except NotAsExpected as error:
+                conflicts.append(Conflict(number, operation, str(error)))
+    state = record.state if record else PatchState.MADE
+    fit = len(patch.operations) - len(done) - len(conflicts)
+    return PatchOutcome(patch, state, fit, len(done), tuple(conflicts))
+
+
+def apply_patch(
+    patch: Patch, store: OpenedStore, *, by: str, delete: bool = False, progress: Progress | None = None
+) -> PatchOutcome:
+    """Do every operation that is not done and that fits.
+
+    Args:
+        patch: The patch.
+        store: Open for writing.
+        by: Who does it.
+        delete: Take away what is retired, and do not only mark it.
+        progress: Where steps are shown.
+
+    Returns:
+        What was done, and the conflicts; where everything had been done before, nothing.
+
+    Raises:
+        UsageError: It is of another store, or is being undone.
+        StoreError: The store cannot be written: what was done stays, and the same call goes on.
+    """
+    check_place(patch, store)
+    conflicts: list[Conflict] = []
+    stamp = Stamp(_now(), by)
+
+    def one(changes: StoreChanges, number: int) -> int:
+        operation = patch.operations[number - 1]
+        changes.lock(_ends(operation))
+        try:
+            steps = steps_of(operation, changes, stamp, delete=delete)
+        except NotAsExpected as error:
+            conflicts.append(Conflict(number, operation, str(error)))
+            return 0
+        for step in steps:
+            do(step, changes)
+        changes.set_record(_key(patch, number), _line(operation, steps, stamp))
+        return len(steps)
+
+    with store.statements(write=False) as run:
+        changes = StoreChanges(store, run)
+        record, before = _record(changes, patch), set(_numbers(changes, patch))
+    if record and record.state is PatchState.UNDOING:
+        raise UsageError(f"the undoing of the patch {patch.id} is not finished", "run kgcheck patch undo again")
+    pending = [number for number, _ in _open(patch, before)]
+    if pending or (record and record.state is PatchState.APPLYING):
+        with (progress or NoProgress()).step("applying the patch", len(pending)) as step:
+            states = PatchState.APPLYING, PatchState.APPLIED
+            _in_turn(patch, store, stamp, pending, one, states, step.advance, wants_record=False)
+    done = len(pending) - len(conflicts)
+    return PatchOutcome(patch, PatchState.APPLIED, done, len(before), tuple(conflicts))
+
+
+def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> PatchOutcome:
+    """Undo every operation that was done, the last one first, each if what it did is as it left it.
+
+    Args:
+        patch: The patch.
+        store: Open for writing.
+        by: Who does it.
+        progress: Where steps are shown.
+
+    Returns:
+        What was undone, and the conflicts, which stay as they are.
+
+    Raises:
+        UsageError: Nothing of it is done.
+        StoreError: The store cannot be written: what was undone stays so, and the same call goes on.
+    """
+    check_place(patch, store)
+    conflicts: list[Conflict] = []
+
+    def one(changes: StoreChanges, number: int) -> int:
+        recorded = _read(changes, patch.id, number)
+        steps = [inverse(step) for step in reversed(recorded.steps)]
+        changes.lock(touched(steps))
+        try:
+            do_all(steps, changes)
+        except NotAsExpected as error:
+            conflicts.append(Conflict(number, recorded.operation, str(error)))
+            return 0
+        changes.drop_record(_key(patch, number))
+        return len(steps)
+
+    with store.statements(write=False) as run:
+        changes = StoreChanges(store, run)
+        record, done = _record(changes, patch), _numbers(changes, patch)
+    if not record or (not done and record.state in (PatchState.UNDONE, PatchState.APPLIED)):
+        raise UsageError(f"nothing of the patch {patch.id} is done in {store.name}", "kgcheck patch apply does it")
+    with (progress or NoProgress()).step("undoing the patch", len(done)) as step:
+        states = PatchState.UNDOING, PatchState.UNDONE
+        _in_turn(patch, store, Stamp(_now(), by), done[::-1], one, states, step.advance, wants_record=True)
+    state = PatchState.UNDOING if conflicts else PatchState.UNDONE
+    return PatchOutcome(patch, state, len(done) - len(conflicts), 0, tuple(conflicts))
+
+
+def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:
+    """The patches that a store knows, by id, in no order."""
+    with store.statements(write=False) as run:
+        changes = StoreChanges(store, run)
+        keys = [key for key in changes.records(_PREFIX) if key.count(" ") == 1]
+        return {key.removeprefix(_PREFIX): _record_of(key, changes.record(key)) for key in keys}
+
+
+def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
+    """What was done in a store for a patch, in order.
+
+    Args:
+        store: Open.
+        patch: The id of the patch.
+
+    Yields:
+        An operation with its steps.
+    """
+    with store.statements(write=False) as run:
+        changes = StoreChanges(store, run)
+        for key in changes.records(f"{_PREFIX}{patch} "):
+            yield _read(changes, patch, int(key.rpartition(" ")[2]))
+
+
+def write_undo(patch: Patch, store: OpenedStore, folder: Path) -> None:
+    """Write the file of what undoes a patch, from what the store says was done.
+
+    Args:
+        patch: The patch.
+        store: Open.
+        folder: Of the patch.
+    """
+    head = {"format": "kgcheck undo 1", "patch": patch.header.digest, "store": patch.header.store}
+    lines = [json.dumps(head, sort_keys=True)]
+    for recorded in recorded_in(store, patch.id):
+        steps = [inverse(step).model_dump() for step in reversed(recorded.steps)]
+        line = {"operation": recorded.number, "finding": recorded.operation.finding, "steps": steps}
+        lines.append(json.dumps(line, sort_keys=True))
+    # The last one that was done is the first to be undone.
+    write_text(folder / UNDO, "".join(f"{line}\n" for line in [lines[0], *lines[:0:-1]]))
+
+
+def _in_turn(
+    patch: Patch,
+    store: OpenedStore,
+    stamp: Stamp,
+    numbers: Sequence[int],
+    one: Callable[[StoreChanges, int], int],
+    states: tuple[PatchState, PatchState],
+    advance: Callable[[int], None],
+    *,
+    wants_record: bool,
+) -> None:
+    """Do something with operations, some at a time in a transaction, and write down how far the patch is."""
+    under_way, at_the_end = states
+    rest = list(numbers)
+    while rest:
+        size, taken = 0, 0
+        with store.statements(write=True) as run:
+            changes = StoreChanges(store, run)
+            # First of all: another process that does the same on a server waits here, and then sees what was done.
+            _note(changes, patch, stamp, under_way)
+            while taken < len(rest) and size < MOST_STEPS:
+                number = rest[taken]
+                taken += 1
+                if (changes.record(_key(patch, number)) is not None) is wants_record:
+                    # What is written down counts for a step, too.
+                    size += 1 + _or_again(one, changes, number)
+        advance(taken)
+        rest = rest[taken:]
+    with store.statements(write=True) as run:
+        changes = StoreChanges(store, run)
+        is_left = at_the_end is PatchState.UNDONE and _numbers(changes, patch)
+        _note(changes, patch, stamp, under_way if is_left else at_the_end)
+
+
+def _or_again(one: Callable[[StoreChanges, int], int], changes: StoreChanges, number: int) -> int:
+    try:
+        return one(changes, number)
+    except NotAsExpected as error:
+        # It fitted a moment ago: the transaction is undone.
+        raise StoreError(f"somebody else is changing the graph: {error}", "run the same command again") from error
+
+
+def _open(patch: Patch, done: Sequence[int] | set[int]) -> Iterator[tuple[int, Operation]]:
+    known = set(done)
+    return ((n, o) for n, o in enumerate(patch.operations, 1) if n not in known)
+
+
+def _ends(operation: Operation) -> set[Ref]:
+    what = operation.what
+    found = {what} if isinstance(what, Ref) else {what.head, what.tail}
+    into: Ref | None = getattr(operation, "into", None)
+    return found | ({into} if into else set())
+
+
+def _key(patch: Patch, number: int | None = None) -> str:
+    return f"{_PREFIX}{patch.id}" + (f" {number:08d}" if number else "")
+
+
+def _numbers(changes: StoreChanges, patch: Patch) -> list[int]:
+    """The operations that were done, in order."""
+    return [int(key.rpartition(" ")[2]) for key in changes.records(f"{_key(patch)} ")]
+
+
+def _record(changes: StoreChanges, patch: Patch) -> PatchRecord | None:
+    text = changes.record(_key(patch))
+    return _record_of(_key(patch), text) if text else None
+
+
+def _record_of(key: str, text: str | None) -> PatchRecord:
+    try:
+        return PatchRecord.model_validate_json(text or "")
+    except ValidationError:
+        raise StoreError(f"what the store says of the {key} cannot be read") from None
+
+
+def _note(changes: StoreChanges, patch: Patch, stamp: Stamp, state: PatchState) -> None:
+    record = PatchRecord(
+        digest=patch.header.digest, state=state, operations=len(patch.operations), at=stamp.at, by=stamp.by
+    )
+    changes.set_record(_key(patch), record.model_dump_json())
+
+
+def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp) -> str:
+    """What is written down of an operation. Not by pydantic, which has no text for a number that is none."""
+    line = {"operation": operation.model_dump(mode="json"), "steps": [s.model_dump() for s in steps]}
+    return json.dumps(line | {"at": stamp.at, "by": stamp.by})
+
+
+def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
+    try:
+        line: dict[str, Any] = json.loads(changes.record(f"{_PREFIX}{patch} {number:08d}") or "")
+        steps = STEPS.validate_python(line["steps"])
+        operation = _OPERATION.validate_python(line["operation"])
+        return Recorded(patch, number, operation, steps, str(line["at"]), str(line["by"]))
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(
+            f"what the store says of operation {number} of the patch {patch} cannot be read", "somebody changed it"
+        ) from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,341 @@
+"""kgcheck.toml as it lies in a folder: where it is found, what is wrong with it, and paths that hold from anywhere."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import resources
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from kgcheck.curation.config import (
+    AuditJob,
+    BatchJob,
+    Checking,
+    JobBase,
+    JobFile,
+    LoadJob,
+    ReferenceEntry,
+    RefreshJob,
+    StoreEntry,
+    json_schema,
+)
+from kgcheck.curation.schedule import Schedule, shared_moment
+from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName, nearest
+from kgcheck.outputs import write_text
+from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
+from kgcheck.redact import carries_credentials, redact
+
+NAME = "kgcheck.toml"
+
+VARIABLE = "KGCHECK_CONFIG"
+"""Names the file where it is not looked for; empty: there is none."""
+
+_HINT = "kgcheck init --schema writes a JSON schema with every key, for your editor"
+_SECRET_KEY = re.compile(
+    r"password|passwd|secret|token$|api_?key|^key$|credential|^(url|webhook|address)$", re.IGNORECASE
+)
+
+E = TypeVar("E")
+
+AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob
+
+
+class Project:
+    """kgcheck.toml, read: its values, with paths that hold from any folder.
+
+    Args:
+        path: The file.
+        values: What stands in it.
+    """
+
+    def __init__(self, path: Path, values: JobFile) -> None:
+        self.path = path
+        self.folder = path.absolute().parent
+        self.values = values
+
+    def job(self, name: str) -> AnyJob:
+        """A job by name.
+
+        Returns:
+            The job.
+
+        Raises:
+            UnknownName: There is none of that name.
+        """
+        if name not in self.values.jobs:
+            raise UnknownName("job", name, self.values.jobs, "" if self.values.jobs else f"{self.path} names none yet")
+        return self.values.jobs[name]
+
+    @property
+    def ledger(self) -> str | None:
+        """The ledger, where the file names one: a path, or an address."""
+        return self.place(self.values.ledger) if self.values.ledger else None
+
+    def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
+        """The store of a job, or the default one, with its place and profile."""
+        found = _named(self.values.stores, job.store if job else None, self.values.defaults.store)
+        if found is None:
+            return None
+        profile = found.profile or self.values.profile
+        return StoreEntry(place=self.place(found.place), profile=self._profile(profile))
+
+    def reference_of(self, job: Checking | BatchJob | None = None) -> ReferenceEntry | None:
+        """The reference of a job, or the default one, with its paths."""
+        found = _named(self.values.references, job.reference if job else None, self.values.defaults.reference)
+        if found is None:
+            return None
+        files = self.place(found.files) if found.files else None
+        return found.model_copy(update={"snapshot": self.place(found.snapshot), "files": files})
+
+    def literature_of(self, job: Checking | BatchJob | None = None) -> str | None:
+        """The folder of the papers of a job, or of the default ones."""
+        name = (job.literature if job else None) or self.values.defaults.literature
+        return self.place(self.values.literature[name].index) if name else None
+
+    def places_of(self, job: AnyJob) -> dict[str, Any]:
+        """The reference and the papers of a job, where its kind has them."""
+        if isinstance(job, LoadJob):
+            return {}
+        reference = self.reference_of(job)
+        shown = reference.model_dump(mode="json") if reference else None
+        return {"reference": shown, "literature": self.literature_of(job)}
+
+    def schedule_of(self, name: str) -> Schedule | None:
+        """When a job is to run, where that is stated."""
+        job = self.job(name)
+        return Schedule(job.schedule, job.time_zone or self.values.time_zone) if job.schedule else None
+
+    def place(self, text: str) -> str:
+        """A path that holds from any folder; an address as it is."""
+        return text if "://" in text else str(self.folder / text)
+
+    @property
+    def profile(self) -> str:
+        """The kind of graph."""
+        return self._profile(self.values.profile)
+
+    @property
+    def names_profile(self) -> bool:
+        """Whether the file itself names a kind of graph, for all or for the default store."""
+        found = _named(self.values.stores, None, self.values.defaults.store)
+        return "profile" in self.values.model_fields_set or bool(found and found.profile)
+
+    def _profile(self, name: str) -> str:
+        return str(self.folder / name) if "/" in name or name.startswith(".") else name
+
+
+def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> E | None:
+    name = named or default or (next(iter(entries)) if len(entries) == 1 else None)
+    return entries[name] if name else None
+
+
+def find_file(start: Path | None = None) -> Path | None:
+    """The file that applies in a folder: that of the environment, or the nearest one upwards.
+
+    A file of another person is not taken from a folder above: it names the server that gets the password.
+
+    Args:
+        start: The folder; the working folder unless named.
+
+    Returns:
+        The file; None where there is none.
+
+    Raises:
+        ConfigurationError: It belongs to another person.
+        InputMissing: The environment names one that is not there.
+    """
+    if (named := os.environ.get(VARIABLE)) is not None:
+        if named and not Path(named).is_file():
+            raise InputMissing(f"there is no file {named}, and {VARIABLE} names it", "correct it, or unset it")
+        return Path(named) if named else None
+    folder = (start or Path.cwd()).absolute()
+    for place in (folder, *folder.parents):
+        path = place / NAME
+        if path.is_file():
+            if path.stat().st_uid not in (os.getuid(), 0):
+                raise ConfigurationError(
+                    f"{path} belongs to another person, and could name a server that gets your password",
+                    f"if you trust it: export {VARIABLE}={path}",
+                )
+            return path
+    return None
+
+
+def read_project(path: Path, *, whole: bool = True) -> Project:
+    """Read kgcheck.toml, with every mistake at once.
+
+    Args:
+        path: The file.
+        whole: Also check schedules, which needs APScheduler.
+
+    Returns:
+        The project.
+
+    Raises:
+        WrongFile: Something is wrong in it.
+        InputMissing: There is no such file.
+    """
+    try:
+        tables = read_tables(path)
+    except FileNotFoundError:
+        raise InputMissing(f"there is no file {path}", "kgcheck init writes one") from None
+    mistakes = [*_secrets(tables), *_unknown_names(tables)]
+    try:
+        values = JobFile.model_validate(tables, context={"schedules": whole})
+    except ValidationError as error:
+        raise WrongFile(path, [*mistakes, *mistakes_of(error, tables, _known_keys)], _HINT) from None
+    project = Project(path, values)
+    mistakes += [] if mistakes else _unfit(project, schedules=whole)
+    if mistakes:
+        raise WrongFile(path, mistakes, _HINT)
+    return project
+
+
+def _known_keys(place: tuple[int | str, ...]) -> list[str]:
+    """The keys that a table of the file may have."""
+    schema = JobFile.model_json_schema()
+    node = schema
+    for step in place:
+        if "discriminator" in node:
+            node = {"$ref": node["discriminator"]["mapping"].get(step, "")}
+        elif isinstance(step, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
+        node = schema["$defs"].get(str(node.get("$ref", "")).rpartition("/")[2], node)
+    return list(node.get("properties", ()))
+
+
+def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
+    """What is wrong with jobs that are right each by itself."""
+    values, mistakes = project.values, []
+    for name, job in values.jobs.items():
+        if job.store is None and values.defaults.store is None and len(values.stores) > 1:
+            mistakes.append(Mistake(where=f"jobs.{name}", what="there are several stores: name one with store"))
+        if isinstance(job, Checking) and not job.reference and not values.defaults.reference:
+            if len(values.references) > 1:
+                several = "there are several references: name one with reference"
+                mistakes.append(Mistake(where=f"jobs.{name}", what=several))
+                continue
+        if isinstance(job, RefreshJob):
+            reference = project.reference_of(job)
+            if reference is None or not reference.files:
+                lacking = "a refresh needs a reference with files, the folder of what the providers publish"
+                mistakes.append(Mistake(where=f"jobs.{name}", what=lacking))
+    return mistakes or (_collisions(project) if schedules else [])
+
+
+def _collisions(project: Project) -> list[Mistake]:
+    """Jobs that write to a store, or make its reference anew, at a moment at which another job needs it."""
+    moments = overlaps(project)
+    return [
+        Mistake(
+            where=f"jobs.{one}.schedule", what=f"{other} needs the same {what} at the same time, {at:%Y-%m-%d %H:%M %Z}"
+        )
+        for one, other, what, at in moments
+        if what
+    ]
+
+
+def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
+    """Jobs that begin at the same moment on the same store or reference, and the first such moment in a year.
+
+    Returns:
+        Both jobs, what the first one writes to that the other needs (empty: both only read), and when.
+    """
+    planned = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
+    found = []
+    for one, other in combinations(planned, 2):
+        what = _shared(project, one, other)
+        if what is None:
+            continue
+        moment = shared_moment(planned[one], planned[other], datetime.now(UTC))
+        if moment:
+            found.append((one, other, what, moment))
+    return found
+
+
+def _shared(project: Project, one: str, other: str) -> str | None:
+    """What one of two jobs writes to and the other needs; empty where both only read a store; None: nothing."""
+    jobs = project.job(one), project.job(other)
+    stores = [project.store_of(job) for job in jobs]
+    references = [project.reference_of(job) if isinstance(job, Checking | BatchJob) else None for job in jobs]
+    if any(isinstance(job, LoadJob) for job in jobs) and stores[0] == stores[1]:
+        return "store"
+    if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:
+        return "reference"
+    return "" if stores[0] == stores[1] else None
+
+
+def _secrets(tables: Mapping[str, Any], where: str = "") -> Iterator[Mistake]:
+    """Keys that hold what looks like a secret; it is not shown."""
+    for key, value in tables.items():
+        place = f"{where}.{key}" if where else str(key)
+        if isinstance(value, Mapping):
+            yield from _secrets(value, place)
+        elif isinstance(value, list):
+            yield from _secrets({f"[{number}]": item for number, item in enumerate(value, 1)}, place)
+        elif isinstance(value, str) and _is_secret(str(key), value):
+            yield Mistake(
+                where=place, what="this looks like a secret: put it into the environment (docs/howto_jobs.md)"
+            )
+
+
+def _is_secret(key: str, value: str) -> bool:
+    in_address = "://" in value and carries_credentials(value)
+    return bool(in_address or redact(value) != value or _SECRET_KEY.search(key))
+
+
+def _unknown_names(tables: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Stores, references, papers and notifications that are named and not there."""
+    places = [("defaults", tables.get("defaults"))]
+    jobs = tables.get("jobs")
+    places += [(f"jobs.{name}", job) for name, job in jobs.items()] if isinstance(jobs, Mapping) else []
+    for where, place in places:
+        if not isinstance(place, Mapping):
+            continue
+        for key, table in (("store", "stores"), ("reference", "references"), ("literature", "literature")):
+            yield from _unknown(f"{where}.{key}", place.get(key), tables.get(table), table)
+        for name in place.get("notify", ()) if isinstance(place.get("notify"), list) else ():
+            yield from _unknown(f"{where}.notify", name, tables.get("notifications"), "notifications")
+
+
+def _unknown(where: str, name: Any, table: Any, called: str) -> Iterator[Mistake]:
+    known = list(table) if isinstance(table, Mapping) else []
+    if isinstance(name, str) and name not in known:
+        near = nearest(name, known)
+        yield Mistake(
+            where=where, what=f"{name!r} is not under [{called}]{f'; did you mean {near[0]!r}?' if near else ''}"
+        )
+
+
+def write_project(folder: Path) -> Path:
+    """Write a kgcheck.toml with comments, and beside it what an editor needs.
+
+    Args:
+        folder: Where; it is made.
+
+    Returns:
+        The file.
+
+    Raises:
+        InputError: There is one already, or it cannot be written.
+    """
+    path = folder / NAME
+    text = (resources.files("kgcheck.curation") / "templates" / NAME).read_text(encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Never over what is there, whoever writes it meanwhile.
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path} is there already", "edit it, or name another folder") from None
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", "name another folder") from error
+    write_text(folder / ".kgcheck" / "kgcheck.schema.json", json.dumps(json_schema(), indent=2) + "\n")
+    return path

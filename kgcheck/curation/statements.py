@@ -1,0 +1,75 @@
+"""A patch as Cypher, for people: statements with parameters, and the parameters in a file of their own."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from kgcheck.curation.operations import Patch
+from kgcheck.curation.steps import AddedEdge, AddedNode, SetEdge, SetNode, Step
+from kgcheck.graph.marks import CHANGED_AT, CHANGED_BY, RETIRED_AT
+from kgcheck.graph.queries import Catalogue, label_place, pattern_places
+from kgcheck.graph.store import Properties
+from kgcheck.model import Triple
+from kgcheck.profile.schema import Schema
+
+_WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
+
+
+def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema) -> tuple[str, dict[str, Any]]:
+    """What a patch does to a Neo4j graph that is as it expects, as statements.
+
+    Args:
+        patch: The patch.
+        steps: What each operation comes to.
+        schema: Where names come from.
+
+    Returns:
+        Cypher without any value, and its parameters.
+    """
+    cypher = Catalogue("neo4j")
+    every = (step for some in steps for step in some)
+    lines = [
+        f"// kgcheck patch {patch.id}: {len(patch.operations)} operations, for people to read.",
+        "// kgcheck patch apply does the same, and checks first that the graph is as the findings saw it.",
+        "// Parameters: patch.params.json, and $at (when, as text) and $by (who).",
+    ]
+    parameters: dict[str, Any] = {}
+    for (statement, places), group in groupby(every, lambda s: _shape(s, schema)):
+        name = f"rows{len(parameters) + 1}"
+        parameters[name] = [_row(step) for step in group]
+        lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
+    return "\n".join(lines) + "\n", parameters
+
+
+def _shape(step: Step, schema: Schema) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The statement of a step, and its places."""
+    if isinstance(step, SetNode | AddedNode):
+        places = label_place(schema.label(step.ref.label))
+        statement = "people_set_node" if isinstance(step, SetNode) else "people_add_node"
+    elif isinstance(step, SetEdge | AddedEdge):
+        t: Triple = step.triple
+        places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
+        statement = "people_set_edge" if isinstance(step, SetEdge) else "people_add_edge"
+    else:
+        raise TypeError(step)
+    return statement, tuple(places.items())
+
+
+def _row(step: Step) -> dict[str, Any]:
+    match step:
+        case SetNode(ref=ref, before=before, after=after):
+            return {"id": ref.id, "was": _stated(before), "set": _stated(after)}
+        case AddedNode(ref=ref, properties=properties):
+            return {"id": ref.id, "set": _stated(properties)}
+        case SetEdge(triple=t, properties=properties, after=after):
+            was = {name: value for name, value in _stated(properties).items() if value is not None}
+            return {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
+        case AddedEdge(triple=t, properties=properties):
+            return {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
+        case _:
+            raise TypeError(step)
+
+
+def _stated(properties: Properties) -> Properties:
+    """Properties without what is known only when the patch is applied: when, and by whom."""
+    return {name: value for name, value in properties.items() if name not in _WHEN_APPLIED}

@@ -1,0 +1,221 @@
+"""When a job warns, and when it fails: counts and shares of what an audit found, as dbt has them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import eq, ge, gt, le, lt, ne
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, Field, model_validator
+
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
+from kgcheck.model import CheckType, Outcome, Reason, Value
+
+_COMPARISONS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "==": eq, "!=": ne}
+
+_BOUND = re.compile(r"\s*(>=|<=|==|!=|>|<|=)\s*(\d+(?:\.\d+)?)\s*(%?)\s*")
+
+
+class Severity(StrEnum):
+    """How bad it is for the job, the worst last. A finding has none: it is the job's thresholds that give it."""
+
+    OK = "ok"
+    WARN = "warn"
+    UNAVAILABLE = "unavailable"
+    ERROR = "error"
+
+    @property
+    def exit_code(self) -> int:
+        """What `kgcheck job run` ends with."""
+        return {Severity.ERROR: EXIT_FINDINGS, Severity.UNAVAILABLE: EXIT_INCOMPLETE}.get(self, EXIT_CLEAN)
+
+
+def worst(severities: Iterable[Severity]) -> Severity:
+    """The worst of them; ok where there are none.
+
+    Args:
+        severities: Any number of them.
+
+    Returns:
+        One of them, or ok.
+
+    >>> worst([Severity.WARN, Severity.ERROR, Severity.OK]).value
+    'error'
+    """
+    order = list(Severity)
+    return max(severities, key=order.index, default=Severity.OK)
+
+
+class Bound(NamedTuple):
+    """A comparison with a number of tasks, or with a share of those that were looked at.
+
+    >>> bound("> 10").holds(11, 1000), bound("> 1%").holds(11, 2000)
+    (True, False)
+    """
+
+    sign: str
+    number: float
+    is_share: bool
+
+    def holds(self, count: int, of: int) -> bool:
+        """Whether it holds for so many tasks; a share of nothing is none.
+
+        Args:
+            count: Tasks that are counted.
+            of: Tasks that were looked at.
+
+        Returns:
+            True where it does.
+        """
+        if self.is_share and not of:
+            return False
+        # Multiplied, not divided: 1 of 100 is 1 %, and not a little less.
+        left, right = (count * 100.0, self.number * of) if self.is_share else (float(count), self.number)
+        return bool(_COMPARISONS[self.sign](left, right))
+
+
+def bound(text: str) -> Bound:
+    """A comparison, read whole.
+
+    Args:
+        text: A sign (``>``, ``>=``, ``<``, ``<=``, ``=``, ``!=``) and a number, or a share with ``%``.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        ValueError: It is none.
+
+    >>> bound(">= 0.5 %")
+    Bound(sign='>=', number=0.5, is_share=True)
+    >>> bound("10")
+    Traceback (most recent call last):
+    ValueError: '10' is no threshold: a sign and a number, such as "> 10" or "> 1%"
+    """
+    found = _BOUND.fullmatch(text)
+    if not found:
+        raise ValueError(f'{text!r} is no threshold: a sign and a number, such as "> 10" or "> 1%"')
+    sign, number, share = found.groups()
+    if share and float(number) > 100:
+        raise ValueError(f"{text!r} is no threshold: no share is over 100%")
+    if not share and "." in number:
+        raise ValueError(f"{text!r} is no threshold: tasks are whole; a share ends with %")
+    return Bound(sign, float(number), bool(share))
+
+
+def _readable(text: str) -> str:
+    bound(text)
+    return text
+
+
+BoundText = Annotated[str, AfterValidator(_readable), Field(examples=["> 10", "> 1%"])]
+
+
+class Threshold(Value):
+    """What is counted, and from when on it is a warning or an error. What is left out means any."""
+
+    outcome: Outcome = Field(default=Outcome.REFUTED, description="refuted, insufficient, unavailable or supported")
+    type: CheckType | None = Field(default=None, description="only checks of this type")
+    reason: Reason | None = Field(default=None, description="only with this reason")
+    label: str | None = Field(default=None, description="only nodes of this label, and edges that end at them")
+    relation: str | None = Field(default=None, description="only edges of this relation")
+    only_new: bool | None = Field(
+        default=None, description="count only what is new, or reopened after a decision; the job's only_new unless set"
+    )
+    warn_if: BoundText | None = Field(default=None, description='a warning: "> 10", or "> 1%" of what was looked at')
+    error_if: BoundText | None = Field(default=None, description='an error: "> 10", or "> 1%" of what was looked at')
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "Threshold":
+        if self.warn_if is None and self.error_if is None:
+            raise ValueError("a threshold needs warn_if or error_if")
+        return self
+
+    @property
+    def what(self) -> str:
+        """What it counts, in words."""
+        parts = (self.type, self.label, self.relation, self.reason)
+        return " ".join([self.outcome.value, *(str(part) for part in parts if part)])
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Tasks of one kind that ended alike."""
+
+    type: CheckType
+    labels: tuple[str, ...]
+    relation: str | None
+    outcome: Outcome
+    reason: Reason
+    count: int
+
+
+class Crossed(Value):
+    """A threshold over a run: what it counted, of how many, and what that means."""
+
+    what: str
+    only_new: bool = False
+    count: int
+    of: int = Field(description="tasks that were looked at")
+    bound: str | None = Field(default=None, description="the one that holds")
+    severity: Severity
+
+    def __str__(self) -> str:
+        new = "new " if self.only_new else ""
+        over = f", {self.bound}" if self.bound else ""
+        return f"{self.severity.value}: {self.count:,} {new}{self.what} of {self.of:,} looked at{over}"
+
+
+def judge(
+    thresholds: Sequence[Threshold],
+    all_: Sequence[Counted],
+    new: Sequence[Counted],
+    settled: Sequence[Counted] = (),
+    *,
+    only_new: bool = False,
+) -> list[Crossed]:
+    """Measure a run with thresholds.
+
+    Args:
+        thresholds: Of the job.
+        all_: Every task of the run.
+        new: Those of its findings that are new or reopened.
+        settled: Those that a decision has settled: they were looked at, and are not counted.
+        only_new: Where a threshold does not say which of the two it counts.
+
+    Returns:
+        One for each threshold, in their order.
+    """
+    return [_judge(t, all_, new, settled, only_new if t.only_new is None else t.only_new) for t in thresholds]
+
+
+def _judge(
+    threshold: Threshold,
+    all_: Sequence[Counted],
+    new: Sequence[Counted],
+    settled: Sequence[Counted],
+    only_new: bool,
+) -> Crossed:
+    part = [c for c in all_ if _is_of(threshold, c)]
+    # What could not be looked at is no part of what was: a service that is down makes no share smaller.
+    of = sum(c.count for c in part if c.outcome is not Outcome.UNAVAILABLE or threshold.outcome is c.outcome)
+    count = _count(threshold, new) if only_new else _count(threshold, part) - _count(threshold, settled)
+    levels = ((threshold.error_if, Severity.ERROR), (threshold.warn_if, Severity.WARN))
+    found = next(
+        ((text, level) for text, level in levels if text and bound(text).holds(count, of)), (None, Severity.OK)
+    )
+    return Crossed(what=threshold.what, only_new=only_new, count=count, of=of, bound=found[0], severity=found[1])
+
+
+def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
+    ended = [c for c in counted if c.outcome is threshold.outcome and threshold.reason in (None, c.reason)]
+    return sum(c.count for c in ended if _is_of(threshold, c))
+
+
+def _is_of(threshold: Threshold, counted: Counted) -> bool:
+    return (
+        threshold.type in (None, counted.type)
+        and (threshold.label is None or threshold.label in counted.labels)
+        and threshold.relation in (None, counted.relation)
+    )

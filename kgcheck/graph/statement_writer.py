@@ -1,0 +1,309 @@
+"""A statement from outside, written anew rule by rule of its parse tree; see `kgcheck.graph.reading`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from antlr4 import ParserRuleContext, Token
+from antlr4.tree.Tree import TerminalNode
+from antlr4_cypher import CypherLexer, CypherParser
+
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.queries import quoted
+from kgcheck.graph.store import SUBSET
+from kgcheck.profile.schema import Schema
+
+FUNCTIONS = {
+    name.lower(): name
+    for name in (
+        "count collect sum avg min max size coalesce toLower toUpper trim ltrim rtrim left right replace reverse"
+        " abs ceil floor sqrt sign length nodes relationships type labels"
+    ).split()
+} | {"lower": "toLower", "upper": "toUpper"}
+"""Functions that every store knows and means alike, by their name in small letters.
+
+Not among them: what counts from one in LadybugDB and from zero in Neo4j (``substring``, ``[0]``), what one of them
+lacks (``split``, ``head``, ``toString``), what differs (``log``, ``round``), what makes rows of nothing (``range``).
+"""
+
+_EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
+"""How LadybugDB spells what it has under another name."""
+
+_MOST_HOPS = 30
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.|\Z)", re.DOTALL)
+_ESCAPED = {"\\": "\\", "'": "'", '"': '"', "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+_KEYWORDS = frozenset(
+    "AND AS ASC ASCENDING BY CASE CONTAINS DESC DESCENDING DISTINCT ELSE END ENDS FALSE IN IS LIMIT MATCH NOT"
+    " NULL OPTIONAL OR ORDER RETURN SKIP STARTS THEN TRUE UNWIND WHEN WHERE WITH XOR".split()
+)
+_SIGNS = frozenset("( ) [ ] { } , . : | = <> < > <= >= + - * / % ^ ..".split())
+
+# Rules of the grammar that mean no more than their parts do.
+_PASSED = frozenset(
+    """
+    query regularQuery singleQuery singlePartQ multiPartQ readingStatement matchSt patternWhere pattern
+    patternElemChain projectionBody projectionItem patternPart nodePattern propertyOrLabelExpression relationDetail
+    where withSt unwindSt orderSt orderItem skipSt limitSt projectionItems expression xorExpression andExpression
+    notExpression comparisonExpression comparisonSigns addSubExpression multDivExpression powerExpression
+    unaryAddSubExpression atomicExpression stringExpression stringExpPrefix nullExpression parenthesizedExpression
+    caseExpression expressionChain literal boolLit listLit atom
+    """.split()
+)
+_DIGITS = frozenset("0123456789")
+HINT = f"accepted: {SUBSET}"
+
+
+@dataclass
+class Writer:
+    """Writes the tree of a statement, rule by rule."""
+
+    schema: Schema
+    backend: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+    _labelled: set[str] = field(default_factory=set)
+    _bare: list[str] = field(default_factory=list)
+
+    def write(self, node: Any) -> str:
+        """The text of a node of the tree.
+
+        Returns:
+            Words and signs, spaces where they are needed.
+
+        Raises:
+            UsageError: It is no part of the accepted subset.
+        """
+        if isinstance(node, TerminalNode):
+            return self._terminal(node.symbol)
+        rule = CypherParser.ruleNames[node.getRuleIndex()]
+        special = getattr(self, f"_{rule}", None)
+        if special is not None:
+            return str(special(node))
+        if rule not in _PASSED:
+            raise UsageError(f"{as_written(node)!r} is not allowed in a reading statement", HINT)
+        return self._parts(node)
+
+    def check_nodes(self) -> None:
+        """Refuse a node of which nothing says what it is: it may be one that the profile does not know.
+
+        Raises:
+            UsageError: There is one.
+        """
+        for name in self._bare:
+            if name not in self._labelled:
+                raise UsageError(f"the node ({name}) needs a label, or a relation with a type", HINT)
+
+    def _parts(self, node: ParserRuleContext) -> str:
+        text = ""
+        for part in filter(None, map(self.write, node.getChildren())):
+            # LadybugDB takes no space before a comma everywhere.
+            tight = not text or text[-1] in "([{" or part[0] in ",)]}:"
+            text += part if tight else f" {part}"
+        return text
+
+    def _terminal(self, token: Token) -> str:
+        if token.type == CypherLexer.SP:
+            return ""
+        word = token.text.upper()
+        if word in _KEYWORDS or word in _SIGNS:
+            return str(word)
+        raise UsageError(f"{token.text!r} is not allowed there in a reading statement", HINT)
+
+    def _returnSt(self, node: ParserRuleContext) -> str:
+        body = node.projectionBody()
+        items = body.projectionItems()
+        if items.MULT():
+            raise UsageError("RETURN * does not say what to return", "name the columns")
+        self.columns = [
+            plain_name(item.symbol()) if item.symbol() else as_written(item) for item in items.projectionItem()
+        ]
+        return self._parts(node)
+
+    def _patternElem(self, node: ParserRuleContext) -> str:
+        self._note_chain(node)
+        return self._parts(node)
+
+    def _relationshipsChainPattern(self, node: ParserRuleContext) -> str:
+        self._note_chain(node)
+        return self._parts(node)
+
+    def _note_chain(self, node: ParserRuleContext) -> None:
+        """Note the nodes of a chain of which neither a label nor a relation says what they are."""
+        first = node.nodePattern()
+        if first is None:
+            return
+        links = node.patternElemChain()
+        nodes = [first, *(link.nodePattern() for link in links)]
+        details = [link.relationshipPattern().relationDetail() for link in links]
+        typed = [detail is not None and detail.relationshipTypes() is not None for detail in details]
+        for i, one in enumerate(nodes):
+            name = plain_name(one.symbol()) if one.symbol() else ""
+            if one.nodeLabels() is not None:
+                self._labelled.add(name or "-")
+            elif not any(typed[max(0, i - 1) : i + 1]):
+                self._bare.append(name)
+
+    def _nodeLabels(self, node: ParserRuleContext) -> str:
+        if not isinstance(node.parentCtx, CypherParser.NodePatternContext):
+            raise UsageError(f"a label stands in a node: (p:{self.schema.label_names[0]})", HINT)
+        names = [plain_name(name) for name in node.name()]
+        if len(names) != 1:
+            # LadybugDB takes several for one or the other, Neo4j for one and the other.
+            raise UsageError("a node has one label", HINT)
+        self.labels.add(names[0])
+        return f": {self._known('label', names[0], self.schema.label_names)}"
+
+    def _relationshipPattern(self, node: ParserRuleContext) -> str:
+        if node.LT() and node.GT():
+            raise UsageError("an arrow has one head", HINT)
+        detail = self._detail(node.relationDetail())
+        return f"{'<-' if node.LT() else '-'}{detail}{'->' if node.GT() else '-'}"
+
+    def _detail(self, node: ParserRuleContext | None) -> str:
+        return self.write(node) if node is not None else ""
+
+    def _relationshipTypes(self, node: ParserRuleContext) -> str:
+        types = self.schema.relation_types
+        return ": " + " | ".join(self._known("relation", plain_name(name), types) for name in node.name())
+
+    def _rangeLit(self, node: ParserRuleContext) -> str:
+        bounds = "".join(child.getText() for child in node.getChildren()).replace(" ", "")
+        found = re.fullmatch(r"\*(\d{0,3})(\.\.)?(\d{0,3})", bounds, re.ASCII)
+        if not found or any(int(n) > _MOST_HOPS for n in (found[1], found[3]) if n):
+            raise UsageError(f"{bounds!r} is no range of at most {_MOST_HOPS} steps", "write *1..3")
+        return found[0]
+
+    def _properties(self, node: ParserRuleContext) -> str:
+        if node.mapLit() is None:
+            raise UsageError("a reading statement has no parameters", "write values as literals")
+        return self._mapLit(node.mapLit())
+
+    def _mapLit(self, node: ParserRuleContext) -> str:
+        if not isinstance(node.parentCtx, CypherParser.PropertiesContext):
+            raise UsageError("a map is not allowed there in a reading statement", HINT)
+        return self._parts(node)
+
+    def _mapPair(self, node: ParserRuleContext) -> str:
+        return f"{self._property(node.name())} : {self.write(node.expression())}"
+
+    def _propertyExpression(self, node: ParserRuleContext) -> str:
+        names = node.name()
+        if not names:
+            return self.write(node.atom())
+        if node.start.text[:1] in _DIGITS:
+            # To this grammar, 4.0 is the property 0 of a symbol 4.
+            return _number(node.getText())
+        if len(names) > 1 or not isinstance(node.atom().getChild(0), CypherParser.SymbolContext):
+            raise UsageError(f"{as_written(node)!r}: a property is taken of a variable", HINT)
+        return f"{variable(node.atom().symbol())}.{self._property(names[0])}"
+
+    def _listExpression(self, node: ParserRuleContext) -> str:
+        if node.IN() is None:
+            raise UsageError("an element of a list cannot be taken by its number", "stores count differently: UNWIND")
+        return self._parts(node)
+
+    def _functionInvocation(self, node: ParserRuleContext) -> str:
+        if not isinstance(node.parentCtx, CypherParser.AtomContext):
+            raise UsageError(f"{as_written(node)!r} is not allowed in a pattern", HINT)
+        name = node.invocationName().getText()
+        if name.lower() not in FUNCTIONS:
+            raise UnknownName("function that may be called", name, FUNCTIONS.values())
+        called = FUNCTIONS[name.lower()]
+        distinct = "DISTINCT " if node.DISTINCT() else ""
+        given = self.write(node.expressionChain()) if node.expressionChain() else ""
+        if called in _EMBEDDED and self.backend == "embedded":
+            return _EMBEDDED[called].format(given)
+        return f"{called}({distinct}{given})"
+
+    def _countAll(self, node: ParserRuleContext) -> str:
+        return "count(*)"
+
+    def _stringLit(self, node: ParserRuleContext) -> str:
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = _unescaped(node.getText())
+        return f"${name}"
+
+    _charLit = _stringLit
+
+    def _numLit(self, node: ParserRuleContext) -> str:
+        return _number(node.getText())
+
+    def _symbol(self, node: ParserRuleContext) -> str:
+        if node.start.text[:1] in _DIGITS:
+            # To this grammar a whole number is a symbol.
+            if isinstance(node.parentCtx, CypherParser.AtomContext):
+                return _number(node.getText())
+            raise UsageError(f"{node.getText()!r} is not a name", HINT)
+        return variable(node)
+
+    def _property(self, node: ParserRuleContext) -> str:
+        known = {"id"}.union(*(holder.properties for holder in self.schema.holders))
+        return self._known("property", plain_name(node), known)
+
+    def _known(self, kind: str, name: str, known: Any) -> str:
+        if name not in known:
+            raise UnknownName(kind, name, known)
+        return quoted(name)
+
+
+def variable(node: ParserRuleContext) -> str:
+    """A name as it is sent: between backticks."""
+    return quoted(plain_name(node))
+
+
+def plain_name(node: ParserRuleContext) -> str:
+    """A name, without the backticks that it may have."""
+    name: str = node.getText()
+    if len(name) > 2 and name[0] == name[-1] == "`":
+        name = name[1:-1]
+    if not _PLAIN.fullmatch(name):
+        raise UsageError(f"{name!r} is not a plain name", "a name is of letters, digits and _")
+    return name
+
+
+def _number(text: str) -> str:
+    """A number as both stores read it."""
+    if not _NUMBER.fullmatch(text) or abs(float(text)) >= 2**63:
+        raise UsageError(f"{text!r} is not a number that a store holds", "write it in decimal digits")
+    whole = re.fullmatch(r"-?\d+", text, re.ASCII)
+    return str(int(text)) if whole else f"{Decimal(repr(float(text))):f}"
+
+
+def _unescaped(text: str) -> str:
+    """The text that a literal means, escapes read as openCypher reads them."""
+
+    def meant(found: re.Match[str]) -> str:
+        escape = found[1]
+        if escape[:1] in {"u", "U"} and len(escape) > 1:
+            return chr(int(escape[1:], 16))
+        if escape not in _ESCAPED:
+            raise UsageError(f"the escape {found[0]!r} in a text is not known", "write the character itself")
+        return _ESCAPED[escape]
+
+    try:
+        value = _ESCAPE.sub(meant, text[1:-1])
+        value.encode()
+    except (ValueError, OverflowError):
+        raise UsageError("a text holds what is no character", "write the character itself") from None
+    if "\0" in value:
+        raise UsageError("a text holds a null character", "leave it out")
+    return value
+
+
+def as_written(node: ParserRuleContext) -> str:
+    """What was written there, for a message or the name of a column: never sent."""
+    return " ".join("".join(_texts(node)).split())[:80]
+
+
+def _texts(node: Any) -> Iterator[str]:
+    if isinstance(node, TerminalNode):
+        yield " " if node.symbol.type == CypherLexer.SP else str(node.symbol.text)
+    else:
+        for child in node.getChildren():
+            yield from _texts(child)

@@ -1,0 +1,188 @@
+"""One ledger into another, whatever database either is in: all of it or nothing, and never over other rows."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, Table, TypeDecorator, func, insert, select, text
+from sqlalchemy import column as plain_column
+from sqlalchemy import table as plain_table
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.expression import TableClause
+
+from kgcheck.errors import LedgerError
+from kgcheck.ledger.database import Database
+from kgcheck.ledger.tables import FORMAT, METADATA
+from kgcheck.progress import Progress
+
+_TOGETHER = 5_000
+_NOTHING_WRITTEN = "nothing was written: name an empty ledger"
+
+
+class Copied(NamedTuple):
+    """What became of one table."""
+
+    table: str
+    rows: int
+    """How many the target has now, as many as the source."""
+    added: int
+
+
+def copy_ledger(source: Database, target: Database, progress: Progress) -> list[Copied]:
+    """Write into a ledger what another one has, all or nothing.
+
+    A target that has some of the same rows already, say of an earlier copy, gets those that are missing.
+
+    Args:
+        source: What is read, as it is at one moment.
+        target: Empty, or with nothing that the source does not have as well.
+        progress: Where the tables are shown.
+
+    Returns:
+        Each table with its rows.
+
+    Raises:
+        LedgerError: The target has rows that the source does not have, or has otherwise; nothing was written.
+    """
+    try:
+        with source.reading() as before, target.writing() as after, target.reading() as there:
+            return _copied(before, after, there, Places(source.where, target.where), progress)
+    except (ValueError, TypeError) as error:
+        raise LedgerError(f"the ledger {source.where} holds a row that cannot be copied: {error}") from error
+
+
+class Places(NamedTuple):
+    """The names of two ledgers."""
+
+    source: str
+    target: str
+
+
+def _copied(
+    before: Connection, after: Connection, there: Connection, places: Places, progress: Progress
+) -> list[Copied]:
+    plain = {table.name: _as_it_stands(table) for table in METADATA.sorted_tables}
+    is_empty = not any(_count(there, table) for table in plain.values())
+    done = []
+    for table in METADATA.sorted_tables:
+        read, total, added = plain[table.name], _count(before, plain[table.name]), 0
+        order = [] if is_empty else [column.name for column in table.primary_key.columns]
+        with (
+            closing(_rows(before, read, order)) as every,
+            closing(_rows(there, read, order)) as present,
+            progress.step(f"copying {table.name}", total) as step,
+        ):
+            rows = every if is_empty else _missing(every, present, table, places.target)
+            while some := list(islice(rows, _TOGETHER)):
+                _insert(after, read, some)
+                added += len(some)
+                step.advance(len(some))
+        _go_on_counting(after, table)
+        if (now := _count(after, read)) != total:
+            raise LedgerError(
+                f"{table.name} would have {now:,} rows in {places.target}, and has {total:,} in {places.source}",
+                _NOTHING_WRITTEN,
+            )
+        done.append(Copied(table.name, total, added))
+    return done
+
+
+def _as_it_stands(table: Table) -> TableClause:
+    """A table whose values are not read as what they mean: JSON stays the text that it is."""
+    types = [c.type.impl if isinstance(c.type, TypeDecorator) else c.type for c in table.columns]
+    return plain_table(table.name, *(plain_column(c.name, t) for c, t in zip(table.columns, types, strict=True)))
+
+
+def _count(connection: Connection, table: TableClause) -> int:
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _rows(connection: Connection, table: TableClause, order: Sequence[str]) -> Generator[tuple[Any, ...]]:
+    query = select(table).order_by(*(table.c[name] for name in order)).execution_options(yield_per=_TOGETHER)
+    with connection.execute(query) as found:
+        for row in found:
+            yield tuple(row)
+
+
+def _missing(
+    source: Iterator[tuple[Any, ...]], target: Iterator[tuple[Any, ...]], table: Table, where: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows that the target lacks; both come in the order of their keys, which both databases sort alike."""
+    places = [list(table.columns).index(column) for column in table.primary_key.columns]
+
+    def key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        # As bytes: so both databases order words.
+        return tuple(v.encode() if isinstance(v, str) else v for v in (row[place] for place in places))
+
+    expected = next(target, None)
+    for row in source:
+        if expected is None or key(row) < key(expected):
+            yield row
+        elif row == expected:
+            expected = next(target, None)
+        else:
+            break
+    if expected is not None:
+        named = ", ".join(str(expected[place]) for place in places)
+        raise LedgerError(
+            f"{where} is not empty, and not all that it has is so in the other ledger: {table.name} {named}",
+            _NOTHING_WRITTEN,
+        )
+
+
+def _insert(connection: Connection, table: TableClause, rows: list[tuple[Any, ...]]) -> None:
+    names = [column.name for column in table.columns]
+    if connection.dialect.name == "postgresql":
+        _copy_in(connection, table, rows)
+    else:
+        connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def _copy_in(connection: Connection, table: TableClause, rows: list[tuple[Any, ...]]) -> None:
+    import psycopg
+
+    quote = connection.dialect.identifier_preparer.quote
+    names = ", ".join(quote(column.name) for column in table.columns)
+    statement = f"COPY {quote(table.name)} ({names}) FROM STDIN"
+    try:
+        cursor: Any = connection.connection.cursor()
+        with cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        # As SQLAlchemy does with whatever it sends itself.
+        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+
+
+def _go_on_counting(connection: Connection, table: Table) -> None:
+    """Numbers that PostgreSQL gives go on after those that were copied; SQLite looks for the largest by itself."""
+    number = table.autoincrement_column
+    if number is None or connection.dialect.name != "postgresql" or not isinstance(number.type, Integer):
+        return
+    quote = connection.dialect.identifier_preparer.quote
+    sequence = text("SELECT pg_get_serial_sequence(:table, :number)")
+    name = connection.execute(sequence, {"table": quote(table.name), "number": number.name}).scalar_one_or_none()
+    if name is not None:
+        largest = select(func.max(number)).scalar_subquery()
+        connection.execute(select(func.setval(name, func.coalesce(largest, 1), largest.is_not(None))))
+
+
+class LedgerFacts(NamedTuple):
+    """What a ledger is, and how much is in it."""
+
+    ledger: str
+    database: str
+    """The program, and its version."""
+    format: int
+    bytes: int
+    rows: dict[str, int]
+    """By table."""
+
+
+def facts_of(database: Database) -> LedgerFacts:
+    """What a ledger is, and how much is in it, at one moment."""
+    with database.reading() as connection:
+        program, size = database.about(connection)
+        rows = {table.name: _count(connection, _as_it_stands(table)) for table in METADATA.sorted_tables}
+    return LedgerFacts(database.where, program, FORMAT, size, rows)

@@ -1,0 +1,160 @@
+"""Patches in the ledger: what was made, by whom, and how far each has come.
+
+The store is the record of what was done in it (`kgcheck.curation.patches`); this is the list that people look at.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
+
+from kgcheck.errors import AmbiguousName, UnknownName
+from kgcheck.ledger.rows import batches
+from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.model import Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+PATCH = Table(
+    "patch",
+    METADATA,
+    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
+    Column("id", String, unique=True, nullable=False, comment="the beginning of its digest"),
+    Column("store", String, nullable=False),
+    Column("profile", String, nullable=False),
+    Column("run", String, nullable=False, comment="of whose findings it is; of any ledger"),
+    Column("folder", String, nullable=False, comment="where it was last seen"),
+    Column("made", UtcTime, nullable=False),
+    Column("by", String, nullable=False),
+    Column("operations", Integer, nullable=False),
+    Column("state", String, nullable=False),
+    Column("state_at", UtcTime, nullable=False),
+    Column("state_by", String, nullable=False),
+)
+OPERATION = Table(
+    "operation",
+    METADATA,
+    Column("patch", ForeignKey("patch.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, comment="its place in the patch, from 1"),
+    Column("kind", String, nullable=False),
+    Column("finding", String, nullable=False, comment="fingerprint"),
+    Column("about", Text, nullable=False, comment="the operation in words"),
+    Column("state", String, nullable=False),
+    Column("why", Text, nullable=False, comment="of a conflict"),
+    Index("operation_by_finding", "finding"),
+)
+
+
+class PatchState(StrEnum):
+    """How far a patch has come in its store."""
+
+    MADE = "made"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    UNDOING = "undoing"
+    UNDONE = "undone"
+
+
+class OperationState(StrEnum):
+    """What became of one operation."""
+
+    OPEN = "open"
+    DONE = "done"
+    CONFLICT = "conflict"
+
+
+class PatchEntry(Value):
+    """A patch as the ledger knows it."""
+
+    id: str
+    store: str
+    profile: str
+    run: str
+    folder: str
+    made: datetime
+    by: str
+    operations: int
+    state: PatchState = PatchState.MADE
+    state_at: datetime
+    state_by: str
+
+
+class OperationEntry(Value):
+    """An operation of a patch as the ledger knows it."""
+
+    number: int
+    kind: str
+    finding: str
+    about: str
+    state: OperationState = OperationState.OPEN
+    why: str = Field(default="", description="of a conflict")
+
+
+class PatchTable:
+    """Reads and writes patches.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def keep(self, patch: PatchEntry, operations: Sequence[OperationEntry]) -> None:
+        """Write down a patch with its operations, all or nothing; of one that is known, how far it has come."""
+        row = patch.model_dump() | {"state": patch.state.value}
+        with self._database.writing() as connection:
+            known = connection.scalar(select(PATCH.c.id).where(PATCH.c.id == patch.id))
+            if known:
+                connection.execute(update(PATCH).where(PATCH.c.id == patch.id).values(**row))
+                connection.execute(delete(OPERATION).where(OPERATION.c.patch == patch.id))
+            else:
+                connection.execute(insert(PATCH).values(**row))
+            rows = [{"patch": patch.id, **o.model_dump(), "state": o.state.value} for o in operations]
+            for some in batches(rows):
+                connection.execute(insert(OPERATION), some)
+
+    def all(self) -> list[PatchEntry]:
+        """All patches, the newest first."""
+        with self._database.reading() as connection:
+            return [_entry(row._mapping) for row in connection.execute(select(PATCH).order_by(PATCH.c.number.desc()))]
+
+    def one(self, name: str) -> tuple[PatchEntry, list[OperationEntry]]:
+        """A patch by its id or the beginning of it.
+
+        Returns:
+            The patch and its operations, in their order.
+
+        Raises:
+            UnknownName: There is none.
+            AmbiguousName: Several ids begin so.
+        """
+        patches = self.all()
+        found = [p for p in patches if p.id.startswith(name)]
+        if not name or not found:
+            raise UnknownName("patch", name, [p.id for p in patches], "" if patches else "no patch yet")
+        if len(found) > 1:
+            raise AmbiguousName(f"several patches begin with {name!r}", ", ".join(p.id for p in found))
+        ordered = select(OPERATION).where(OPERATION.c.patch == found[0].id).order_by(OPERATION.c.number)
+        with self._database.reading() as connection:
+            return found[0], [_operation(row._mapping) for row in connection.execute(ordered)]
+
+    def done_for(self, findings: Iterable[str]) -> dict[str, str]:
+        """The patches in which something was done for findings, by fingerprint."""
+        rows = select(OPERATION.c.finding, OPERATION.c.patch).where(
+            OPERATION.c.state == OperationState.DONE.value, OPERATION.c.finding.in_(list(findings))
+        )
+        with self._database.reading() as connection:
+            return {finding: patch for finding, patch in connection.execute(rows)}
+
+
+def _entry(row: Mapping[Any, Any]) -> PatchEntry:
+    return PatchEntry(**{name: row[name] for name in PatchEntry.model_fields})
+
+
+def _operation(row: Mapping[Any, Any]) -> OperationEntry:
+    return OperationEntry(**{name: row[name] for name in OperationEntry.model_fields})

@@ -1,0 +1,37 @@
+"""Two snapshots at once: the joins read one of them as ``ref``, and the other takes its place when it is wanted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from kgcheck.reference.snapshot import attach_snapshots
+
+Side = Literal["older", "newer"]
+
+_READ = ("release", "topic", "covered", "entity", "value", "link", "lifecycle", "ancestor")
+
+
+def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None], None]:
+    """What attaches a snapshot as ``newer`` beside an older one, and reads the newer one as ``ref``.
+
+    Args:
+        older: The older snapshot.
+
+    Returns:
+        A function of a working database and the newer snapshot; without one, the older is both. It raises
+        SnapshotError, see attach_snapshots.
+    """
+
+    def attach(db: duckdb.DuckDBPyConnection, newer: Path | None) -> None:
+        attach_snapshots(db, {"older": older, "newer": newer or older})
+        db.execute("ATTACH ':memory:' AS ref").fetchall()
+        read(db, "newer")
+
+    return attach
+
+
+def read(db: duckdb.DuckDBPyConnection, side: Side) -> None:
+    """Let ``ref`` be one of the two."""
+    db.execute("; ".join(f"CREATE OR REPLACE VIEW ref.{t} AS FROM {side}.{t}" for t in _READ)).fetchall()

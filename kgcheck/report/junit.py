@@ -1,0 +1,160 @@
+"""A run as JUnit XML, as build servers show tests: what is refuted failed, what could not be looked at was skipped.
+
+One suite a check type and target. One case a finding; and one a tally of what makes no finding, so that what is
+supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from kgcheck.ledger.ledger import Run
+from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
+from kgcheck.report.documents import REASONS
+from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.visible import visible
+
+_Suite = tuple[CheckType, str]
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(
+    run: Run, findings: Iterable[Finding], tallies: Iterable[Tally], fail_on: str = "refuted", limit: int | None = None
+) -> str:
+    """A run as JUnit XML.
+
+    Args:
+        run: The run.
+        findings: All that it found.
+        tallies: Its counts.
+        fail_on: Least outcome that is a failure: refuted, insufficient or never; below it, a finding is skipped.
+        limit: At most so many findings as cases of their own; the rest of a suite is one case, which fails as they do.
+
+    Returns:
+        XML.
+    """
+    suites: dict[_Suite, list[TestCase]] = {}
+    rest: Counter[tuple[_Suite, Outcome]] = Counter()
+    kept: set[tuple[str, str]] = set()
+    for number, finding in enumerate(findings):
+        suite = finding.task.type, str(_target(finding))
+        kept.add(_counted_as(suite, finding.verdict))
+        if limit is None or number < limit:
+            suites.setdefault(suite, []).append(_case(run, finding, suite, fail_on))
+        else:
+            rest[suite, finding.verdict.outcome] += 1
+    for (suite, outcome), count in rest.items():
+        case = TestCase(f"{count:,} more, {outcome.value}", _class_name(suite))
+        _judge(case, outcome, fail_on, f"{count:,} findings that are not shown: kgcheck report {run.id}", "not shown")
+        suites.setdefault(suite, []).append(case)
+    for tally in tallies:
+        suite = tally.type, str(tally.target)
+        cases = suites.setdefault(suite, [])
+        if _counted_as(suite, tally) not in kept:
+            cases.append(_counted(tally, suite, fail_on))
+    return _written(run, suites)
+
+
+def _counted_as(suite: _Suite, of: Verdict | Tally) -> tuple[str, str]:
+    """What a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
+    return ("structure", of.reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), of.outcome.value)
+
+
+def _target(finding: Finding) -> Target:
+    """The part of the schema that a finding is of; that of a structure rule on an edge has no attribute of its own."""
+    target = Target.of(finding.task)
+    return target.model_copy(update={"attribute": None}) if finding.task.type is CheckType.STRUCTURE else target
+
+
+def _case(run: Run, finding: Finding, suite: _Suite, fail_on: str) -> TestCase:
+    verdict = finding.verdict
+    case = TestCase(_shown(str(finding.task)), _class_name(suite))
+    words = f"{verdict.reason.value}: {REASONS[verdict.reason]}"
+    lines = [
+        f"finding {finding.fingerprint} of run {run.id}: {verdict.outcome.value}, confidence {verdict.confidence:.3f}",
+        *([f"called: {called}"] if (called := called_in(finding)) else []),
+        *([f"graph says: {finding.task.value}"] if finding.task.value else []),
+        *(f"{e.stance.value}: {evidence_line(e)} {e.url}".rstrip() for e in deciding(finding)),
+        *(f"not looked at: {gap}" for gap in verdict.missing),
+        *([f"proposal: {change}"] if (change := proposal(finding.change)) else []),
+    ]
+    _judge(case, verdict.outcome, fail_on, words, verdict.reason.value, lines)
+    return case
+
+
+def _counted(tally: Tally, suite: _Suite, fail_on: str) -> TestCase:
+    sources = f" ({tally.sources_line})" if tally.sources_line else ""
+    case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
+    _judge(case, tally.outcome, fail_on, f"{tally.count:,} tasks: {REASONS[tally.reason]}", tally.reason.value)
+    return case
+
+
+def _judge(case: TestCase, outcome: Outcome, fail_on: str, words: str, kind: str, lines: Iterable[str] = ()) -> None:
+    failing = {"refuted": {Outcome.REFUTED}, "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT}}.get(fail_on, ())
+    if outcome in failing:
+        failure = Failure(_shown(words), _shown(kind))
+        failure.text = "\n".join(map(_shown, lines))
+        case.result = [failure]
+    elif outcome is not Outcome.SUPPORTED:
+        skipped = Skipped()
+        # Jenkins takes text in it and no message.
+        skipped.text = "\n".join(_shown(text) for text in (f"{outcome.value}: {words}", *lines))
+        case.result = [skipped]
+
+
+def _class_name(suite: _Suite) -> str:
+    """What build servers fold cases by: they part it at dots."""
+    return _shown(f"kgcheck.{suite[0].value}.{suite[1].replace(' ', '_')}")
+
+
+def _written(run: Run, suites: dict[_Suite, list[TestCase]]) -> str:
+    whole = JUnitXml(f"kgcheck {run.id}")
+    if not run.finished:
+        whole.add_testsuite(_cut_off(run))
+    order = list(CheckType)
+    for suite in sorted(suites, key=lambda s: (order.index(s[0]), s[1])):
+        part = TestSuite(_shown(f"{suite[0].value}: {suite[1]}"))
+        part.timestamp = f"{run.started:%Y-%m-%dT%H:%M:%S}"
+        for name, value in _properties(run).items():
+            part.add_property(name, _shown(value))
+        part.add_testcases(suites[suite])
+        whole.add_testsuite(part)
+    whole.update_statistics()  # type: ignore[no-untyped-call]
+    # Jenkins has no such number of the whole, only of each suite; and nobody timed the cases.
+    _without(whole, "skipped", "time")
+    for part in whole:
+        _without(part, "time")
+    out = BytesIO()
+    whole.write(out, pretty=False)
+    return out.getvalue().decode() + "\n"
+
+
+def _cut_off(run: Run) -> TestSuite:
+    """What is not there is no success: a run that did not come to its end says so by itself."""
+    case, suite = TestCase("finished", "kgcheck.run"), TestSuite("run")
+    case.result = [Error(f"the run was cut off: kgcheck audit --resume {run.id}", "cut off")]
+    suite.add_testcase(case)
+    return suite
+
+
+def _properties(run: Run) -> dict[str, str]:
+    state = "finished" if run.finished else "cut off"
+    return {"run": run.id, "state": state, "store": run.store, "profile": run.profile, "releases": _releases(run)}
+
+
+def _releases(run: Run) -> str:
+    return "; ".join(map(str, run.releases)) or "none"
+
+
+def _without(element: Any, *names: str) -> None:
+    for name in names:
+        element._elem.attrib.pop(name, None)
+
+
+def _shown(text: str) -> str:
+    """Text that XML can hold and nothing hides in; XML has no place for what is left of it."""
+    return _NO_XML.sub("\ufffd", visible(text))

@@ -1,0 +1,104 @@
+"""A run as text that Prometheus reads, for the textfile collector of node_exporter.
+
+All are gauges of the last run: tasks by type, place, outcome and reason, findings by state, the time that it took, and
+of when the references are. Every series names its store, so that the files of several graphs lie side by side.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from kgcheck.ledger.ledger import Run
+from kgcheck.model import Tally
+from kgcheck.report.standing import ALONE, Standing
+from kgcheck.visible import visible
+
+_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+
+
+def prometheus(run: Run, tallies: Iterable[Tally], standing: Standing = ALONE) -> str:
+    """A run in the text format of Prometheus.
+
+    Args:
+        run: The run.
+        tallies: Its counts.
+        standing: How its findings stand to those of the run before.
+
+    Returns:
+        Gauges, each with a line of help.
+    """
+    gauges = _Gauges(run.store)
+    gauges.set("run_info", "The last run; always 1.", {"run": run.id, "profile": run.profile}, 1)
+    gauges.set("run_complete", "1 for a run that came to its end, 0 for one that was cut off.", {}, bool(run.finished))
+    gauges.set("run_started_timestamp_seconds", "When the last run began.", {}, run.started.timestamp())
+    if run.finished:
+        gauges.set("run_finished_timestamp_seconds", "When the last run ended.", {}, run.finished.timestamp())
+        took = (run.finished - run.started).total_seconds()
+        gauges.set("run_duration_seconds", "From the beginning of the last run to its end.", {}, took)
+    _tasks(gauges, tallies)
+    for state, count in standing.counts.items():
+        gauges.set("findings", "Findings of the last run and the one before, by state.", {"state": state}, count)
+    for label, count in run.nodes.items():
+        gauges.set("graph_nodes", "Nodes of the graph.", {"label": label}, count)
+    for pattern, count in run.edges.items():
+        gauges.set("graph_edges", "Edges of the graph.", {"pattern": pattern}, count)
+    _references(gauges, run)
+    return gauges.text()
+
+
+class _Gauges:
+    """Gauges of one store, each made when it is first set."""
+
+    def __init__(self, store: str) -> None:
+        self._store = visible(store)
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._made: dict[str, Gauge] = {}
+
+    def set(self, name: str, words: str, labels: dict[str, str], value: float) -> None:
+        """Give a series its value; label values are text of others, so what is hidden in them is spelt out."""
+        if name not in self._made:
+            self._made[name] = Gauge(f"kgcheck_{name}", words, ["store", *labels], registry=self._registry)
+        shown = {label: visible(text) for label, text in labels.items()}
+        self._made[name].labels(store=self._store, **shown).set(value)
+
+    def text(self) -> str:
+        return generate_latest(self._registry).decode()
+
+
+def _tasks(gauges: _Gauges, tallies: Iterable[Tally]) -> None:
+    counts = Counter[tuple[str, ...]]()
+    names = ("type", "label", "relation", "object_label", "attribute", "outcome", "reason")
+    for t in tallies:
+        place = (t.target.label, t.target.relation, t.target.object_label, t.target.attribute)
+        counts[t.type.value, *(part or "" for part in place), t.outcome.value, t.reason.value] += t.count
+    for values, count in sorted(counts.items()):
+        gauges.set("tasks", "Checks of the last run, by how they ended.", dict(zip(names, values, strict=True)), count)
+
+
+def _references(gauges: _Gauges, run: Run) -> None:
+    """Of when the references are: the day is kept, the age is that of the day of the run."""
+    newest: dict[tuple[str, str], datetime] = {}
+    for pinned in run.releases:
+        key = pinned.source, pinned.release
+        if day := _day(pinned.released):
+            newest[key] = max(day, newest.get(key, day))
+    for (source, release), day in sorted(newest.items()):
+        which = {"source": source, "release": release}
+        words = "When a release of a reference came out."
+        gauges.set("reference_released_timestamp_seconds", words, which, day.timestamp())
+        age = max((run.started - day).total_seconds(), 0)
+        gauges.set("reference_age_seconds", "How old a reference was when the last run began.", which, age)
+
+
+def _day(text: str) -> datetime | None:
+    """The first day of a year, a month or a day; None of what is no date."""
+    found = _DAY.match(text)
+    if not found:
+        return None
+    try:
+        return datetime(int(found[1]), int(found[2] or 1), int(found[3] or 1), tzinfo=UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,271 @@
+"""A run as SARIF 2.1.0, which code hosts and dashboards of findings read.
+
+A rule is a reason. A result is a finding: of a graph there are no files, so it stands at logical locations, the nodes.
+What could not be looked at is no result but a notification of the invocation.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from kgcheck import __version__
+from kgcheck.ledger.ledger import Run
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally
+from kgcheck.report.documents import OUTCOMES, REASONS, is_web
+from kgcheck.report.reason_help import reason_help
+from kgcheck.report.standing import ALONE, Decided, Standing
+from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.visible import as_json, visible
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+_LEVELS = {
+    Outcome.REFUTED: ("fail", "error"),
+    # "Open" is what SARIF calls a rule that was evaluated and could not decide.
+    Outcome.INSUFFICIENT: ("open", "none"),
+    Outcome.UNAVAILABLE: ("open", "none"),
+    Outcome.SUPPORTED: ("pass", "none"),
+}
+"""Kind and level of each outcome; a level that is not none stands only beside the kind fail."""
+
+_BASELINE = {
+    "new": "new",
+    "still": "unchanged",
+    "changed": "updated",
+    "reopened": "updated",
+    "fixed": "absent",
+    "gone": "absent",
+    # Nobody looked: to call it absent would close it.
+    "unchecked": "unchanged",
+}
+"""By state of the comparison, that of SARIF; any other state of ours is one of a finding that was there before."""
+
+_SUPPRESSED = {"reject": "accepted", "defer": "underReview"}
+_LONGEST = 2_000
+
+
+def sarif(
+    run: Run,
+    findings: Iterable[Finding],
+    tallies: Iterable[Tally],
+    standing: Standing = ALONE,
+    limit: int | None = None,
+    exit_code: int = 0,
+) -> str:
+    """A run as SARIF.
+
+    Args:
+        run: The run.
+        findings: All that it found.
+        tallies: Its counts.
+        standing: How its findings stand to those of the run before, and what was decided of them.
+        limit: At most so many findings; how many are left out is shown.
+        exit_code: What the command ends with.
+
+    Returns:
+        JSON.
+    """
+    rules = _Rules()
+    results: list[dict[str, Any]] = []
+    left_out = 0
+    for number, finding in enumerate(findings):
+        if limit is not None and number >= limit:
+            left_out += 1
+            continue
+        results.append(_result(rules, finding, standing.state(finding), standing.decided(finding), standing))
+    results += [_result(rules, left.finding, left.state, None, standing) for left in standing.left]
+    whole: dict[str, Any] = {
+        "tool": {"driver": {"name": "kgcheck", "version": __version__, "rules": rules.listed}},
+        "automationDetails": {
+            "id": f"kgcheck/{_uri_part(run.store)}/{run.id}",
+            "guid": _guid(run.id),
+            "description": {"text": _text(f"kgcheck audit of {run.store}, profile {run.profile}")},
+        },
+        "invocations": [_invocation(run, tallies, left_out, exit_code)],
+        "results": results,
+        "properties": {
+            "store": visible(run.store),
+            "profile": visible(run.profile),
+            "references": [visible(str(release)) for release in run.releases],
+        },
+    }
+    if standing.before:
+        whole["baselineGuid"] = _guid(standing.before)
+    return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [whole]}, indent=1) + "\n"
+
+
+class _Rules:
+    """The rules of a run, each where a finding first breaks it."""
+
+    def __init__(self) -> None:
+        self.listed: list[dict[str, Any]] = []
+        self._places: dict[tuple[Reason, bool], int] = {}
+
+    def place(self, finding: Finding) -> tuple[str, int]:
+        """Id and place of the rule of a finding."""
+        reason, structural = finding.verdict.reason, finding.task.type is CheckType.STRUCTURE
+        name = f"structure/{reason.value}" if structural else reason.value
+        place = self._places.setdefault((reason, structural), len(self.listed))
+        if place == len(self.listed):
+            kind, level = _LEVELS[finding.verdict.outcome]
+            helped = _text(reason_help(reason, finding.task.type))
+            self.listed.append(
+                {
+                    "id": name,
+                    "name": "".join(word.capitalize() for word in reason.value.split("_")),
+                    "shortDescription": {"text": _text(f"{REASONS[reason]}.")},
+                    "fullDescription": {"text": helped},
+                    "help": {
+                        "text": f"{helped} {OUTCOMES[finding.verdict.outcome]} kgcheck explain shows the evidence."
+                    },
+                    "defaultConfiguration": {"level": level},
+                    "properties": {"tags": [finding.task.type.value, kind]},
+                }
+            )
+        return name, place
+
+
+def _result(
+    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, standing: Standing
+) -> dict[str, Any]:
+    verdict = finding.verdict
+    name, place = rules.place(finding)
+    kind, level = _LEVELS[verdict.outcome]
+    result: dict[str, Any] = {
+        "ruleId": name,
+        "ruleIndex": place,
+        "kind": kind,
+        "level": level,
+        "message": {"text": _text(_message(finding))},
+        "locations": [{"logicalLocations": [_location(ref, n) for ref, n in _ends(finding)]}],
+        "partialFingerprints": {"kgcheckTask/v1": finding.fingerprint},
+        "rank": round(verdict.confidence * 100, 1),
+        "properties": _properties(finding, state, decided),
+    }
+    if standing.before:
+        result["baselineState"] = _BASELINE.get(state or "", "unchanged") if state else "unchanged"
+    if decided and decided.stands and decided.action in _SUPPRESSED:
+        result["suppressions"] = [_suppression(decided)]
+    elif standing is not ALONE:
+        # An empty list says that it is not suppressed; none, that nobody knows.
+        result["suppressions"] = []
+    return result
+
+
+def _message(finding: Finding) -> str:
+    verdict = finding.verdict
+    called = called_in(finding)
+    value = f" = {finding.task.value!r}" if finding.task.attribute and finding.task.value else ""
+    parts = [f"{finding.task}{value}{f' ({called})' if called else ''}: {REASONS[verdict.reason]}"]
+    parts += [evidence_line(e) for e in deciding(finding)[:1]]
+    if change := proposal(finding.change):
+        parts.append(f"proposal: {change}")
+    return ". ".join(parts)
+
+
+def _ends(finding: Finding) -> Iterator[tuple[Ref, str | None]]:
+    yield finding.task.subject, finding.names[0]
+    if finding.task.object:
+        yield finding.task.object, finding.names[1]
+
+
+def _location(ref: Ref, name: str | None) -> dict[str, Any]:
+    place: dict[str, Any] = {"name": visible(ref.id), "fullyQualifiedName": visible(str(ref)), "kind": "node"}
+    if name:
+        place["properties"] = {"called": visible(name)[:_LONGEST]}
+    return place
+
+
+def _properties(finding: Finding, state: str | None, decided: Decided | None) -> dict[str, Any]:
+    task, verdict = finding.task, finding.verdict
+    known: Mapping[str, Any] = {
+        "run": finding.run,
+        "type": task.type.value,
+        "relation": task.relation,
+        "attribute": task.attribute,
+        "outcome": verdict.outcome.value,
+        "confidence": verdict.confidence,
+        "evidence": [_observed(e) for e in deciding(finding)],
+        "notLookedAt": [str(gap) for gap in verdict.missing],
+        "proposal": proposal(finding.change),
+        "state": state,
+        "decision": _decision(decided) if decided else None,
+    }
+    return {name: value for name, value in known.items() if value not in (None, "", [])}
+
+
+def _observed(e: Any) -> dict[str, str]:
+    seen = {"stance": e.stance.value, "says": visible(evidence_line(e))[:_LONGEST]}
+    return seen | ({"url": e.url} if is_web(e.url) else {})
+
+
+def _decision(decided: Decided) -> dict[str, Any]:
+    shown = {
+        "action": decided.action,
+        "by": visible(decided.by),
+        "at": _time(decided.at),
+        "note": visible(decided.note),
+    }
+    return shown | ({"until": decided.until} if decided.until else {}) | {"stands": decided.stands}
+
+
+def _suppression(decided: Decided) -> dict[str, Any]:
+    until = f" until {decided.until}" if decided.until else ""
+    why = decided.note or f"{decided.action} by {decided.by or 'somebody'}{until}"
+    return {
+        "kind": "external",
+        "status": _SUPPRESSED[decided.action],
+        "justification": visible(why),
+        "properties": _decision(decided),
+    }
+
+
+def _invocation(run: Run, tallies: Iterable[Tally], left_out: int, exit_code: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "executionSuccessful": run.finished is not None,
+        "startTimeUtc": _time(run.started),
+        "exitCode": exit_code,
+        "toolExecutionNotifications": [_notification(*n) for n in _notifications(run, tallies, left_out)],
+    }
+    return shown | ({"endTimeUtc": _time(run.finished)} if run.finished else {})
+
+
+def _notifications(run: Run, tallies: Iterable[Tally], left_out: int) -> Iterator[tuple[str, str]]:
+    if not run.finished:
+        yield "error", f"the run was cut off: kgcheck audit --resume {run.id}"
+    for warning in run.warnings:
+        yield "warning", warning
+    missing = Counter[str]()
+    for t in tallies:
+        if t.outcome is Outcome.UNAVAILABLE:
+            missing[f"{t.type.value} of {t.target}: {t.sources_line}"] += t.count
+    for what, count in missing.most_common():
+        yield "warning", f"could not look: {count:,} {what}"
+    if left_out:
+        yield "note", f"{left_out:,} findings are not shown: kgcheck report {run.id}"
+
+
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": _text(text)}}
+
+
+def _text(text: str) -> str:
+    """Plain text as SARIF reads it: no link and no place for an argument stands in it."""
+    shown = visible(text)[:_LONGEST]
+    return re.sub(r"([\\\[\]])", r"\\\1", shown).replace("{", "{{").replace("}", "}}")
+
+
+def _uri_part(text: str) -> str:
+    """A part of an id that is split at slashes."""
+    return re.sub(r"[^\w.:-]+", "-", visible(text), flags=re.ASCII).strip("-")[:200] or "store"
+
+
+def _guid(run: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"kgcheck:{run}"))
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"

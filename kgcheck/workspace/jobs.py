@@ -1,0 +1,334 @@
+"""What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.run import store_place
+from kgcheck.bench.runner import Batch
+from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob, Retention
+from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
+from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
+from kgcheck.curation.notify import notify
+from kgcheck.curation.project import Project
+from kgcheck.curation.thresholds import Severity, judge, worst
+from kgcheck.errors import InputError, LedgerError, SourceUnreachable, UsageError
+from kgcheck.ledger.jobs import JobRun, JobRuns
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.place import LedgerPlace, ledger_place
+from kgcheck.ledger.retention import forget, needed
+from kgcheck.ledger.verified import VerifiedFiles
+from kgcheck.model import CheckType
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.providers.http import Http
+from kgcheck.reference.difference import compare_snapshots
+from kgcheck.reference.download import fetch_references
+from kgcheck.settings import Settings
+from kgcheck.workspace.batches import answer_questions, check_items, verify_claims
+from kgcheck.workspace.opening import Spending, read_settings
+from kgcheck.workspace.results import AuditResult
+from kgcheck.workspace.workspace import Workspace
+
+EXAMPLES = 10
+"""New findings that a message shows."""
+
+
+def run_job(
+    project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
+) -> tuple[JobRun, JobWork]:
+    """Run a job of a project.
+
+    Args:
+        project: kgcheck.toml, read.
+        name: The job.
+        planned: The time of the schedule that the run is of.
+        progress: Where to show progress.
+
+    Returns:
+        The run as it ended, and what its work came to.
+
+    Raises:
+        UnknownName: There is no such job.
+        JobUnderWay: It is under way elsewhere.
+        KgcheckError: It failed.
+    """
+    job = project.job(name)
+    settings = project_settings(project)
+    with Ledger(job_ledger(project)) as ledger:
+        runs = JobRuns(ledger.database)
+        worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
+        ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
+        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
+        forget(ledger.database, sorted(old))
+        files = VerifiedFiles.of(ledger, settings.home)
+        for run in old:
+            files.remove(run)
+        return ended
+
+
+@contextmanager
+def job_runs(project: Project) -> Iterator[JobRuns]:
+    """The runs of jobs in the ledger of a project, which is made where it is missing."""
+    with Ledger(job_ledger(project)) as ledger:
+        yield JobRuns(ledger.database)
+
+
+def job_ledger(project: Project) -> LedgerPlace:
+    """The ledger of a project: that of the environment, of kgcheck.toml, or the one in the home."""
+    settings = project_settings(project)
+    return ledger_place(settings.ledger or project.ledger or settings.ledger_file, settings)
+
+
+def project_settings(project: Project) -> Settings:
+    """Settings from the environment; the home is beside kgcheck.toml, unless the environment names another."""
+    return read_settings() if "KGCHECK_HOME" in os.environ else read_settings(home=project.folder / ".kgcheck")
+
+
+class _Worker:
+    """The work of one job."""
+
+    def __init__(
+        self, project: Project, name: str, ledger: Ledger, runs: JobRuns, settings: Settings, progress: Progress
+    ) -> None:
+        self._project = project
+        self._name = name
+        self._job = project.job(name)
+        self._ledger = ledger
+        self._runs = runs
+        self._settings = settings
+        self._progress = progress
+
+    def work(self, run: JobRun, lease: Lease) -> JobWork:
+        """Do the work, or go on with what a run before began."""
+        progress = lease.watch(self._progress)
+        match self._job:
+            case LoadJob() as job:
+                return self._load(job, run, progress)
+            case AuditJob() as job:
+                return self._audit(job, run, progress)
+            case RefreshJob() as job:
+                return self._refresh(job, run, progress)
+            case BatchJob() as job:
+                return self._batch(job, run, progress)
+
+    def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
+        """Send what there is reason to send."""
+        entries = self._project.values.notifications
+        return notify(entries, self._job.notify, self._project.folder, run, done, failure)
+
+    def _open(self, progress: Progress, reference: str | None = None, **more: Any) -> Workspace:
+        store = self._project.store_of(self._job)
+        return Workspace(
+            store=store.place if store else None,
+            profile=(store.profile if store else None) or self._project.profile,
+            reference=reference,
+            ledger=str(job_ledger(self._project)),
+            settings=self._settings,
+            progress=progress,
+            **more,
+        )
+
+    def _load(self, job: LoadJob, run: JobRun, progress: Progress) -> JobWork:
+        quarantine = self._path(job.quarantine, run) if job.quarantine else None
+        with self._open(progress) as workspace:
+            loaded = workspace.load(
+                self._project.place(job.directory), quarantine=quarantine, prune=job.prune, full=job.full
+            )
+        text = f"{loaded.nodes:,} nodes, {loaded.edges:,} edges, {loaded.quarantined:,} rows quarantined"
+        severity = Severity.WARN if loaded.quarantined or loaded.warnings else Severity.OK
+        figures = {"nodes": loaded.nodes, "edges": loaded.edges, "quarantined": loaded.quarantined}
+        return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
+
+    def _audit(self, job: Checking, run: JobRun, progress: Progress) -> JobWork:
+        reference = self._project.reference_of(job)
+        literature = self._project.literature_of(job)
+        with self._open(
+            progress, reference.snapshot if reference else None, literature=literature, live=job.live
+        ) as workspace:
+            options = self._options(job, workspace)
+            begun = self._begun(run, options, workspace)
+            audit, notes = self._go_on(workspace, begun) if begun else (None, ())
+            if audit is None:
+                audit = workspace.audit(**options)
+            return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
+
+    def _refresh(self, job: RefreshJob, run: JobRun, progress: Progress) -> JobWork:
+        """Fetch, build, compare, and audit: each is done once, also where the run is cut off between them."""
+        _, noted = open_since(self._runs, run)
+        changes = noted.get("changes")
+        if changes is None:
+            changes = self._renew(job, run, progress)
+        text = f"{sum(changes.values()):,} rows of {len(changes)} tables changed" if changes else "nothing changed"
+        figures = {"changes": changes}
+        if not changes:
+            return JobWork(Severity.OK, text, figures=figures)
+        done = self._audit(job, run, progress)
+        return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
+
+    def _renew(self, job: RefreshJob, run: JobRun, progress: Progress) -> dict[str, int]:
+        """A new snapshot in the place of the old one, which stays beside it; what changed, by source and table."""
+        reference = self._project.reference_of(job)
+        if reference is None or reference.files is None:
+            raise UsageError(f"job {self._name} names no reference with files")
+        files, snapshot = Path(reference.files), Path(reference.snapshot)
+        newer = snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
+        with self._open(progress, str(newer)) as workspace:
+            if job.fetch:
+                self._fetch(job, files, workspace, progress)
+            workspace.build_reference(files, releases=reference.releases)
+            older = [] if not snapshot.exists() else compare_snapshots(snapshot, newer, workspace.schema)
+        if snapshot.exists():
+            counts = {f"{c.source} {c.table}": c.added + c.removed + c.changed for c in older}
+        else:
+            counts = {"snapshot made": 1}
+        changes = {name: count for name, count in counts.items() if count}
+        # Written down first: a run that goes on from here must not compare the new snapshot with itself.
+        self._runs.note(run, result={"changes": changes})
+        _take_place(newer, snapshot)
+        return changes
+
+    def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace, progress: Progress) -> None:
+        with Http(self._settings) as http:
+            done = fetch_references(files, workspace.schema, http, sources=job.sources, progress=progress)
+        if failed := [f"{f.source} {f.file}: {f.failure}" for f in done if f.failure]:
+            raise SourceUnreachable(
+                f"{len(failed)} of {len(done)} files could not be fetched: {'; '.join(failed[:3])}",
+                "no snapshot was made of the rest; files that came are not fetched again",
+            )
+
+    def _batch(self, job: BatchJob, run: JobRun, progress: Progress) -> JobWork:
+        file, out = Path(self._project.place(job.file)), self._path(job.out, run)
+        reference = self._project.reference_of(job) if job.task == "kgcheck" else None
+        spending, workers = Spending(job.tokens, job.money), job.workers
+        snapshot, live = reference.snapshot if reference else None, job.live
+        papers = self._project.literature_of(job) if job.literature or job.task == "scv" else None
+        with self._open(progress, snapshot, literature=papers, live=live, brain=job.brain) as workspace:
+            if job.task == "scv":
+                claims = verify_claims(
+                    workspace,
+                    file,
+                    out,
+                    limit=job.limit,
+                    scope=job.scope,
+                    top=job.top,
+                    verifier=job.verifier,
+                    workers=workers,
+                    spending=spending,
+                    total=Spending(job.total_tokens, job.total_money),
+                )
+                return _batched(claims.batch, claims.open, claims.report, claims.notes)
+            run_batch = answer_questions if job.task == "kgqa" else check_items
+            done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+        return _batched(done.batch, done.batch.failed, done.results, done.notes)
+
+    def _options(self, job: Checking, workspace: Workspace) -> dict[str, Any]:
+        """What the audit is asked for."""
+        return {
+            "types": job.types,
+            "labels": job.labels,
+            "relations": job.relations,
+            "ids": job.ids,
+            "sample": job.sample,
+            "seed": job.seed,
+            "threshold": job.least_score,
+            "graph_date": job.graph_date,
+            "team_budget": job.team_budget,
+            "keep_all": job.keep_all,
+            "unfold": job.unfold,
+        }
+
+    def _begun(self, run: JobRun, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
+        """The audit that a run of this job began and did not finish, if there is one."""
+        since, _ = open_since(self._runs, run)
+        papers = str(workspace.literature.resolve()) if workspace.literature else None
+        wanted = AuditOptions(
+            **{**options, "types": options["types"] or tuple(CheckType)}, live=workspace.live, literature=papers
+        )
+        place = store_place(workspace.graph)
+        for audit in self._ledger.runs():
+            same = not audit.finished and audit.store == place and audit.options == wanted.model_dump(mode="json")
+            if same and not audit.is_check and audit.started >= since:
+                return audit
+        return None
+
+    @staticmethod
+    def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:
+        try:
+            return workspace.resume(begun), (f"went on with audit {begun.id}",)
+        except LedgerError as error:
+            return None, (f"audit {begun.id} was begun anew: {error.message}",)
+
+    def _judged(
+        self, job: Checking, run: JobRun, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
+    ) -> JobWork:
+        new = new_findings(self._ledger, audit.run, EXAMPLES)
+        done = settled(self._ledger, audit.run)
+        crossed = judge(job.thresholds, counted_of(audit.tallies), new.counted, done, only_new=job.only_new)
+        severity = worst(c.severity for c in crossed)
+        if severity is not Severity.ERROR and not audit.run.finished:
+            severity = Severity.UNAVAILABLE
+        reports = []
+        for report in job.reports:
+            path = self._path(report.path, run, audit.run.id)
+            workspace.report(audit.run, report.format, output=path, limit=report.limit)
+            reports.append(str(path))
+        outcomes = {outcome.value: count for outcome, count in sorted(audit.outcomes.items())}
+        text = ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items())
+        return JobWork(
+            severity,
+            f"audit {audit.run.id}: {text or 'nothing to check'}",
+            run=audit.run.id,
+            unfinished=not audit.run.finished,
+            new=new.total,
+            examples=example_rows(new.examples),
+            crossed=tuple(crossed),
+            reports=tuple(reports),
+            notes=notes,
+            figures={"outcomes": outcomes, "unfinished": not audit.run.finished},
+        )
+
+    def _path(self, pattern: str, run: JobRun, audit: str = "") -> Path:
+        """A path of the file with its places filled."""
+        at = run.planned or run.started
+        zone = getattr(self._project.schedule_of(self._name), "zone", None)
+        at = at.astimezone(zone) if zone else at
+        filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
+        return Path(self._project.place(filled))
+
+
+def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:
+    text = f"{batch.done:,} done now, {batch.before:,} before, {batch.failed:,} with an error"
+    return JobWork(
+        Severity.UNAVAILABLE if left else Severity.OK,
+        f"{text}, {left:,} open" if left else text,
+        unfinished=left > 0,
+        reports=(str(results),),
+        notes=notes,
+        figures={"done": batch.done, "before": batch.before, "failed": batch.failed, "unfinished": left > 0},
+    )
+
+
+def before_of(snapshot: Path) -> Path:
+    """Where a refresh keeps the snapshot that was there before."""
+    return snapshot.with_name(f"{snapshot.stem}.before{snapshot.suffix}")
+
+
+def _take_place(newer: Path, snapshot: Path) -> None:
+    """Put a snapshot in the place of another one, which stays under another name; there is one at every moment."""
+    before = before_of(snapshot)
+    try:
+        if snapshot.exists():
+            link = before.with_name(f".{before.name}.link")
+            link.unlink(missing_ok=True)
+            os.link(snapshot, link)
+            os.replace(link, before)
+        os.replace(newer, snapshot)
+    except OSError as error:
+        raise InputError(
+            f"cannot put {newer} in the place of {snapshot}: {error.strerror}", "free space, or check who may write"
+        ) from error

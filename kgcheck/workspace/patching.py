@@ -1,0 +1,140 @@
+"""Patches of a workspace: its store, its ledger and the folders that patches stand in."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from getpass import getuser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgcheck.audit.run import store_place
+from kgcheck.curation.decisions import Decisions
+from kgcheck.curation.making import PatchMade, make_patch
+from kgcheck.curation.operations import Patch, in_words, read_patch
+from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, undo_patch, write_undo
+from kgcheck.curation.proposals import Wanted
+from kgcheck.errors import UsageError
+from kgcheck.graph.open import OpenedStore, is_address, open_store
+from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
+
+if TYPE_CHECKING:
+    from kgcheck.workspace.workspace import Workspace
+
+
+def make(
+    workspace: "Workspace", folder: Path, *, findings: Mapping[str, str | None], accepted: bool, run: str, by: str
+) -> PatchMade:
+    """See Workspace.make_patch."""
+    if accepted == bool(findings):
+        raise UsageError("name findings, or all that are accepted", "kgcheck patch make --accepted or --finding F")
+    with _opened(workspace, write=False) as store, Ledger(workspace.ledger, create=False) as ledger:
+        known = {r.id: r for r in ledger.runs()}
+        if accepted:
+            of = ledger.run(run)
+            wanted = [Wanted(finding, decision.chosen) for finding, decision in Decisions(ledger).accepted(of)]
+            _check_run(of, store)
+        else:
+            wanted = [Wanted(ledger.finding(name), chosen) for name, chosen in findings.items()]
+            for one in wanted:
+                _check_run(known[one.finding.run], store)
+            of = max((known[w.finding.run] for w in wanted), key=lambda r: (r.started, r.id))
+        made = make_patch(wanted, of.id, store, folder, by=by or whoami())
+        if made.patch:
+            _keep(ledger, made.patch, folder, PatchState.MADE, by or whoami(), OperationState.OPEN)
+    return made
+
+
+def check(workspace: "Workspace", folder: Path) -> PatchOutcome:
+    """See Workspace.check_patch."""
+    patch = read_patch(folder)
+    with _opened(workspace, write=False) as store:
+        return check_patch(patch, store)
+
+
+def apply(workspace: "Workspace", folder: Path, *, by: str, delete: bool) -> PatchOutcome:
+    """See Workspace.apply_patch."""
+    patch = read_patch(folder)
+    # Opened before the store is written to: what cannot be listed is better known then.
+    with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
+        outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=workspace.progress)
+        write_undo(patch, store, folder)
+        _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.DONE)
+    return outcome
+
+
+def undo(workspace: "Workspace", folder: Path, *, by: str) -> PatchOutcome:
+    """See Workspace.undo_patch."""
+    patch = read_patch(folder)
+    with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
+        outcome = undo_patch(patch, store, by=by or whoami(), progress=workspace.progress)
+        _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.OPEN)
+    return outcome
+
+
+def whoami() -> str:
+    """Who is at work, as the system knows them."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        # A container may run under a number that no name belongs to.
+        return "unknown"
+
+
+@contextmanager
+def _opened(workspace: "Workspace", *, write: bool) -> Iterator[OpenedStore]:
+    """The store, to be written to or not; a file that is not there is not made."""
+    make_ready = write and (is_address(workspace.store) or Path(workspace.store).exists())
+    # A store that is written to is open for nobody else.
+    workspace.close_graph()
+    with open_store(workspace.store, workspace.schema, workspace.settings, create=make_ready) as store:
+        if make_ready:
+            store.prepare_records()
+        yield store
+
+
+def _check_run(run: Run, store: OpenedStore) -> None:
+    if (place := store_place(store)) != run.store:
+        raise UsageError(f"run {run.id} is of the store {run.store}, not of {place}", f"add --store {run.store}")
+
+
+def _keep_outcome(ledger: Ledger, outcome: PatchOutcome, folder: Path, by: str, otherwise: OperationState) -> None:
+    conflicts = {c.number: c.why for c in outcome.conflicts}
+    _keep(ledger, outcome.patch, folder, outcome.state, by, otherwise, conflicts)
+
+
+def _keep(
+    ledger: Ledger,
+    patch: Patch,
+    folder: Path,
+    state: PatchState,
+    by: str,
+    otherwise: OperationState,
+    conflicts: Mapping[int, str] | None = None,
+) -> None:
+    header = patch.header
+    entry = PatchEntry(
+        id=patch.id,
+        store=header.store,
+        profile=header.profile,
+        run=header.run,
+        folder=str(folder.resolve()),
+        made=header.created,
+        by=header.by,
+        operations=header.operations,
+        state=state,
+        state_at=now(),
+        state_by=by,
+    )
+    why = conflicts or {}
+    operations = [
+        OperationEntry(
+            number=number,
+            kind=operation.kind,
+            finding=operation.finding,
+            about=in_words(operation),
+            state=OperationState.CONFLICT if number in why else otherwise,
+            why=why.get(number, ""),
+        )
+        for number, operation in enumerate(patch.operations, 1)
+    ]
+    PatchTable(ledger.database).keep(entry, operations)

@@ -1,0 +1,331 @@
+"""What both stores do with a patch: every operation, its conflicts, and that undoing gives the same graph back."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kgcheck.curation.effects import Stamp, steps_of
+from kgcheck.curation.making import fitting
+from kgcheck.curation.operations import Operation, Patch
+from kgcheck.curation.patches import apply_patch, check_patch, patches_in, recorded_in, undo_patch
+from kgcheck.curation.steps import Draft
+from kgcheck.errors import StoreSchema, UsageError
+from kgcheck.graph.changes import NotAsExpected, StoreChanges, content_digest
+from kgcheck.graph.open import OpenedStore
+from kgcheck.ledger.patches import PatchState
+from kgcheck.model import Ref, Triple
+from tests.contract.conftest import on_server
+from tests.contract.stores import Embedded, Official, Opener
+from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.patches import (
+    CKG,
+    FINDING,
+    HOSTILE,
+    HOSTILE_ID,
+    add_edge,
+    edge,
+    graph_file,
+    in_disease,
+    made,
+    merge,
+    node_of,
+    of_gene,
+    properties_of,
+    put_edges,
+    put_graph,
+    put_nodes,
+    ref,
+    repoint,
+    retire,
+    set_value,
+    why,
+)
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenedStore]:
+    opener: Opener
+    if request.param == "embedded":
+        opener = Embedded(tmp_path / "graph.lbdb")
+        shutil.copy(graph_file(), opener.path)
+    else:
+        opener = on_server(request, "neo4j")
+    with opener(create=True) as opened:
+        if request.param == "neo4j":
+            put_graph(opened)
+        yield cast(OpenedStore, opened)
+
+
+def changed(store: OpenedStore, what: Ref | Triple, **values: Any) -> None:
+    """Somebody else changes a node, or the edges of a triple."""
+    with store.statements(write=True) as run:
+        changes = StoreChanges(store, run)
+        if isinstance(what, Ref):
+            changes.set_node(what, values)
+        else:
+            for one in changes.edges(what):
+                changes.set_edge(one, values)
+
+
+OPERATIONS: dict[str, list[Operation]] = {
+    "value of a node": [set_value(ref("A"), "name", HOSTILE)],
+    "value where there is none": [set_value(ref("D"), "synonyms", ["x", HOSTILE])],
+    "two values of one node": [set_value(ref("A"), "name", "new"), set_value(ref("A"), "taxid", "1")],
+    "value of an edge": [set_value(edge("A", "C"), "score", 0.9, was=0.5)],
+    "other end": [repoint(edge("A", "D"), "C", "tail")],
+    "other head": [repoint(of_gene("G1", "A"), "G2", "head")],
+    "other id": [repoint(ref("A"), "NEW")],
+    "hostile id": [repoint(ref("A"), f"{HOSTILE_ID}!")],
+    "of a hostile id": [repoint(ref(HOSTILE_ID), "NEW")],
+    "merge": [merge(ref("A"), ref("B"))],
+    "merge into a hostile id": [merge(ref("C"), ref(HOSTILE_ID))],
+    "two merges": [merge(ref("A"), ref("B")), merge(ref("B"), ref("C"))],
+    "retired node": [retire(ref("A"))],
+    "retired edges": [retire(edge("A", "D"))],
+    "all but one": [retire(edge("A", "D"), but_one=True)],
+    "new edge": [add_edge(edge("D", "C"), source=HOSTILE, score=0.125)],
+    "new edge where one was retired": [retire(edge("A", "C")), add_edge(edge("A", "C"), source="x")],
+    "an edge and then its node": [repoint(edge("C", "A"), "B", "tail"), merge(ref("A"), ref("B"))],
+}
+
+
+AWAY = ("merge", "other id", "all but one", "retired node", "two merges")
+
+
+@pytest.mark.parametrize(
+    ("name", "delete"), [*((name, False) for name in OPERATIONS), *((name, True) for name in AWAY)]
+)
+def test_undo_gives_back_the_graph_exactly(store: OpenedStore, name: str, delete: bool) -> None:
+    before = content_digest(store)
+    patch = made(store, *OPERATIONS[name])
+
+    applied = apply_patch(patch, store, by=HOSTILE, delete=delete)
+    between = content_digest(store)
+    again = apply_patch(patch, store, by="other", delete=delete)
+    undone = undo_patch(patch, store, by="x")
+
+    number = len(patch.operations)
+    assert (applied.done, applied.before, applied.conflicts) == (number, 0, ())
+    assert between != before
+    assert (again.done, again.before, again.conflicts) == (0, number, ())
+    assert (undone.done, undone.conflicts) == (number, ())
+    assert content_digest(store) == before
+    assert patches_in(store)[patch.id].state is PatchState.UNDONE
+
+
+def test_merge_moves_every_edge_and_folds_what_becomes_the_same(store: OpenedStore) -> None:
+    apply_patch(made(store, merge(ref("A"), ref("B"))), store, by="x")
+
+    gone = node_of(store, ref("A"))
+    assert gone
+    assert gone.properties["kgcheck_retired"] == FINDING
+    # By one source: folded, with what both say; by another one: beside it.
+    assert properties_of(store, edge("B", "C")) == [
+        {"action": "activation; binding", "directionality": "yes", "score": 0.75, "source": "STRING"},
+        {"score": 0.25, "source": "other"},
+    ]
+    assert properties_of(store, in_disease("B", "DOID:1")) == [
+        {"evidence_type": "CURATED; TEXT", "number_publications": 3, "score": 0.1, "source": "s"}
+    ]
+    # Those of A alone are no more the same than they were.
+    assert properties_of(store, edge("B", "D")) == [{"score": 0.1, "source": "STRING"}] * 3
+    assert properties_of(store, in_disease("B", "DOID:2")) == [{"score": 1.0}]
+    assert properties_of(store, edge("C", "B")) == [{}]
+    assert properties_of(store, of_gene("G1", "B")) == [{"source": "HGNC"}]
+    assert properties_of(store, of_gene("G2", "B")) == [{"source": "HGNC"}]
+    # A loop is no fault where the profile says so.
+    loops = [{"score": 1e-300}, {"source": "STRING"}] if CKG.pattern("Protein", "ACTS_ON", "Protein").loops else []
+    assert properties_of(store, edge("B", "B")) == loops
+    assert properties_of(store, edge("A", "C")) == []
+    assert len(properties_of(store, edge("A", "C"), retired=True)) == 2
+
+
+def test_what_is_done_is_stamped_and_written_down_in_the_store(store: OpenedStore) -> None:
+    patch = made(store, set_value(ref("A"), "name", "new", finding="f" * 16), retire(edge("A", "D")))
+    meta = store.meta()
+
+    apply_patch(patch, store, by="Anna")
+
+    node = node_of(store, ref("A"))
+    assert node
+    marks = {k: v for k, v in node.properties.items() if k.startswith("kgcheck_")}
+    record = patches_in(store)[patch.id]
+    assert marks == {"kgcheck_changed": "f" * 16, "kgcheck_changed_at": record.at, "kgcheck_changed_by": "Anna"}
+    assert (record.digest, record.state, record.operations) == (patch.header.digest, PatchState.APPLIED, 2)
+    assert [(r.number, r.operation, r.by) for r in recorded_in(store, patch.id)] == [
+        (1, patch.operations[0], "Anna"), (2, patch.operations[1], "Anna"),
+    ]  # fmt: skip
+    assert store.meta() == meta
+
+
+CHANGES: dict[str, tuple[Operation, Ref | Triple, dict[str, Any], str]] = {
+    "value": (set_value(ref("A"), "name", "new"), ref("A"), {"taxid": "1"}, "Protein A is not"),
+    "edge": (set_value(edge("A", "C"), "score", 1.0, was=0.5), edge("A", "C"), {"action": "x"}, "A ACTS_ON C is not"),
+    "merged": (merge(ref("A"), ref("B")), ref("A"), {"name": "x"}, "Protein A is not"),
+    "into": (merge(ref("A"), ref("B")), ref("B"), {"name": None}, "Protein B is not"),
+    "edge of it": (merge(ref("A"), ref("B")), of_gene("G1", "A"), {"source": "x"}, "edges of Protein A is not"),
+    "met": (merge(ref("A"), ref("B")), edge("B", "C"), {"score": 0.0}, "edges of Protein B that they meet is not"),
+    "retired": (retire(edge("A", "D")), edge("A", "D"), {"kgcheck_retired": "x"}, "A ACTS_ON D is not"),
+    "end": (repoint(edge("A", "D"), "C", "tail"), ref("C"), {"kgcheck_retired": "x"}, "Protein C is not"),
+    "new": (add_edge(edge("D", "C")), ref("D"), {"kgcheck_retired": "x"}, "Protein D is not"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_has_changed_since_is_a_conflict_and_the_rest_is_done(store: OpenedStore, name: str) -> None:
+    operation, what, values, message = CHANGES[name]
+    patch = made(store, operation, set_value(ref("DOID:2", "Disease"), "name", "other"))
+    changed(store, what, **values)
+    before = content_digest(store)
+
+    checked = check_patch(patch, store)
+    assert content_digest(store) == before
+    applied = apply_patch(patch, store, by="x")
+
+    assert why(checked.conflicts) == why(applied.conflicts)
+    assert [c.number for c in applied.conflicts] == [1]
+    assert applied.conflicts[0].why.startswith(message)
+    assert (checked.done, applied.done) == (1, 1)
+    assert undo_patch(patch, store, by="x").done == 1
+    assert content_digest(store) == before
+
+
+def test_an_earlier_mark_is_no_conflict_and_comes_back(store: OpenedStore) -> None:
+    first = made(store, set_value(ref("A"), "name", "one", finding="1" * 16))
+    apply_patch(first, store, by="x")
+    second = made(store, set_value(ref("A"), "taxid", "1", finding="2" * 16))
+    between = content_digest(store)
+    apply_patch(second, store, by="x")
+
+    # What the second did stands above the first.
+    assert why(undo_patch(first, store, by="x").conflicts) == ["Protein A is not as it was"]
+    with pytest.raises(UsageError, match="is not finished"):
+        apply_patch(first, store, by="x")
+    undo_patch(second, store, by="x")
+    assert content_digest(store) == between
+    assert undo_patch(first, store, by="x").conflicts == ()
+
+
+def test_what_somebody_changed_again_is_not_undone_and_named(store: OpenedStore) -> None:
+    patch = made(store, set_value(ref("A"), "name", "one"), set_value(ref("B"), "name", "two"))
+    apply_patch(patch, store, by="x")
+    changed(store, ref("A"), name="three")
+
+    undone = undo_patch(patch, store, by="x")
+
+    assert (undone.done, undone.state) == (1, PatchState.UNDOING)
+    assert [(c.number, c.why) for c in undone.conflicts] == [(1, "Protein A is not as it was")]
+    changed(store, ref("A"), name="one")
+    assert undo_patch(patch, store, by="x").state is PatchState.UNDONE
+
+
+def test_a_patch_for_another_store_or_profile_is_refused(store: OpenedStore) -> None:
+    patch = made(store, set_value(ref("A"), "name", "one"))
+    elsewhere = patch._replace(header=patch.header.model_copy(update={"store": "/other"}))
+    of_other = patch._replace(header=patch.header.model_copy(update={"profile": "kgx 1"}))
+    before = content_digest(store)
+
+    acts: list[Callable[[Patch], object]] = [
+        lambda p: apply_patch(p, store, by="x"),
+        lambda p: undo_patch(p, store, by="x"),
+        lambda p: check_patch(p, store),
+    ]
+    for act in acts:
+        with pytest.raises(UsageError, match="is for the store /other, not"):
+            act(elsewhere)
+        with pytest.raises(StoreSchema, match="of the profile kgx 1, not ckg 1"):
+            act(of_other)
+    with pytest.raises(UsageError, match="nothing of the patch"):
+        undo_patch(patch, store, by="x")
+    assert content_digest(store) == before
+
+
+MISFITS: list[tuple[Operation, str]] = [
+    (set_value(ref("nowhere"), "name", "x"), "Protein nowhere is not there"),
+    (set_value(edge("A", "C"), "score", 1.0, was=0.123), "no edge A ACTS_ON C has the score that is wrong"),
+    (merge(ref("A"), ref("nowhere")), "Protein nowhere is not there"),
+    (merge(ref("A"), ref("A")), "Protein A is that node already"),
+    (repoint(ref("A"), "B"), "Protein B is there already"),
+    (repoint(edge("A", "C"), "nowhere", "tail"), "Protein nowhere is not there"),
+    (repoint(edge("A", "C"), "C", "tail"), "A ACTS_ON C has that end already"),
+    (retire(edge("D", "A")), "the edge D ACTS_ON A is not there"),
+    (retire(edge("A", "C"), but_one=True), "no two edges A ACTS_ON C are alike"),
+    (add_edge(edge("A", "C")), "the edge A ACTS_ON C is there already"),
+    (add_edge(edge("A", "nowhere")), "Protein nowhere is not there"),
+]
+
+
+def test_what_does_not_fit_says_why(store: OpenedStore) -> None:
+    with store.statements(write=False) as run:
+        drafted, misfits = fitting([operation for operation, _ in MISFITS], Draft(StoreChanges(store, run)))
+    assert drafted == []
+    assert misfits == MISFITS
+
+
+def test_a_hub_is_moved_whole(store: OpenedStore) -> None:
+    put_nodes(store, "Protein", *({"id": f"N{i}"} for i in range(60)))
+    put_edges(store, *((edge("A", f"N{i}"), {"score": i / 100}) for i in range(60)))
+    before = content_digest(store)
+    patch = made(store, merge(ref("A"), ref("B")), set_value(ref("C"), "name", "x"))
+
+    apply_patch(patch, store, by="x", delete=True)
+
+    assert properties_of(store, edge("B", "N59")) == [{"score": 0.59}]
+    assert node_of(store, ref("A")) is None
+    undo_patch(patch, store, by="x")
+    assert content_digest(store) == before
+
+
+# --- what only a server can hold ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(clean_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
+    official = Official(clean_neo4j)
+    with official(create=True) as opened:
+        put_graph(opened)
+        yield official, cast(OpenedStore, opened)
+
+
+def test_values_and_labels_that_no_profile_knows_stay_as_they_are(server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+    official.run("MATCH (n:Protein {id: 'A'}) SET n:Odd, n.day = date('2024-01-02'), n.at = point({x: 1, y: 2})")
+    before = content_digest(store)
+    patch = made(store, set_value(ref("A"), "name", "x"), retire(ref("A")))
+
+    apply_patch(patch, store, by="x")
+
+    node = node_of(store, ref("A"))
+    assert node
+    assert node.also == ("Odd",)
+    assert str(node.properties["day"]) == "2024-01-02"
+    undo_patch(patch, store, by="x")
+    assert content_digest(store) == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "operation", "message"),
+    [
+        ("MATCH (n:Protein {id: 'A'}) SET n:Odd", repoint(ref("A"), "NEW"), "has a label that"),
+        ("MATCH (n:Protein {id: 'A'}) SET n.day = date('2024-01-02')", repoint(ref("A"), "NEW"), "cannot be written"),
+        ("MATCH (n:Protein {id: 'A'}) CREATE (n)-[:ODD]->(n)", merge(ref("A"), ref("B")), "edges of a kind that"),
+        ("MATCH (n:Protein {id: 'A'}) CREATE (n)<-[:ACTS_ON]-(:Odd)", retire(ref("A")), "edges of a kind that"),
+        ("MATCH (n:Protein {id: 'A'}) CREATE (n)<-[:ACTS_ON]-(:Protein {id: 5})", retire(ref("A")), "id is no text"),
+        (
+            "DROP CONSTRAINT kgcheck_Protein_id; CREATE (:Protein {id: 'A'})",
+            set_value(ref("A"), "name", "x"),
+            "2 nodes are Protein A",
+        ),
+    ],
+)
+def test_what_cannot_be_undone_exactly_is_not_done(
+    server: tuple[Official, OpenedStore], statement: str, operation: Operation, message: str
+) -> None:
+    official, store = server
+    for one in statement.split("; "):
+        official.run(one)
+    with store.statements(write=False) as run, pytest.raises(NotAsExpected, match=message):
+        steps_of(operation, StoreChanges(store, run), Stamp("", ""))

@@ -1,0 +1,373 @@
+"""kgcheck patch: from findings to a repaired graph and back, and everything that is refused."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from kgcheck.curation.making import patch_page
+from kgcheck.curation.operations import Patch, read_patch, write_patch
+from kgcheck.curation.proposals import LeftOut
+from kgcheck.graph.changes import content_digest
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY
+from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.decisions import Action, Decision, DecisionTable
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.model import ChangeKind, Finding
+from kgcheck.profile.schema import load_schema
+from tests.support.audits import Said, audited, demo, kgcheck
+from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, edge, graph_file, made, merge, ref, set_value
+
+IDS = ("PARK2", "O60260", "B4DFC2", "FGFR2", "P00001", "CYCS", "A12M1", "P22303", "P02649", "Q00LT1", "GO:0005887")
+
+
+class Place(NamedTuple):
+    """A copy of the demo with an audit of some of it."""
+
+    folder: Path
+    findings: list[Finding]
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "graph.lbdb"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "patch"
+
+    def run(self, *words: object) -> Said:
+        where: tuple[object, ...] = ("--ledger", self.folder / "ledger.sqlite")
+        if words[0] not in ("list", "show"):
+            where = (*where, "--store", self.store)
+        if words[0] == "check":
+            where = where[2:]
+        return kgcheck("patch", *words, *where, cwd=self.folder)
+
+    def finding(self, identifier: str, type_: str, attribute: str | None = None) -> Finding:
+        return next(
+            f
+            for f in self.findings
+            if identifier in (f.task.subject.id, f.task.object and f.task.object.id)
+            and (f.task.type.value, f.task.attribute) == (type_, attribute)
+        )
+
+    def digest(self) -> str:
+        with EmbeddedStore(self.store, CKG) as store:
+            return content_digest(store)
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    folder = tmp_path_factory.mktemp("patch-demo")
+    shutil.copy(demo().store, folder / "graph.lbdb")
+    with EmbeddedStore(folder / "graph.lbdb", load_schema()) as store:
+        found = audited(store, folder / "ledger.sqlite", demo().reference, ids=IDS)
+    shutil.copy(folder / "ledger.sqlite", folder / "kept.sqlite")
+    return Place(folder, found.findings)
+
+
+@pytest.fixture
+def place(looked_at: Place) -> Iterator[Place]:
+    """The same again for every test: a run is of the place of its store."""
+    shutil.copy(demo().store, looked_at.store)
+    shutil.copy(looked_at.folder / "kept.sqlite", looked_at.folder / "ledger.sqlite")
+    yield looked_at
+    shutil.rmtree(looked_at.out, ignore_errors=True)
+    for left in looked_at.folder.glob("ledger.sqlite-*"):
+        left.unlink()
+
+
+def decided(place: Place, *decisions: tuple[Finding, Action, str | None]) -> None:
+    with Ledger(place.folder / "ledger.sqlite") as ledger:
+        DecisionTable(ledger.database).add(
+            Decision(
+                fingerprint=finding.fingerprint,
+                basis=basis_of(finding),
+                action=action,
+                chosen=chosen,
+                by="Anna",
+                at=datetime.now(UTC),
+            )
+            for finding, action, chosen in decisions
+        )
+
+
+def test_a_graph_is_repaired_and_given_back(place: Place) -> None:
+    before = place.digest()
+    wanted = [
+        place.finding("PARK2", "existence"),
+        place.finding("O60260", "attribute", "name"),
+        place.finding("PARK2", "triple"),
+        place.finding("GO:0005887", "existence"),
+    ]
+    named = [word for f in wanted for word in ("--finding", f.fingerprint[:10])]
+
+    make = place.run("make", *named, "--out", place.out)
+    check = place.run("check", place.out)
+    apply = place.run("apply", place.out, "--by", "Anna")
+    between = place.digest()
+    again = place.run("apply", place.out)
+
+    assert (make.code, check.code, apply.code, again.code) == (0, 0, 0, 0)
+    assert "give Gene PARK2 the id PRKN" in make.out
+    assert 'set name of Protein O60260: "PARK2" becomes "PRKN"' in make.out
+    assert "it comes with another operation: give Gene PARK2 the id PRKN" in make.err
+    assert "3 would fit, 0 in conflict" in check.err
+    assert "3 done, 0 in conflict" in apply.err
+    assert "was applied already: nothing was done" in again.err
+    assert place.digest() == between != before
+    with EmbeddedStore(place.store, CKG) as store:
+        ids = ("PARK2", "PRKN", "O60260", "GO:0005887")
+        after = audited(store, place.folder / "after.sqlite", demo().reference, ids=ids[1:3], keep_all=True)
+    shown = {(f.task.type.value, str(f.task)): f.verdict.outcome.value for f in after.findings}
+    assert shown["existence", "Gene PRKN"] == "supported"
+    assert shown["attribute", "Protein O60260.name"] == "supported"
+    assert shown["triple", "PRKN TRANSLATED_INTO O60260"] == "supported"
+
+    undo = place.run("undo", place.out)
+    twice = place.run("undo", place.out)
+
+    assert (undo.code, place.digest()) == (0, before)
+    assert twice.refuses("nothing of the patch")
+    lines = (place.out / "undo.jsonl").read_text().splitlines()
+    assert [json.loads(line)["operation"] for line in lines[1:]] == [3, 2, 1]
+    listed = json.loads(place.run("list", "--format", "json").out)
+    assert [(p["id"], p["state"], p["operations"]) for p in listed] == [(read_patch(place.out).id, "undone", 3)]
+    one = json.loads(place.run("show", listed[0]["id"][:6], "--format", "json").out)
+    assert [o["state"] for o in one["listed"]] == ["open"] * 3
+    assert place.run("show", "zz").refuses("there is no patch 'zz'")
+
+
+def test_what_is_accepted_is_repaired_with_what_was_chosen_and_nothing_else(place: Place) -> None:
+    decided(
+        place,
+        (place.finding("P00001", "existence"), Action.ACCEPT, "P99999"),
+        (place.finding("Q00LT1", "attribute", "size"), Action.ACCEPT, None),
+        (place.finding("O60260", "attribute", "name"), Action.REJECT, None),
+    )
+
+    make = place.run("make", "--accepted", "--out", place.out, "--format", "json")
+
+    operations = json.loads(make.out)["operations"]
+    assert make.code == 0
+    assert [(o["kind"], o["what"]["id"]) for o in operations] == [("set_value", "Q00LT1"), ("repoint", "P00001")]
+    assert (operations[0]["was"], operations[0]["to"], operations[1]["to"]) == (45, 54, "P99999")
+    assert all(o["evidence"] and o["expected"] and o["basis"] for o in operations)
+
+
+def test_nothing_accepted_is_no_patch(place: Place) -> None:
+    made_ = place.run("make", "--accepted", "--out", place.out)
+
+    assert (made_.code, place.out.exists()) == (0, False)
+    assert "there is nothing to repair" in made_.err
+
+
+@pytest.mark.parametrize(
+    ("identifier", "type_", "chosen", "message"),
+    [
+        ("P00001", "existence", "", "choose one of P99999, P99998"),
+        ("P00001", "existence", "=P04637", "'P04637' is none of its candidates: P99999, P99998"),
+    ],
+)
+def test_where_a_person_must_choose_nothing_is_guessed(
+    place: Place, identifier: str, type_: str, chosen: str, message: str
+) -> None:
+    finding = place.finding(identifier, type_)
+
+    made_ = place.run("make", "--finding", finding.fingerprint + chosen, "--out", place.out)
+
+    assert (made_.code, place.out.exists()) == (1, False)
+    assert message in made_.err
+
+
+def test_a_choice_is_taken(place: Place) -> None:
+    finding = place.finding("P00001", "existence")
+    before = place.digest()
+
+    assert place.run("make", "--finding", f"{finding.fingerprint}=P99998", "--out", place.out).code == 0
+    assert place.run("apply", place.out).code == 0
+
+    with EmbeddedStore(place.store, CKG) as store:
+        assert store.node(ref("P99998"))
+        assert store.node(ref("P00001")) is None
+        assert store.edges(edge("CYCS", "P99998", "TRANSLATED_INTO", ("Gene", "Protein")))
+    assert place.run("undo", place.out).code == 0
+    assert place.digest() == before
+
+
+def test_every_kind_of_change_of_the_demo_becomes_an_operation(place: Place) -> None:
+    kinds = {f.change.kind for f in place.findings if f.change}
+    named = [word for f in place.findings for word in ("--finding", f.fingerprint)]
+    before = place.digest()
+
+    made_ = place.run("make", *named, "--out", place.out, "--format", "json")
+    apply = place.run("apply", place.out, "--delete")
+
+    assert kinds == {
+        ChangeKind.REPOINT, ChangeKind.SET_VALUE, ChangeKind.RETIRE, ChangeKind.ADD_EDGE, ChangeKind.REVIEW,
+    }  # fmt: skip
+    found = {o["kind"] for o in json.loads(made_.out)["operations"]}
+    assert found == {"repoint", "merge", "set_value", "retire", "add_edge"}
+    assert (made_.code, apply.code) == (0, 0)
+    assert place.run("undo", place.out).code == 0
+    assert place.digest() == before
+
+
+# --- refused -----------------------------------------------------------------------------------------
+
+
+def patched(place: Place) -> Patch:
+    finding = place.finding("O60260", "attribute", "name")
+    assert place.run("make", "--finding", finding.fingerprint, "--out", place.out).code == 0
+    return read_patch(place.out)
+
+
+def test_make_refuses(place: Place) -> None:
+    finding = place.finding("O60260", "attribute", "name").fingerprint
+    assert place.run("make", "--out", place.out).refuses("name findings, or all that are accepted")
+    assert place.run("make", "--accepted", "--finding", finding, "--out", place.out).refuses("name findings, or all")
+    assert place.run("make", "--finding", "ffffffff", "--out", place.out).refuses("there is no finding 'ffffffff'")
+    assert place.run("make", "--accepted", "--run", "1999", "--out", place.out).refuses("there is no run '1999'")
+    patched(place)
+    assert place.run("make", "--finding", finding, "--out", place.out).refuses(f"{place.out} holds a patch already")
+    other = place.folder / "other.lbdb"
+    shutil.copy(place.store, other)
+    refused = kgcheck(
+        "patch", "make", "--finding", finding, "--out", place.folder / "p2", "--store", other,
+        "--ledger", place.folder / "ledger.sqlite",
+    )  # fmt: skip
+    assert refused.refuses("run ")
+    assert f"is of the store {place.store}" in refused.err
+    assert not (place.folder / "p2").exists()
+
+
+def test_a_value_that_changed_since_the_audit_is_left_out(place: Place) -> None:
+    with EmbeddedStore(place.store, CKG, create=True) as store, store.statements(write=True) as run:
+        run("MATCH (n:Protein {id: 'O60260'}) SET n.name = $name", {"name": HOSTILE})
+    finding = place.finding("O60260", "attribute", "name")
+
+    made_ = place.run("make", "--finding", finding.fingerprint, "--out", place.out)
+
+    assert made_.code == 1
+    assert "Protein O60260.name is another value now than the finding saw" in made_.err
+
+
+EDITS: dict[str, tuple[Any, str]] = {
+    "a value": (lambda text: text.replace('"to": "PRKN"', '"to": "X"'), "was edited or cut short"),
+    "who made it": (lambda text: text.replace('"by": "', '"by": "not '), "was edited or cut short"),
+    "the store": (lambda text: text.replace("graph.lbdb", "other.lbdb"), "was edited or cut short"),
+    "cut short": (lambda text: text.splitlines()[0] + "\n", "was edited or cut short"),
+    "a line more": (lambda text: text + text.splitlines()[1] + "\n", "was edited or cut short"),
+    "another format": (lambda text: text.replace("kgcheck patch 1", "kgcheck patch 2"), "is of the format 'kgcheck pa"),
+    "empty": (lambda text: "", "is empty"),
+    "no JSON": (lambda text: "x" + text, "is no patch"),
+    "no header": (lambda text: text.split("\n", 1)[1], "is no patch: it has no header"),
+    "nested": (lambda text: "[" * 100_000, "is no patch"),
+    "not UTF-8": (lambda text: b"\xff\xfe" + text.encode(), "is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_patch_is_refused(tmp_path: Path, edit: str) -> None:
+    store = tmp_path / "graph.lbdb"
+    shutil.copy(graph_file(), store)
+    with EmbeddedStore(store, CKG) as opened:
+        write_patch(tmp_path, made(opened, set_value(ref("A"), "name", "PRKN")))
+    path = tmp_path / "patch.jsonl"
+    change, message = EDITS[edit]
+    text = change(path.read_text())
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    for act in ("apply", "check", "undo"):
+        ended = kgcheck("patch", act, tmp_path, "--store", store, cwd=tmp_path)
+        assert ended.refuses(f"{path} "), ended.err
+        assert message in ended.err
+    assert kgcheck("patch", "apply", tmp_path / "none", "--store", store).refuses("there is no patch in ")
+
+
+def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) -> None:
+    patched(place)
+    other = tmp_path / "other.lbdb"
+    shutil.copy(place.store, other)
+
+    for act in ("apply", "check", "undo"):
+        refused = kgcheck("patch", act, place.out, "--store", other, cwd=tmp_path)
+        assert refused.refuses("the patch ")
+        assert f"is for the store {place.store}, not {other}" in refused.err
+    assert kgcheck("patch", "apply", place.out, "--store", tmp_path / "none").refuses("there is no graph at")
+    assert not (tmp_path / "none").exists()
+    refused = kgcheck("patch", "apply", place.out, "--store", place.store, "--profile", "kgx", cwd=tmp_path)
+    assert refused.code == 2
+    assert "holds a graph of profile 'ckg'" in refused.err
+
+
+def test_a_store_that_is_half_loaded_or_in_use_is_left_alone(place: Place) -> None:
+    patched(place)
+    with EmbeddedStore(place.store, CKG, create=True) as store:
+        store.set_meta(LOAD, UNDER_WAY)
+    refused = place.run("apply", place.out)
+    assert refused.refuses("the last load into ")
+    with EmbeddedStore(place.store, CKG, create=True) as store:
+        store.set_meta(LOAD, DONE)
+    with EmbeddedStore(place.store, CKG):
+        assert place.run("apply", place.out).refuses("the store ")
+
+
+# --- what people read ----------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Tags and the policy of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.policy = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if ("http-equiv", "Content-Security-Policy") in attrs:
+            self.policy = dict(attrs)["content"] or ""
+
+
+def test_pages_escape_whatever_a_graph_holds(tmp_path: Path, looked_at: Place) -> None:
+    store = tmp_path / "graph.lbdb"
+    shutil.copy(graph_file(), store)
+    with EmbeddedStore(store, CKG) as opened:
+        patch = made(opened, set_value(ref("A"), "name", HOSTILE), merge(ref(HOSTILE_ID), ref("A")))
+    task = looked_at.findings[0].task.model_copy(update={"subject": ref(HOSTILE_ID), "value": HOSTILE})
+    left = LeftOut(looked_at.findings[0].model_copy(update={"task": task}), HOSTILE)
+
+    html = Page(text := patch_page(patch, {}, [left], "html"))
+    markdown = patch_page(patch, {}, [left], "markdown")
+
+    assert "script" not in html.tags
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'", html.policy
+    )
+    assert "&lt;script&gt;" in text
+    assert not set("\x1b\u202e") & set(text + markdown)
+    assert "<script>" not in markdown
+
+
+def test_cypher_holds_no_value(place: Place) -> None:
+    named = [word for f in place.findings for word in ("--finding", f.fingerprint)]
+    assert place.run("make", *named, "--out", place.out).code == 0
+
+    text = (place.out / "patch.cypher").read_text()
+    parameters = json.loads((place.out / "patch.params.json").read_text())
+
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    assert set(re.findall(r"\$(rows\d+)", body)) == set(parameters)
+    assert not re.search(r"['\"]", body)
+    for value in ("PRKN", "P21802", "GO:0005886", "STRING"):
+        assert value in json.dumps(parameters)
+        assert value not in body

