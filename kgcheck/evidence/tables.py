@@ -15,7 +15,7 @@ from urllib.parse import quote
 import duckdb
 
 from kgcheck.duck import identifier
-from kgcheck.model import Evidence, Gap, Reason
+from kgcheck.model import Evidence, Gap, Reason, Stance
 
 
 class Column(NamedTuple):
@@ -237,7 +237,8 @@ class WorkingTables:
         Returns:
             By task, the evidence of each that has any, what speaks of ends last.
         """
-        rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY task, {SHOWN_ORDER}").fetchall()
+        order = ", ".join(("task", *SHOWN_ORDER))
+        rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall()
         found: dict[int, list[Evidence]] = {}
         for task, *row in rows:
             found.setdefault(task, []).append(_evidence(_EvidenceRow(*row)))
@@ -350,8 +351,19 @@ ADDRESS_SQL = _address_sql()
 
 _ENDS = "concat_ws(' ', nullif(t.head, ''), nullif(t.tail, ''))"
 
-SHOWN_ORDER = "about DESC, stance DESC, source, record, release, reason, value"
-"""The order in which the evidence of a task is shown: what speaks of ends last."""
+_ABOUT = ("tail", "search", "head", "fact")
+_STANCES = (Stance.SUPPORTS.value, Stance.SILENT.value, Stance.CONTRADICTS.value)
+SHOWN_ORDER = (
+    f"list_position({list(_ABOUT)}, about)",
+    f"list_position({list(_STANCES)}, stance)",
+    "source",
+    "record",
+    "release",
+    "coalesce(reason, '')",
+    "coalesce(value, '')",
+    "coalesce(score, 0.0)",
+)
+"""The order in which the evidence of a task is shown."""
 
 
 def as_markdown() -> str:
