@@ -37,7 +37,7 @@ _FIXED, _GONE, _UNCHECKED, _CHANGED = (
     ComparisonState.UNCHECKED,
     ComparisonState.CHANGED,
 )
-_NOT_ASKED_FOR = "not part of this run"
+_NOT_PART = "not part of this run"
 _WHOLE_GRAPH = (Reason.COUNT_MOVED.value, Reason.WRONG_END_LABEL.value)
 """Rules that are of the graph as a whole."""
 
@@ -159,7 +159,7 @@ class FormerFindings:
             is_gone = wanted and not (nodes if kind is CheckType.POTENTIAL else self._run.edges.get(str(pattern)))
         elif kind in self._options.types and of.label in self._schema.label_names and not of.relation:
             is_gone = self._options.wants_label(of.label) and not self._run.nodes.get(of.label)
-        ended = (_GONE, "") if is_gone else (_UNCHECKED, _NOT_ASKED_FOR)
+        ended = (_GONE, "") if is_gone else (_UNCHECKED, _NOT_PART)
         return {task.fingerprint: ended for task in tasks}
 
     def _ended(self, unit: Unit, tasks: list[_Task]) -> dict[str, Ended]:
@@ -191,17 +191,17 @@ class FormerFindings:
             there = self._copy.pairs(unit.pattern)
         else:
             there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {self._copy.nodes(self._label(unit))})"
-        every, asked = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
-        rows = self._marked({"there": there, "is_task": f"({every})", "asked": f"({asked})"})
+        every, part = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
+        rows = self._marked({"there": there, "is_task": f"({every})", "part": f"({part})"})
         again = self._judge_again(
-            unit, f"SELECT head, tail, value, items FROM ({asked}) x SEMI JOIN former f ON {_SAME}"
+            unit, f"SELECT head, tail, value, items FROM ({part}) x SEMI JOIN former f ON {_SAME}"
         )
         ended: dict[str, Ended] = {}
-        for fingerprint, head, tail, is_there, is_task, is_asked in rows:
+        for fingerprint, head, tail, is_there, is_task, is_part in rows:
             if not is_there or (not is_task and unit.attribute):
                 ended[fingerprint] = _GONE, "" if not is_there else "there is nothing to check any more"
-            elif not is_asked:
-                ended[fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+            elif not is_part:
+                ended[fingerprint] = _UNCHECKED, _NOT_PART
             else:
                 ended[fingerprint] = _by_outcome(*again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED)))
         return ended
@@ -219,25 +219,25 @@ class FormerFindings:
         turned = f"UNION SELECT tail AS head, head AS tail FROM {pairs}" if pattern.symmetric else ""
         nodes = f"""(SELECT f.head, f.tail FROM former f
                      SEMI JOIN {heads} h ON h.id = f.head SEMI JOIN {tails} t ON t.id = f.tail)"""
-        every, asked = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
+        every, part = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
         rows = self._marked(
             {
                 "nodes": nodes,
                 "stated": f"(SELECT head, tail FROM {pairs} {turned})",
                 "missing": f"({every})",
-                "asked": f"({asked})",
+                "part": f"({part})",
             }
         )
         again = self._judge(
             unit, "SELECT DISTINCT head, tail, NULL::VARCHAR AS value, NULL::VARCHAR[] AS items FROM former"
         )
         ended: dict[str, Ended] = {}
-        for fingerprint, head, tail, has_nodes, is_stated, is_missing, is_asked in rows:
+        for fingerprint, head, tail, has_nodes, is_stated, is_missing, is_part in rows:
             outcome, reason = again.get((head, tail), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
             if not has_nodes:
                 ended[fingerprint] = _GONE, ""
-            elif not self._tasks.about({head, tail}) or (is_missing and not is_asked):
-                ended[fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+            elif not self._tasks.about({head, tail}) or (is_missing and not is_part):
+                ended[fingerprint] = _UNCHECKED, _NOT_PART
             elif is_stated:
                 ended[fingerprint] = _FIXED, "the graph has the edge now"
             elif outcome is Outcome.INSUFFICIENT and reason is Reason.NOTHING_FOUND and not is_missing:
@@ -253,7 +253,7 @@ class FormerFindings:
         ended: dict[str, Ended] = {}
         for task in tasks:
             if not self._tasks.about({task.head, task.tail or task.head}):
-                ended[task.fingerprint] = _UNCHECKED, _NOT_ASKED_FOR
+                ended[task.fingerprint] = _UNCHECKED, _NOT_PART
             elif task.rule == Reason.WRONG_END_LABEL.value and task.fingerprint not in there:
                 ended[task.fingerprint] = self._stray()
             elif task.head != ALL and task.fingerprint not in there:

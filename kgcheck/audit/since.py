@@ -5,7 +5,7 @@ of the counts of the earlier run, and as the newer has it. What is left of the e
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -13,8 +13,9 @@ import duckdb
 from kgcheck.audit import judging, structure
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit
+from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges
-from kgcheck.audit.touched_copy import TouchedCopy, TouchedTasks
+from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
 from kgcheck.evidence.confirmed import Plain
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
@@ -60,7 +61,7 @@ class SinceWorker(Worker):
         super().__init__(db, store, join, ledger, run, before, verified=verified)
         self._former = former
         self._changes = SnapshotChanges(db, store, self._copy, dates)
-        self._part = TouchedCopy(db, store)
+        self._part = TouchedCopy(db, store, self._changes)
         self._part_tasks = TouchedTasks(db, self._part, self._schema, self._options)
         self._counted: dict[tuple[CheckType, Target], list[Tally]] = {}
         for tally in ledger.tallies(former):
@@ -90,6 +91,16 @@ class SinceWorker(Worker):
         finally:
             self._copy, self._tasks = whole
         super().work(unit, done)
+
+    def compare(self, units: Sequence[Unit], before: Run | None) -> None:
+        """See Worker: of the graph, only what findings that were not found again are about is read."""
+        whole = self._copy, self._tasks
+        copy = FormerCopy(self._db, self._store, self._changes, self._copy)
+        self._copy, self._tasks = copy, TaskSelection(self._db, copy, self._schema, self._options)
+        try:
+            super().compare(units, before)
+        finally:
+            self._copy, self._tasks = whole
 
     def _left(self, unit: Unit) -> tuple[list[str], list[Tally]] | None:
         """What the earlier run found of the touched tasks, and what it counted of all others.

@@ -64,6 +64,7 @@ class SnapshotChanges:
         self._copy = copy
         self._dates = dates
         self._made: set[str] = set()
+        self._unprintable: set[str] = set()
         self._tables = WorkingTables(db)
         self._releases = {side: self._release_numbers(side) for side in _SIDES}
         self._rebuilt = self._rebuilt_sources()
@@ -276,7 +277,7 @@ class SnapshotChanges:
         name = f"named {label.name}"
         if name in self._made:
             return identifier(name)
-        ids = self._ids(label)
+        ids = self.ids(label)
         read(self._db, "newer")
         odd = f"{malformed(label, 'id')} OR {unlisted(self._db, label, 'id')}"
         find_intended_ids(self._tables, label, f"SELECT id FROM {ids} WHERE {odd}")
@@ -296,22 +297,30 @@ class SnapshotChanges:
         )
         return identifier(name)
 
-    def _ids(self, label: Label) -> str:
-        """Table of the ids of a label, without its properties."""
+    def ids(self, label: Label) -> str:
+        """The quoted name of a table of the ids of a label, without its properties."""
         name = f"ids {label.name}"
         if name not in self._made:
             alone = label.model_copy(update={"properties": {}})
             self._make(name, "SELECT NULL::VARCHAR AS id WHERE false")
             for rows in self._store.scan_nodes(alone):
-                self._insert_ids(name, rows)
+                self._insert_ids(name, label, rows)
         return identifier(name)
 
-    def _insert_ids(self, name: str, rows: pa.Table) -> None:
+    def is_printable(self, label: Label) -> bool:
+        """Whether every id of a label is written as it is: nearly all are, and to make sure of edges takes time."""
+        self.ids(label)
+        return label.name not in self._unprintable
+
+    def _insert_ids(self, name: str, label: Label, rows: pa.Table) -> None:
         self._db.register("incoming", rows.select(["id"]))
         try:
             self._db.execute(f"INSERT INTO {identifier(name)} SELECT DISTINCT printable(id) FROM incoming").fetchall()
+            odd = self._db.execute("SELECT EXISTS (FROM incoming WHERE id IS DISTINCT FROM printable(id))").fetchall()
         finally:
             self._db.unregister("incoming")
+        if odd[0][0]:
+            self._unprintable.add(label.name)
 
     # What is of a source as a whole
 

@@ -1,6 +1,6 @@
 """The part of a graph that may end otherwise than before, in the place of its copy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import duckdb
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.tasks import TaskSelection
+from kgcheck.audit.touched import SnapshotChanges
 from kgcheck.duck import identifier, literal
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema, with_as_text
 from kgcheck.model import CheckType
@@ -21,27 +22,33 @@ class TouchedCopy(GraphCopy):
     """What is touched of the graph, for one unit at a time; of potential edges, all that decides whether one is there.
 
     Args:
-        db: A working database, with the tables of kgcheck.audit.touched.
+        db: A working database.
         store: The graph.
+        changes: What is touched.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, changes: SnapshotChanges) -> None:
         super().__init__(db, store)
+        self._changes = changes
         self._unit: Unit | None = None
 
     def begin(self, unit: Unit) -> None:
         """Go on with another unit."""
         self._unit = unit
-        self._have = {name for name in self._have if name.startswith("touched ids ")}
+        self._have.clear()
 
     def nodes(self, label: Label) -> str:
         """See GraphCopy: the touched nodes, with the one property that is checked; of a pattern, the ids of all."""
         if self._unit is None or self._unit.pattern:
-            return self._named(f"touched ids {label.name}", label.model_copy(update={"properties": {}}), "true")
+            return self._changes.ids(label)
         attribute = self._unit.attribute
         wanted = {attribute: label.properties[attribute]} if attribute else {}
         alone = label.model_copy(update={"properties": wanted})
-        return self._named(f"touched nodes {label.name}", alone, "id IN (SELECT id FROM touched_head)")
+        name = f"touched nodes {label.name}"
+        if name not in self._have:
+            where, found = "id IN (SELECT id FROM touched_head)", self._store.scan_nodes(alone)
+            self._take(name, with_as_text(node_schema(alone)), found, ("id",), where)
+        return identifier(name)
 
     def edges(self, pattern: Pattern) -> str:
         """See GraphCopy: the touched edges."""
@@ -51,16 +58,13 @@ class TouchedCopy(GraphCopy):
         """See GraphCopy: the touched pairs."""
         return self._filtered(f"touched pairs {pattern}", pattern.ends_alone, "DISTINCT head, tail")
 
-    def _named(self, name: str, label: Label, where: str) -> str:
-        if name not in self._have:
-            self._take(name, with_as_text(node_schema(label)), self._store.scan_nodes(label), ("id",), where)
-        return identifier(name)
-
     def _filtered(self, name: str, pattern: Pattern, columns: str) -> str:
         if name not in self._have:
             schema = with_as_text(edge_schema(pattern))
-            scanned = self._store.scan_edges(pattern) if self._any(pattern) else ()
-            self._take(name, schema, scanned, ("head", "tail"), self._where(pattern), columns)
+            scanned = self._store.scan_edges(pattern) if self._any() else ()
+            labels = {"head": pattern.head, "tail": pattern.tail}
+            odd = [end for end, of in labels.items() if not self._changes.is_printable(self._store.schema.label(of))]
+            self._take(name, schema, scanned, odd, self._where(pattern), columns)
         return identifier(name)
 
     def _where(self, pattern: Pattern) -> str:
@@ -73,7 +77,8 @@ class TouchedCopy(GraphCopy):
             return f"({_TOUCHED_EDGE} OR head IN (SELECT head FROM touched_pair) OR {_ANY_TAIL})"
         return _TOUCHED_EDGE
 
-    def _any(self, pattern: Pattern) -> bool:
+    def _any(self) -> bool:
+        """Whether anything is touched: else nothing need be read."""
         counts = "SELECT (SELECT count(*) FROM touched_head) + (SELECT count(*) FROM touched_tail)"
         return bool(self._db.execute(f"{counts} + (SELECT count(*) FROM touched_pair)").fetchall()[0][0])
 
@@ -82,12 +87,13 @@ class TouchedCopy(GraphCopy):
         name: str,
         schema: pa.Schema,
         scanned: Iterable[pa.Table],
-        ids: tuple[str, ...],
+        odd: Sequence[str],
         where: str,
         columns: str = "*",
     ) -> None:
-        cleaned = ", ".join(f"printable({i}) AS {i}" for i in ids)
-        select = f"SELECT {columns} FROM (SELECT * REPLACE ({cleaned}) FROM incoming) WHERE {where}"
+        cleaned = ", ".join(f"printable({i}) AS {i}" for i in odd)
+        read = f"(SELECT * REPLACE ({cleaned}) FROM incoming)" if odd else "incoming"
+        select = f"SELECT {columns} FROM {read} WHERE {where}"
         self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS {select}", schema.empty_table())
         for table in scanned:
             self._select_into(f"INSERT INTO {identifier(name)} BY NAME {select}", table)
@@ -95,6 +101,45 @@ class TouchedCopy(GraphCopy):
 
 
 _ANY_TAIL = "EXISTS (FROM touched_tail)"
+
+
+class FormerCopy(TouchedCopy):
+    """What an earlier run's findings that were not found again are about, see kgcheck.audit.former.
+
+    Args:
+        db: A working database, with a table ``former`` of the findings whenever edges are asked for.
+        store: The graph.
+        changes: Knows how ids are written.
+        whole: The graph, for nodes.
+    """
+
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, store: GraphStore, changes: SnapshotChanges, whole: GraphCopy
+    ) -> None:
+        super().__init__(db, store, changes)
+        self._graph = whole
+        self._of = ""
+
+    def nodes(self, label: Label) -> str:
+        """See GraphCopy: all of them."""
+        return self._graph.nodes(label)
+
+    def _filtered(self, name: str, pattern: Pattern, columns: str) -> str:
+        rows = self._db.execute("SELECT concat_ws(' ', count(*), bit_xor(hash(head, tail))) FROM former").fetchall()
+        if rows[0][0] != self._of:
+            self._of = rows[0][0]
+            self._have.clear()
+        return super()._filtered(f"former {name}", pattern, columns)
+
+    def _where(self, pattern: Pattern) -> str:
+        if any(check.match == "descendant" for check in pattern.checks):
+            # An edge to a term says the same of its ancestors.
+            return "head IN (SELECT head FROM former)"
+        turned = " OR (tail, head) IN (SELECT head, tail FROM former)" if pattern.symmetric else ""
+        return f"((head, tail) IN (SELECT head, tail FROM former){turned})"
+
+    def _any(self) -> bool:
+        return True
 
 
 class TouchedTasks(TaskSelection):

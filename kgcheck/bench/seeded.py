@@ -54,6 +54,7 @@ class _Overlay:
     def __init__(self, store: GraphStore) -> None:
         self._store = store
         self.schema, self.backend, self.name = store.schema, store.backend, store.name
+        self.with_retired = store.with_retired
 
     def node(self, ref: Ref) -> Properties | None:
         return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)

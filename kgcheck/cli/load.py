@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from kgcheck.loading.load import LoadSummary
 
 
+_SHOWN = 20
+"""Conflicts that are shown."""
+
+
 @click.command("load")
 @click.argument("directory", type=FilePath())
 @store_option()
@@ -90,6 +94,12 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         note(f"column {column!r} of {files} files is not in the profile and was left out")
     for kind, n in summary.of_none.items():
         note(f"{n:,} rows of {kind}: no entry of files.toml takes them")
+    if summary.curated:
+        note(f"{summary.curated:,} facts that patches changed stay as the patches left them")
+    for settled in summary.settled[:_SHOWN]:
+        note(f"{'conflict' if settled.kind == 'conflict' else 'now upstream'}: {settled}")
+    if len(summary.settled) > _SHOWN:
+        note(f"and {len(summary.settled) - _SHOWN:,} more curated facts: --format json has them all")
     for text in summary.warnings:
         note(f"warning: {text}")
     if summary.quarantined:

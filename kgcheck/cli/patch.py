@@ -18,7 +18,9 @@ def command() -> None:
     """Repair a graph by its findings: make a patch, see what would conflict, apply it, and undo it."""
 
 
-_BY = click.option("--by", default="", help="Who does it [default: the name of the user].")
+_BY = click.option(
+    "--by", envvar="KGCHECK_BY", default="", help="Who does it [default: KGCHECK_BY, or the user of the system]."
+)
 _FOLDER = click.argument("folder", metavar="DIR", type=FilePath(file_okay=False))
 
 
@@ -46,7 +48,7 @@ def make(
     by: str,
     store: str | None,
     profile: str,
-    ledger: Path | None,
+    ledger: str | None,
     format_: str,
 ) -> int:
     """Make a patch of findings: files for programs and for people. Exit code 1: none can be repaired so."""
@@ -92,7 +94,7 @@ def check(folder: Path, store: str | None, profile: str, format_: str) -> int:
 @ledger_option()
 @table_or_json_option()
 def apply(
-    folder: Path, delete: bool, by: str, store: str | None, profile: str, ledger: Path | None, format_: str
+    folder: Path, delete: bool, by: str, store: str | None, profile: str, ledger: str | None, format_: str
 ) -> int:
     """Do every operation of the patch in DIR that the graph still fits. Exit code 1: some were in conflict."""
     from kgcheck.cli.console import RichProgress
@@ -112,7 +114,7 @@ def apply(
 @profile_option()
 @ledger_option()
 @table_or_json_option()
-def undo(folder: Path, by: str, store: str | None, profile: str, ledger: Path | None, format_: str) -> int:
+def undo(folder: Path, by: str, store: str | None, profile: str, ledger: str | None, format_: str) -> int:
     """Give the graph back as it was before the patch in DIR. Exit code 1: something was changed again since."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.workspace import Workspace
@@ -125,7 +127,7 @@ def undo(folder: Path, by: str, store: str | None, profile: str, ledger: Path | 
 @command.command("list")
 @ledger_option()
 @table_or_json_option()
-def list_(ledger: Path | None, format_: str) -> None:
+def list_(ledger: str | None, format_: str) -> None:
     """List the patches in the ledger, newest first."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import patch_table
@@ -143,7 +145,7 @@ def list_(ledger: Path | None, format_: str) -> None:
 @click.argument("patch")
 @ledger_option()
 @table_or_json_option()
-def show(patch: str, ledger: Path | None, format_: str) -> None:
+def show(patch: str, ledger: str | None, format_: str) -> None:
     """Show PATCH, an id or the beginning of one: each operation and what became of it."""
     from kgcheck.workspace import Workspace
 

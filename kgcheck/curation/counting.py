@@ -1,21 +1,18 @@
 """What a job counts of a run: what is new or reopened, and what a decision has settled."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
-from kgcheck.curation.compare import ComparedFinding, diff_of
-from kgcheck.curation.decisions import Action, DecisionState
+from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.thresholds import Counted
-from kgcheck.ledger.comparisons import ComparisonState
-from kgcheck.ledger.decisions import latest_decisions
+from kgcheck.ledger.comparisons import ComparisonState, Pair, compared_with, present
+from kgcheck.ledger.decisions import DecisionState, is_due, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
+from kgcheck.model import CheckType, Outcome, Reason, Tally
 
 
 class NewFindings(NamedTuple):
@@ -44,29 +41,14 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
     Returns:
         How many of each kind.
     """
-    latest = latest_decisions()
-    columns = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
-    same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
-    today = datetime.now(UTC).date()
-    waits = (latest.c.action == Action.DEFER.value) & (latest.c.until.is_(None) | (latest.c.until > today))
-    query = select(*columns, func.count().label("count_")).select_from(FINDING.join(latest, same))
-    query = query.where(FINDING.c.run == run.id, (latest.c.action == Action.REJECT.value) | waits).group_by(*columns)
+    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, datetime.now(UTC).date())
+    query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(_SETTLED))
     with ledger.database.reading() as connection:
-        return [
-            Counted(
-                CheckType(row.type),
-                _labels(row.subject_label, row.object_label),
-                row.relation,
-                Outcome(row.outcome),
-                Reason(row.reason),
-                row.count_,
-            )
-            for row in connection.execute(query)
-        ]
+        return [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
-    """What is new in a run, against the run before of the same store and options, or reopened after a decision.
+    """What is new in a run, against the run before of the same store and options, or came back after a decision.
 
     Args:
         ledger: Where the run is.
@@ -76,22 +58,35 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     Returns:
         The counts and the examples.
     """
-    counts = Counter[Counted]()
-    examples: list[ComparedFinding] = []
-    for one in diff_of(ledger, after=run).findings((ComparisonState.NEW, ComparisonState.CHANGED)):
-        is_new = one.state is ComparisonState.NEW and one.decided.state is DecisionState.OPEN
-        if one.finding is None or not (is_new or one.decided.state is DecisionState.REOPENED):
-            continue
-        counts[_kind(one.finding)] += 1
-        if len(examples) < shown:
-            examples.append(one)
-    return NewFindings([replace(kind, count=count) for kind, count in counts.items()], counts.total(), examples)
+    diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
+    with ledger.database.reading() as connection:
+        is_kept = compared_with(connection, run.id) == diff.before_id
+        found = present(Pair(diff.before_id or "", run.id), is_kept=is_kept)
+        is_new = _is_new(found.state, found.basis, diff, day)
+        query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
+        counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+        rows, state = diff.present_rows(connection)
+        is_new = _is_new(state, rows.selected_columns["decided_basis"], diff, day)
+        examples = list(connection.execute(rows.where(is_new).limit(shown)))
+    return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
 
 
-def _kind(finding: Finding) -> Counted:
-    task, verdict = finding.task, finding.verdict
-    labels = _labels(task.subject.label, task.object.label if task.object else None)
-    return Counted(task.type, labels, task.relation, verdict.outcome, verdict.reason, 1)
+_KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
+_SETTLED = (DecisionState.REJECTED.value, DecisionState.DEFERRED.value)
+
+
+def _is_new(state: ColumnElement[Any], basis: ColumnElement[Any], diff: RunDiff, day: date) -> ColumnElement[bool]:
+    """As `RunDiff.fails` has it for ``new``."""
+    decided = state_column(FINDING.c.fingerprint, basis, day)
+    came_back = (state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+    if diff.before:
+        came_back |= is_due(FINDING.c.fingerprint, basis, diff.before.started.date(), day)
+    return decided.not_in(_SETTLED) & ((state == ComparisonState.NEW.value) | came_back)
+
+
+def _counted(row: Any) -> Counted:
+    labels = _labels(row.subject_label, row.object_label)
+    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), Reason(row.reason), row.count_)
 
 
 def _labels(*names: str | None) -> tuple[str, ...]:
@@ -108,7 +103,8 @@ def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], .
         change = finding.change
         proposal = " ".join(filter(None, (change.kind.value.replace("_", " "), change.to))) if change else ""
         decision = one.decided.decision
-        was = f", reopened: {decision.action.value} by {decision.by}" if _is_reopened(one) and decision else ""
+        is_reopened = one.decided.state is DecisionState.REOPENED
+        was = f", reopened: {decision.action.value} by {decision.by}" if is_reopened and decision else ""
         rows.append(
             {
                 "finding": finding.fingerprint[:8],
@@ -120,7 +116,3 @@ def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], .
             }
         )
     return tuple(rows)
-
-
-def _is_reopened(one: ComparedFinding) -> bool:
-    return one.decided.state is DecisionState.REOPENED

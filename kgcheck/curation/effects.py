@@ -9,7 +9,7 @@ from kgcheck.curation.operations import AddEdge, Merge, Operation, Repoint, Reti
 from kgcheck.curation.steps import (
     AddedEdge,
     AddedNode,
-    Draft,
+    DraftGraph,
     DroppedEdge,
     DroppedNode,
     SetEdge,
@@ -89,7 +89,7 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
     for what, state in operation.expected.items():
         if found.get(what) != state:
             raise NotAsExpected(f"{what} is not as it was when the patch was made")
-    work = _Work(operation, Draft(graph), stamp, delete)
+    work = _Work(operation, DraftGraph(graph), stamp, delete)
     match operation:
         case SetValue():
             work.set_value(operation)
@@ -107,7 +107,7 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
 class _Work:
     """One operation under way on a draft, with the steps so far."""
 
-    def __init__(self, operation: Operation, draft: Draft, stamp: Stamp, delete: bool) -> None:
+    def __init__(self, operation: Operation, draft: DraftGraph, stamp: Stamp, delete: bool) -> None:
         self._draft = draft
         self._delete = delete
         self._changed = {CHANGED: operation.finding, CHANGED_AT: stamp.at, CHANGED_BY: stamp.by}

@@ -54,7 +54,7 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
         shown = (one.fingerprint[:8], one.state.value, one.decided.state.value, outcome, reason, what, proposed)
-        because = "; ".join(filter(None, (one.why, decided_line(one.decided) if decision else "")))
+        because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
         table.add_row(*map(cell, (*shown, because)))
     return table
 
@@ -73,7 +73,7 @@ def history_table(decisions: Iterable[Decision]) -> Table:
     return table
 
 
-def decided_line(decided: CurrentDecision) -> str:
+def decision_line(decided: CurrentDecision) -> str:
     """What was decided, by whom, when and why, in a line; empty where nothing was."""
     decision = decided.decision
     if not decision:

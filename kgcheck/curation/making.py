@@ -24,7 +24,7 @@ from kgcheck.curation.operations import (
 from kgcheck.curation.patches import profile_of
 from kgcheck.curation.proposals import LeftOut, NotRepairable, Wanted, in_order, operation_for
 from kgcheck.curation.statements import statements_of
-from kgcheck.curation.steps import Draft, Step, do_all
+from kgcheck.curation.steps import DraftGraph, Step, do_all
 from kgcheck.errors import UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
@@ -89,7 +89,7 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
         raise UsageError(f"{folder} holds a patch already", "name another folder with --out")
     findings = {w.finding.fingerprint: w.finding for w in wanted}
     with store.statements(write=False) as run_:
-        draft = Draft(StoreChanges(store, run_))
+        draft = DraftGraph(StoreChanges(store, run_))
         operations, left_out = _operations(wanted, draft)
         drafted, misfits = fitting(operations, draft)
     left_out += [LeftOut(findings[operation.finding], why) for operation, why in misfits]
@@ -129,7 +129,7 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
     return Patch(sealed(header, numbered_lines(operations)), tuple(operations))
 
 
-def fitting(operations: Iterable[Operation], draft: Draft) -> tuple[list[Drafted], list[tuple[Operation, str]]]:
+def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Drafted], list[tuple[Operation, str]]]:
     """Operations that fit one after the other, each with what it expects and comes to.
 
     Args:
@@ -176,7 +176,7 @@ def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[Le
     return page("patch", format_, header=patch.header, id=patch.id, rows=rows, left_out=left)
 
 
-def _operations(wanted: Sequence[Wanted], draft: Draft) -> tuple[list[Operation], list[LeftOut]]:
+def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Operation], list[LeftOut]]:
     """The operations that findings lead to, in their order, and the findings that lead to none of their own."""
     found: list[Operation] = []
     left_out: list[LeftOut] = []

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from kgcheck.audit.run import store_place
 from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.operations import Operation, Patch, in_words
-from kgcheck.curation.steps import STEPS, Draft, Step, do, do_all, inverse, touched
+from kgcheck.curation.steps import STEPS, DraftGraph, Step, do, do_all, inverse, touched
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
@@ -145,7 +145,7 @@ def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
         record, done = _record(changes, patch), _numbers(changes, patch)
-        draft = Draft(changes)
+        draft = DraftGraph(changes)
         for number, operation in _open(patch, done):
             try:
                 do_all(steps_of(operation, draft, Stamp("", "")), draft)

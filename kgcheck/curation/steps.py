@@ -1,6 +1,6 @@
 """The small steps that operations come to, each with what was before, so that each can be undone.
 
-They are tried on a `Draft`, a graph whose changes only it knows, so that what does not fit leaves nothing half done.
+They are tried on a `DraftGraph`, whose changes only it knows, so that what does not fit leaves nothing half done.
 """
 
 from collections.abc import Iterable, Sequence
@@ -72,7 +72,7 @@ Step = Annotated[SetNode | SetEdge | AddedNode | AddedEdge | DroppedNode | Dropp
 STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
 
 
-class Draft:
+class DraftGraph:
     """A graph as it would be after some changes, which only it knows.
 
     Args:
@@ -209,7 +209,7 @@ def do_all(steps: Sequence[Step], graph: Editable) -> None:
     Raises:
         NotAsExpected: One of them does not fit; nothing was done.
     """
-    draft = Draft(graph)
+    draft = DraftGraph(graph)
     for step in steps:
         do(step, draft)
     for step in steps:

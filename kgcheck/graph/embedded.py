@@ -392,7 +392,7 @@ class EmbeddedStore:
             return False
         if not self._database.read_only:
             # What is written meanwhile counts at once.
-            return table in self._own_tables and table in self._tables
+            return table in self._tables and self._holds_retired(table)
         if table not in self._hiding:
             self._hiding[table] = "`" not in table and self._holds_retired(table)
         return self._hiding[table]

@@ -112,6 +112,8 @@ class LoadTarget(Protocol):
     schema: Schema
     backend: str
     name: str
+    with_retired: bool
+    """Whether what is retired is read as if it were not; a load looks at both."""
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""

@@ -426,7 +426,7 @@ def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
 def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
     states = _states(pair, is_kept=compared_with(connection, pair.after) == pair.before)
     rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order(dict(rows.tuples().all()))}
+    return {state.value: count for state, count in _in_order({name: count for name, count in rows})}
 
 
 def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:

@@ -41,6 +41,7 @@ class OfflineImport:
     def __init__(self, folder: Path, schema: Schema, *, database: str = "neo4j") -> None:
         self.schema = schema
         self.name = str(folder)
+        self.with_retired = False
         self._folder = folder.absolute()
         self._database = database
         self._meta: dict[str, str] = {}

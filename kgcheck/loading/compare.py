@@ -6,7 +6,8 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import identifier, insert_arrow, literal
-from kgcheck.graph.store import NO_ID, Counts, LoadTarget
+from kgcheck.graph.store import NO_ID, Counts, LoadTarget, node_schema
+from kgcheck.loading.curated import Curated, Settling, Tables
 from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
 from kgcheck.profile.schema import Holder, Label, Pattern, Schema
 from kgcheck.progress import Progress
@@ -25,14 +26,23 @@ class Comparison:
         db: A working database with the staging tables.
         store: The graph to compare with; read only.
         prune: Nodes that no file states are as good as removed: no edge may end at them.
+        curated: What patches changed in the store; files are compared with what it held before.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: LoadTarget, *, prune: bool = False) -> None:
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        store: LoadTarget,
+        *,
+        prune: bool = False,
+        curated: Curated | None = None,
+    ) -> None:
         self._db = db
         self._store = store
         self._prune = prune
         self._schema: Schema = store.schema
         self._staged: set[str] = set()
+        self.settling = Settling(db, curated or Curated())
         self._db.execute(
             "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
         ).fetchall()
@@ -53,15 +63,19 @@ class Comparison:
         with progress.step(f"comparing with {self._store.name}", len(labels) + len(patterns)) as step:
             for label in labels:
                 self._make_have(label, self._store.scan_nodes(label) if present.nodes.get(label.name) else iter(()))
+                self.settling.revert(label, _tables(label))
                 if self._is_staged(label):
                     self._judge(label)
+                    self.settling.settle(label, _tables(label))
                 step.advance()
             for pattern in patterns:
                 # An edge is compared only with edges of its own pattern.
                 self._make_have(
                     pattern, self._store.scan_edges(pattern) if present.edges.get(str(pattern)) else iter(())
                 )
+                self.settling.revert(pattern, _tables(pattern))
                 self._judge(pattern)
+                self.settling.settle(pattern, _tables(pattern))
                 step.advance()
 
     def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
@@ -92,12 +106,14 @@ class Comparison:
         if not self._is_staged(holder):
             return
         columns = ", ".join(identifier(c) for c in stated_by(holder))
+        instead = self.settling.instead.get(holder_name(holder), {}) if what == CHANGED else {}
         if what in (REMOVED, OUTDATED):
             select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(what)}"
         elif what == NEW:
             select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid"
         else:
-            some = f"(FROM {_judged(holder)} WHERE what = {literal(what)})"
+            left_out = f" AND row NOT IN ({', '.join(map(str, instead))})" if instead else ""
+            some = f"(FROM {_judged(holder)} WHERE what = {literal(what)}{left_out})"
             select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
         present: list[pa.RecordBatch] = []
         for batch in self._db.sql(select).to_arrow_reader(size):
@@ -107,6 +123,8 @@ class Comparison:
                 present = []
         if present:
             yield pa.Table.from_batches(present)
+        if rows := [row for row in instead.values() if row is not None]:
+            yield pa.Table.from_pylist(rows, schema=node_schema(holder) if isinstance(holder, Label) else None)
 
     def _is_staged(self, holder: Holder) -> bool:
         return holder_name(holder) in self._staged
@@ -229,6 +247,10 @@ def _judged(holder: Holder) -> str:
 
 def _gone(holder: Holder) -> str:
     return identifier(f"gone {holder_name(holder)}")
+
+
+def _tables(holder: Holder) -> Tables:
+    return Tables(_have(holder), _judged(holder), _gone(holder), NEW, CHANGED, UNCHANGED)
 
 
 def _have(holder: Holder) -> str:

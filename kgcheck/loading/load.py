@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from pydantic import Field
 
 from kgcheck.duck import working_database
+from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
+from kgcheck.loading.curated import Curated, Settled, update_edges
 from kgcheck.loading.lines import ends_whole
 from kgcheck.loading.manifest import (
     LOADED,
@@ -68,6 +72,13 @@ class LoadSummary(Value):
     quarantine: Path | None
     dry_run: bool = False
     warnings: tuple[str, ...] = Field(default=(), description="files that may be cut, or that cost edges")
+    curated: int = Field(default=0, description="facts that patches changed and that stand as the patches left them")
+    settled: tuple[Settled, ...] = Field(default=(), description="curated facts of which files now state else")
+
+    @property
+    def conflicts(self) -> tuple[Settled, ...]:
+        """Curated facts of which files state something new; the curated state stays."""
+        return tuple(s for s in self.settled if s.kind == "conflict")
 
     @property
     def of_none(self) -> dict[str, int]:
@@ -100,6 +111,7 @@ def load_directory(
     quarantine: Path,
     options: LoadOptions | None = None,
     progress: Progress | None = None,
+    curated: Curated | None = None,
 ) -> LoadSummary:
     """Load an import directory of the store's profile.
 
@@ -114,6 +126,7 @@ def load_directory(
         quarantine: JSON lines file for rejected rows; written only when there are any.
         options: What to do about facts that no file states, and whether to write at all.
         progress: Where to show progress.
+        curated: What patches changed in the store, which stays so.
 
     Returns:
         What became of every row.
@@ -122,7 +135,8 @@ def load_directory(
         InputError: A source file is missing or is not what its name promises.
         StoreError: The store refused a write.
     """
-    return _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress()).run(settings)
+    load = _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress())
+    return load.run(settings, curated or Curated())
 
 
 class _Load:
@@ -138,7 +152,7 @@ class _Load:
         self._progress = progress
         self._at = datetime.now(UTC).isoformat(timespec="seconds")
 
-    def run(self, settings: Settings) -> LoadSummary:
+    def run(self, settings: Settings, curated: Curated) -> LoadSummary:
         with working_database(settings) as db:
             staging = Staging(db, self._schema, self._recipe, self._folder)
             hashes = digests(staging.files, self._progress)
@@ -151,13 +165,14 @@ class _Load:
             same = self._readable(staging, same)
             changed = [h for h in self._schema.holders if holder_name(h) not in same]
             staging.stage(changed, self._progress)
-            comparison = Comparison(db, self._store, prune=self._options.prune)
-            comparison.judge(stored, changed, self._progress)
+            comparison = Comparison(db, self._store, prune=self._options.prune, curated=curated)
+            with _with_retired(self._store):
+                comparison.judge(self._store.counts(), changed, self._progress)
             files = _file_counts(staging, comparison, before, same)
             warnings = (*_cut_short(staging), *_costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
-                return self._summary(files, stored, removed, left, rejected=False, warnings=warnings)
+                return self._summary(files, stored, removed, left, comparison, rejected=False, warnings=warnings)
             staging.restore_rows()
             spared = spared_files(staging, same)
             keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
@@ -168,9 +183,11 @@ class _Load:
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
                 stored = self._store.counts()
+                settled = sorted({s.holder for s in comparison.settling.settled})
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
+                manifest = manifest.model_copy(update={"settled": tuple(settled)})
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            return self._summary(files, stored, removed, left, rejected=bool(rejected), warnings=warnings)
+            return self._summary(files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings)
 
     def _write(self, comparison: Comparison, total: int) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
@@ -198,6 +215,8 @@ class _Load:
                     for rows in comparison.rows(pattern, what, _WRITE_ROWS):
                         store.add_edges(pattern, rows)
                         step.advance(rows.num_rows)
+            if comparison.settling.updates:
+                update_edges(cast(ChangedStore, store), comparison.settling.updates)
             if self._options.prune:
                 for label in schema.labels:
                     for rows in comparison.rows(label, REMOVED, _WRITE_ROWS):
@@ -267,6 +286,7 @@ class _Load:
         counts: Counts,
         removed: dict[str, int],
         left: dict[str, int],
+        comparison: Comparison,
         *,
         rejected: bool,
         warnings: tuple[str, ...],
@@ -281,7 +301,19 @@ class _Load:
             quarantine=self._quarantine if rejected else None,
             dry_run=self._options.dry_run,
             warnings=warnings,
+            curated=comparison.settling.kept,
+            settled=tuple(comparison.settling.settled),
         )
+
+
+@contextmanager
+def _with_retired(store: LoadTarget) -> Iterator[None]:
+    """What is retired is there, and what the files state of it is nothing new."""
+    before, store.with_retired = store.with_retired, True
+    try:
+        yield
+    finally:
+        store.with_retired = before
 
 
 def _cut_short(staging: Staging) -> Iterator[str]:

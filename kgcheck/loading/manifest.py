@@ -59,6 +59,7 @@ class LoadManifest(Value):
     counts: Counts
     files: dict[str, LoadedFile]
     left: dict[str, int] = Field(default_factory=dict, description="facts of a label or pattern that no file states")
+    settled: tuple[str, ...] = Field(default=(), description="labels and patterns of which patches stand otherwise")
 
 
 def read_manifest(meta: dict[str, str]) -> LoadManifest | None:
@@ -209,6 +210,7 @@ def unchanged(
                 for stored, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))
             )
             and not (prune and manifest.left.get(name))
+            and name not in manifest.settled
         )
 
     found: set[str] = set()

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -23,13 +23,17 @@ from pydantic import SecretStr
 
 from kgcheck.errors import KgcheckError, StoreError
 from kgcheck.graph.diskspace import MEND, free_space
-from kgcheck.graph.open import is_address, open_store
+from kgcheck.graph.open import OpenedStore, is_address, open_store
+from kgcheck.loading.curated import Curated
 from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 from kgcheck.settings import Settings
 
 _STOP_S = 30.0
+
+ReadCurated = Callable[[OpenedStore], Curated]
+"""Reads from a store what patches changed in it."""
 
 
 class _Order(NamedTuple):
@@ -41,6 +45,7 @@ class _Order(NamedTuple):
     settings: dict[str, Any]
     quarantine: Path
     options: LoadOptions
+    curated: ReadCurated | None
 
 
 def load_into(
@@ -52,6 +57,7 @@ def load_into(
     quarantine: Path,
     options: LoadOptions | None = None,
     progress: Progress | None = None,
+    curated: ReadCurated | None = None,
 ) -> LoadSummary:
     """Open a store, and load a folder into it; an embedded store in a child.
 
@@ -63,6 +69,7 @@ def load_into(
         quarantine: The file for rows that cannot be loaded.
         options: What the load is to do.
         progress: Where steps are shown.
+        curated: Tells what patches changed in the store; a function that another process can import.
 
     Returns:
         What was loaded.
@@ -74,9 +81,18 @@ def load_into(
     options, progress = options or LoadOptions(), progress or NoProgress()
     if is_address(store):
         with open_store(store, schema, settings, create=True) as opened:
-            return load_directory(folder, opened, settings, quarantine=quarantine, options=options, progress=progress)
+            return load_directory(
+                folder,
+                opened,
+                settings,
+                quarantine=quarantine,
+                options=options,
+                progress=progress,
+                curated=curated(opened) if curated else None,
+            )
     secrets = {name for name, value in settings if isinstance(value, SecretStr)}
-    order = _Order(folder, store, schema.address, settings.model_dump(exclude=secrets), quarantine.absolute(), options)
+    plain = settings.model_dump(exclude=secrets)
+    order = _Order(folder, store, schema.address, plain, quarantine.absolute(), options, curated)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(theirs, order), name="kgcheck load", daemon=True)
@@ -182,6 +198,7 @@ def _child(pipe: Connection, order: _Order) -> None:
                     quarantine=order.quarantine,
                     options=order.options,
                     progress=progress,
+                    curated=order.curated(store) if order.curated else None,
                 )
             except KgcheckError as error:
                 # At once: closing the store may be what ends this process.

@@ -19,6 +19,7 @@ from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
 from kgcheck.report.choice import ShownFindings
+from kgcheck.report.standing import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, outcomes, proposal
 from kgcheck.visible import visible
 
@@ -111,6 +112,16 @@ OUTCOMES: dict[Outcome, str] = {
 }
 """Every outcome in plain words, in the order of reports."""
 
+STATES: dict[str, str] = {
+    "new": "Not found by the run before.",
+    "still": "Found before as it is now.",
+    "changed": "Found before with another reason, proposal or evidence.",
+    "fixed": "Checked again, and it holds no more.",
+    "gone": "What it was about is no longer in the graph.",
+    "unchecked": "Not looked at this time, or it could not be: it stands as it was.",
+}
+"""What became of findings since the run before, in plain words."""
+
 _WEB = re.compile(
     r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
 )
@@ -119,7 +130,7 @@ _MARK = re.compile(r"[\\`|<>&\[\]*~$]|(?<![^\W_])_|_(?![^\W_])")
 _LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IGNORECASE)
 
 
-def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -> str:
+def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, standing: Standing = ALONE) -> str:
     """A run as a document.
 
     Args:
@@ -127,6 +138,7 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -
         run: The run.
         format_: html or markdown.
         limit: At most so many findings.
+        standing: How its findings stand to those of the run before, and what was decided.
 
     Returns:
         The text, ending in a line break.
@@ -135,7 +147,7 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None) -
     choice = ShownFindings(room)
     for finding in ledger.findings(run):
         choice.add(finding)
-    content = _content(run, ledger.tallies(run))
+    content = _content(run, ledger.tallies(run)) | {"standing": standing, "states": STATES}
     if format_ == "html":
         return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")
@@ -193,6 +205,17 @@ def proposed(finding: Finding) -> str:
     if change and change.kind is ChangeKind.SET_VALUE and change.to is None:
         return "find the right value"
     return proposal(change)
+
+
+def decision_words(decided: Decided | None) -> str:
+    """A decision in a few words; empty where there is none."""
+    if not decided:
+        return ""
+    done = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}[decided.action]
+    until = f" until {decided.until}" if decided.until else ""
+    note = f": {decided.note}" if decided.note else ""
+    was = "" if decided.stands else "was "
+    return f"{was}{done}{until} by {decided.by}, {decided.at:%Y-%m-%d}{note}"
 
 
 def is_web(url: str) -> bool:
@@ -349,7 +372,13 @@ def _environment(**more: Any) -> Environment:
         loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
     env.filters.update(
-        what=what, graph_value=graph_value, proposed=proposed, deciding=deciding, cut=cut, called=called_in
+        decision=decision_words,
+        what=what,
+        graph_value=graph_value,
+        proposed=proposed,
+        deciding=deciding,
+        cut=cut,
+        called=called_in,
     )
     env.tests["web"] = is_web
     return env

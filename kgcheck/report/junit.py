@@ -15,6 +15,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
 from kgcheck.report.documents import REASONS
+from kgcheck.report.standing import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
@@ -23,7 +24,12 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(
-    run: Run, findings: Iterable[Finding], tallies: Iterable[Tally], fail_on: str = "refuted", limit: int | None = None
+    run: Run,
+    findings: Iterable[Finding],
+    tallies: Iterable[Tally],
+    standing: Standing = ALONE,
+    fail_on: str = "refuted",
+    limit: int | None = None,
 ) -> str:
     """A run as JUnit XML.
 
@@ -31,32 +37,52 @@ def junit(
         run: The run.
         findings: All that it found.
         tallies: Its counts.
-        fail_on: Least outcome that is a failure: refuted, insufficient or never; below it, a finding is skipped.
+        standing: How its findings stand to those of the run before, and what was decided of them.
+        fail_on: What is a failure: refuted, insufficient, new or never. Any other finding is skipped, and so is one
+            that was rejected as it is, or deferred.
         limit: At most so many findings as cases of their own; the rest of a suite is one case, which fails as they do.
 
     Returns:
         XML.
     """
     suites: dict[_Suite, list[TestCase]] = {}
-    rest: Counter[tuple[_Suite, Outcome]] = Counter()
+    rest: Counter[tuple[_Suite, Outcome, bool]] = Counter()
     kept: set[tuple[str, str]] = set()
     for number, finding in enumerate(findings):
         suite = finding.task.type, str(_target(finding))
         kept.add(_counted_as(suite, finding.verdict))
+        decided, outcome = standing.decided(finding), finding.verdict.outcome
+        excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
+        fails = not excused and _fails(outcome, fail_on, standing.state(finding), decided)
         if limit is None or number < limit:
-            suites.setdefault(suite, []).append(_case(run, finding, suite, fail_on))
+            suites.setdefault(suite, []).append(_case(run, finding, suite, decided, fails=fails))
         else:
-            rest[suite, finding.verdict.outcome] += 1
-    for (suite, outcome), count in rest.items():
+            rest[suite, outcome, fails] += 1
+    for (suite, outcome, fails), count in rest.items():
         case = TestCase(f"{count:,} more, {outcome.value}", _class_name(suite))
-        _judge(case, outcome, fail_on, f"{count:,} findings that are not shown: kgcheck report {run.id}", "not shown")
+        words = f"{count:,} findings that are not shown: kgcheck report {run.id}"
+        _end(case, outcome, words, "not shown", fails=fails)
         suites.setdefault(suite, []).append(case)
     for tally in tallies:
         suite = tally.type, str(tally.target)
         cases = suites.setdefault(suite, [])
         if _counted_as(suite, tally) not in kept:
-            cases.append(_counted(tally, suite, fail_on))
+            cases.append(_counted(tally, suite, fails=_fails(tally.outcome, fail_on, None, None)))
     return _written(run, suites)
+
+
+def _fails(outcome: Outcome, fail_on: str, state: str | None, decided: Decided | None) -> bool:
+    """Whether a finding, or what a tally counts, is a failure: as the exit code has it."""
+    is_open = outcome in (Outcome.REFUTED, Outcome.INSUFFICIENT)
+    match fail_on:
+        case "refuted":
+            return outcome is Outcome.REFUTED
+        case "insufficient":
+            return is_open
+        case "new":
+            return is_open and (state == "new" or bool(decided and not decided.stands))
+        case _:
+            return False
 
 
 def _counted_as(suite: _Suite, of: Verdict | Tally) -> tuple[str, str]:
@@ -70,7 +96,7 @@ def _target(finding: Finding) -> Target:
     return target.model_copy(update={"attribute": None}) if finding.task.type is CheckType.STRUCTURE else target
 
 
-def _case(run: Run, finding: Finding, suite: _Suite, fail_on: str) -> TestCase:
+def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *, fails: bool) -> TestCase:
     verdict = finding.verdict
     case = TestCase(_shown(str(finding.task)), _class_name(suite))
     words = f"{verdict.reason.value}: {REASONS[verdict.reason]}"
@@ -81,21 +107,28 @@ def _case(run: Run, finding: Finding, suite: _Suite, fail_on: str) -> TestCase:
         *(f"{e.stance.value}: {evidence_line(e)} {e.url}".rstrip() for e in deciding(finding)),
         *(f"not looked at: {gap}" for gap in verdict.missing),
         *([f"proposal: {change}"] if (change := proposal(finding.change)) else []),
+        *([_decision(decided)] if decided else []),
     ]
-    _judge(case, verdict.outcome, fail_on, words, verdict.reason.value, lines)
+    _end(case, verdict.outcome, words, verdict.reason.value, lines, fails=fails)
     return case
 
 
-def _counted(tally: Tally, suite: _Suite, fail_on: str) -> TestCase:
+def _decision(decided: Decided) -> str:
+    until = f" until {decided.until}" if decided.until else ""
+    back = "" if decided.stands else "; it has come back since"
+    return f"decided: {decided.action}{until} by {decided.by}, {decided.at:%Y-%m-%d}: {decided.note}{back}"
+
+
+def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:
     sources = f" ({tally.sources_line})" if tally.sources_line else ""
     case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
-    _judge(case, tally.outcome, fail_on, f"{tally.count:,} tasks: {REASONS[tally.reason]}", tally.reason.value)
+    words = f"{tally.count:,} tasks: {REASONS[tally.reason]}"
+    _end(case, tally.outcome, words, tally.reason.value, fails=fails)
     return case
 
 
-def _judge(case: TestCase, outcome: Outcome, fail_on: str, words: str, kind: str, lines: Iterable[str] = ()) -> None:
-    failing = {"refuted": {Outcome.REFUTED}, "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT}}.get(fail_on, ())
-    if outcome in failing:
+def _end(case: TestCase, outcome: Outcome, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
+    if fails:
         failure = Failure(_shown(words), _shown(kind))
         failure.text = "\n".join(map(_shown, lines))
         case.result = [failure]

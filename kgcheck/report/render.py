@@ -1,6 +1,9 @@
 """A run as text: for people, for programs, and in the forms that other tools take."""
 
+from typing import Any
+
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.model import Finding
 from kgcheck.report.cells import as_text
 from kgcheck.report.sheets import findings_csv
 from kgcheck.report.standing import ALONE, Standing
@@ -25,8 +28,8 @@ def render(
         run: The run.
         format_: One of kgcheck.choices.FORMATS.
         limit: At most so many findings.
-        standing: How its findings stand to those of the run before; sarif and prometheus show it.
-        fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+        standing: How its findings stand to those of the run before, and what was decided.
+        fail_on: What junit takes for a failure: refuted, insufficient, new or never.
         exit_code: What the command ends with, for sarif.
 
     Returns:
@@ -36,16 +39,18 @@ def render(
     match format_:
         case "json":
             tallies = [t.as_row() for t in ledger.tallies(run)]
-            whole = {"run": run.as_row(), "tallies": tallies, "findings": [f.as_row() for f in findings]}
+            whole = {"run": run.as_row(), "tallies": tallies, "findings": [_row(f, standing) for f in findings]}
+            if standing.counts:
+                whole["compared"] = {"before": standing.before, "counts": dict(standing.counts)}
             return as_json(whole, indent=2) + "\n"
         case "jsonl":
-            return "".join(f"{as_json(f.as_row())}\n" for f in findings)
+            return "".join(f"{as_json(_row(f, standing))}\n" for f in findings)
         case "csv":
             return findings_csv(findings)
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), fail_on, limit)
+            return junit(run, ledger.findings(run), ledger.tallies(run), standing, fail_on, limit)
         case "sarif":
             from kgcheck.report.sarif import sarif
 
@@ -59,4 +64,14 @@ def render(
         case _:
             from kgcheck.report.documents import document
 
-            return document(ledger, run, format_, limit)
+            return document(ledger, run, format_, limit, standing=standing)
+
+
+def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
+    """A finding with what became of it, where it is compared, and what was decided, where something was."""
+    row = finding.as_row()
+    if state := standing.state(finding):
+        row["state"] = state
+    if decided := standing.decided(finding):
+        row["decision"] = decided._asdict() | {"at": decided.at.isoformat()}
+    return row

@@ -231,8 +231,17 @@ def findings_table(findings: Iterable[Finding]) -> Table:
     return table
 
 
-def explain_finding(finding: Finding) -> RenderableType:
-    """One finding with all its evidence."""
+def explain_finding(finding: Finding, became: str = "", decided: str = "") -> RenderableType:
+    """One finding with all its evidence.
+
+    Args:
+        finding: The finding.
+        became: What became of it since the run before.
+        decided: What was decided about it, in words.
+
+    Returns:
+        What is to be shown.
+    """
     verdict = finding.verdict
     facts = Table(box=None, show_header=False, pad_edge=False)
     for name, value in (
@@ -244,6 +253,8 @@ def explain_finding(finding: Finding) -> RenderableType:
         ("note", verdict.note),
         ("not looked at", ", ".join(map(str, verdict.missing))),
         ("proposal", proposal(finding.change)),
+        ("since before", became),
+        ("decision", decided),
     ):
         if value:
             facts.add_row(cell(name, style="bold"), cell(value))

@@ -144,7 +144,7 @@ class _Worker:
         figures = {"nodes": loaded.nodes, "edges": loaded.edges, "quarantined": loaded.quarantined}
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
-    def _audit(self, job: Checking, run: JobRun, progress: Progress) -> JobWork:
+    def _audit(self, job: Checking, run: JobRun, progress: Progress, since: Path | None = None) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         with self._open(
@@ -152,7 +152,9 @@ class _Worker:
         ) as workspace:
             options = self._options(job, workspace)
             begun = self._begun(run, options, workspace)
-            audit, notes = self._go_on(workspace, begun) if begun else (None, ())
+            audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
+            if audit is None and since and since.exists():
+                audit, notes = self._changed(workspace, options, since)
             if audit is None:
                 audit = workspace.audit(**options)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
@@ -167,7 +169,8 @@ class _Worker:
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
-        done = self._audit(job, run, progress)
+        reference = self._project.reference_of(job)
+        done = self._audit(job, run, progress, since=before_of(Path(reference.snapshot)) if reference else None)
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
     def _renew(self, job: RefreshJob, run: JobRun, progress: Progress) -> dict[str, int]:
@@ -255,6 +258,16 @@ class _Worker:
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None
+
+    @staticmethod
+    def _changed(
+        workspace: Workspace, options: Mapping[str, Any], since: Path
+    ) -> tuple[AuditResult | None, tuple[str, ...]]:
+        """An audit of what the references may decide otherwise than before, where one went before."""
+        try:
+            return workspace.audit(**options, changed_since=since), ()
+        except UsageError as error:
+            return None, (f"everything was checked: {error.message}",)
 
     @staticmethod
     def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:

@@ -184,6 +184,7 @@ class Workspace(Closing):
         Raises:
             InputMissing: There is no such folder.
         """
+        from kgcheck.curation.reload import curated_in
         from kgcheck.loading.load import LoadOptions
         from kgcheck.loading.process import load_into
 
@@ -199,6 +200,7 @@ class Workspace(Closing):
             quarantine=self._quarantine(quarantine, folder),
             options=LoadOptions(prune=prune, full=full, dry_run=dry_run),
             progress=self.progress,
+            curated=curated_in,
         )
 
     def prepare_import(
@@ -568,7 +570,7 @@ class Workspace(Closing):
             format_: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus.
             output: Also write it to this file, whole or not at all.
             limit: At most so many findings.
-            fail_on: Least outcome that junit takes for a failure: refuted, insufficient or never.
+            fail_on: What junit takes for a failure: refuted, insufficient, new or never.
             exit_code: What the program that writes it will end with, for sarif.
 
         Returns:
@@ -577,6 +579,7 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such run or form.
         """
+        from kgcheck.curation.standing import standing
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -584,7 +587,8 @@ class Workspace(Closing):
         chosen("threshold", fail_on, THRESHOLDS)
         with self._reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            text = render(ledger, found, format_, limit, fail_on=fail_on, exit_code=exit_code)
+            beside = standing(ledger, found)
+            text = render(ledger, found, format_, limit, standing=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text
@@ -749,6 +753,15 @@ class Workspace(Closing):
         kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
         with self._writing() as ledger:
             return import_decisions(ledger, file, kept)
+
+    def state_of(self, finding: Finding) -> "str | None":
+        """What became of a finding from the run before to its own; None where its run is no audit."""
+        from kgcheck.curation.compare import diff_of
+
+        with self._reading() as ledger:
+            run = ledger.run(finding.run)
+            state = None if run.is_check else diff_of(ledger, after=run).state_of(finding.fingerprint)
+        return state.value if state else None
 
     def decided(self, finding: Finding) -> "CurrentDecision":
         """Where a finding stands by what was decided about it."""

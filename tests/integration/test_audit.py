@@ -40,6 +40,7 @@ KEYS = [
     "missing",
     "note",
     "proposed_change",
+    "state",
 ]
 EVIDENCE_KEYS = {
     *("source", "release", "record", "url", "retrieved_at", "pinned_at", "stance", "world", "tier"),

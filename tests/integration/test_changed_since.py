@@ -1,10 +1,14 @@
 """An audit of what changed since an earlier run is equal to one of everything."""
 
 import copy
+import re
+import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +17,10 @@ from hypothesis import strategies as st
 from kgcheck.audit.carrying import since
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit, store_place
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.ledger.database import Database
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
@@ -45,7 +52,7 @@ def findings_of(audit: Audited) -> list[str]:
     return sorted(found)
 
 
-def crowded_graph() -> MemoryStore:
+def crowded_graph(step: int = 3) -> MemoryStore:
     """Every third edge that the generated snapshots may speak of, and nodes that are written in odd ways."""
     proteins = sorted({*MANY, *PROTEINS, *_ODD})
     ids = {"Protein": proteins, "Biological_process": TERMS, "Gene": (*GENES, "CC1")}
@@ -58,7 +65,7 @@ def crowded_graph() -> MemoryStore:
     edges: dict[str, list[dict[str, Any]]] = {}
     for pattern in SCHEMA.relations:
         if pattern.type in CROWDS and {pattern.head, pattern.tail} <= ids.keys():
-            pairs = [pair for n, pair in enumerate(product(ids[pattern.head], ids[pattern.tail])) if n % 3 == 0]
+            pairs = [pair for n, pair in enumerate(product(ids[pattern.head], ids[pattern.tail])) if n % step == 0]
             named = {
                 name: "STRING" if name == "source" else 0.4
                 for name in pattern.properties
@@ -114,6 +121,190 @@ def pairs_of_snapshots(draw: st.DrawFn) -> tuple[Facts, Facts]:
     facts.release("diseases").covers("ASSOCIATED_WITH", PROTEINS[0])
     facts.release("pubmed", "gone").entity("PMID:1", state="withdrawn")
     return facts, draw(newer(facts))
+
+
+class Twice(NamedTuple):
+    """A run of a graph with an older snapshot, and one of everything with a newer one."""
+
+    folder: Path
+    store: MemoryStore
+    older: Path
+    newer: Path
+    former: str
+    full: Audited
+    options: AuditOptions
+
+    def audit(self, store: MemoryStore | None = None, name: str = "", **options: Any) -> Audited:
+        """What changed since the older one."""
+        asked = AuditOptions(**options) if options else self.options
+        with Ledger(self.folder / "ledger.sqlite") as ledger:
+            graph = store or self.store
+            found = since(ledger, name or self.former, asked, store_place(graph), SCHEMA)
+            return of_run(ledger, Audit(graph, self.newer, ledger, SETTINGS).start(asked, found))
+
+
+def some_facts(*, moved: bool = False, release: str = "r1", released: str = "2026-01-01") -> Facts:
+    """A few facts about the crowded graph; a little later, two of them are others."""
+    facts = Facts()
+    ids = facts.release("uniprot", release, released, complete=True)
+    ids.entities("Protein", *MANY[:4], *PROTEINS).entity(
+        MANY[4], "Protein", "merged" if moved else "current", now=MANY[:1]
+    )
+    for number, protein in enumerate(MANY[:5]):
+        ids.value(protein, "gene_name", GENES[number % 2])
+        for other in MANY[number:5]:
+            facts.release("string", f"{release} {protein} {other}", released).link("ACTS_ON", protein, other, 0.9)
+    last = facts.release("goa", release, released).link("ASSOCIATED_WITH", MANY[0], TERMS[0])
+    last.covers("ASSOCIATED_WITH", *MANY[:5]).link("ASSOCIATED_WITH", MANY[1], TERMS[1 if moved else 2])
+    return facts
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
+    folder = tmp_path_factory.mktemp("twice")
+    store, asked = crowded_graph(), AuditOptions()
+    older, later = (some_facts(moved=moved).build(folder / str(moved)) for moved in (False, True))
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        former = Audit(store, older, ledger, SETTINGS).start(asked)
+        full = of_run(ledger, Audit(store, later, ledger, SETTINGS).start(asked))
+    return Twice(folder, store, older, later, former.id, full, asked)
+
+
+def test_what_was_carried_names_the_run_that_made_it(twice: Twice) -> None:
+    part = twice.audit()
+    equal(twice.full, part)
+    by_run = Counter(finding.carried_from for finding in part.findings)
+
+    assert set(by_run) == {None, twice.former}
+    assert by_run[twice.former] > by_run[None] > 0
+    rows = [finding.as_row() for finding in part.findings]
+    assert sum("carried_from" in row for row in rows) == by_run[twice.former]
+    # What is carried on keeps the run that made it.
+    again = twice.audit(name=part.run.id)
+    equal(twice.full, again)
+    assert {f.carried_from for f in again.findings} <= {None, twice.former, part.run.id}
+    assert twice.former in {f.carried_from for f in again.findings}
+
+
+def test_the_snapshot_names_the_run_that_looked_into_it(twice: Twice) -> None:
+    moved = twice.folder / "kept.duckdb"
+    shutil.copy(twice.older, moved)
+    part = twice.audit(name=str(moved))
+
+    equal(twice.full, part)
+    assert part.run.made_with["since"] == twice.former
+    # Nothing has changed since the newest run that looked into the newer one: all of it is carried.
+    same = twice.audit(name=str(twice.newer))
+    equal(twice.full, same)
+    assert None not in {
+        finding.carried_from for finding in same.findings if finding.task.type is not CheckType.STRUCTURE
+    }
+
+
+def test_another_graph_is_checked_as_a_whole(twice: Twice) -> None:
+    other = crowded_graph(step=4)
+    part = twice.audit(other)
+
+    assert part.run.warnings[-1] == f"everything was checked: the graph has changed since run {twice.former}"
+    assert "since" not in part.run.made_with
+    assert not any(finding.carried_from for finding in part.findings)
+    mute = crowded_graph()
+    mute.state = lambda: None  # type: ignore[method-assign]
+    assert "does not say whether the graph has changed" in twice.audit(mute).run.warnings[-1]
+
+
+def test_a_run_that_kept_nothing_of_how_it_was_made_is_not_gone_on_from(twice: Twice) -> None:
+    with Ledger(twice.folder / "ledger.sqlite") as ledger:
+        former = ledger.run(twice.former)
+        for changed, why in (
+            ({}, "did not keep"),
+            ({**former.made_with, "kgcheck": "0.0.1"}, "by kgcheck 0.0.1"),
+            ({**former.made_with, "profile": "x"}, "the profile has changed"),
+        ):
+            ledger.note(former.model_copy(update={"made_with": changed}))
+            assert why in twice.audit().run.warnings[-1]
+        ledger.note(former)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"types": (CheckType.TRIPLE,)}, "types was"),
+        ({"labels": ("Protein",)}, "labels was [] and is ['Protein']"),
+        ({"threshold": 0.7}, "threshold was None and is 0.7"),
+        ({"graph_date": "2020"}, "graph_date was None and is '2020'"),
+        ({"keep_all": True}, "keep_all was False and is True"),
+        ({"sample": 5}, "--sample cannot be given with --changed-since"),
+        ({"live": True}, "--live cannot be given"),
+        ({"team_budget": 1}, "--team-budget cannot be given"),
+        ({"literature": "papers"}, "--literature cannot be given"),
+    ],
+)
+def test_other_options_are_refused(twice: Twice, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        twice.audit(**options)
+
+
+def test_a_run_that_cannot_be_gone_on_from_is_refused(twice: Twice, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no run 'none'"):
+        twice.audit(name="none")
+    with pytest.raises(UsageError, match="no finished run of crowded looked into"):
+        twice.audit(name=str(some_facts(release="r2").build(tmp_path / "other")))
+    with pytest.raises(UsageError, match="is of the store crowded"):
+        twice.audit(MemoryStore({}, {}, name="elsewhere"))
+    with Ledger(twice.folder / "ledger.sqlite") as ledger:
+        former = ledger.run(twice.former)
+        for changed, message in (
+            ({"finished": None}, "is no finished audit"),
+            ({"reference": None}, "had no reference"),
+            ({"reference": str(tmp_path / "gone")}, "is not at"),
+            ({"reference": str(twice.newer)}, "is not the snapshot any more"),
+        ):
+            ledger.note(former.model_copy(update=changed))
+            with pytest.raises(UsageError, match=message):
+                twice.audit()
+        ledger.note(former)
+
+
+def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
+    twice: Twice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(twice.folder / "ledger.sqlite", tmp_path / "ledger.sqlite")
+    writing, left = Database.writing, 0
+
+    @contextmanager
+    def failing(self: Database) -> Iterator[Any]:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+        with writing(self) as connection:
+            yield connection
+
+    monkeypatch.setattr(Database, "writing", failing)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        asked = twice.options
+        found = since(ledger, twice.former, asked, store_place(twice.store), SCHEMA)
+        audit = Audit(twice.store, twice.newer, ledger, SETTINGS)
+        for left in (9, 30):
+            with pytest.raises(KeyboardInterrupt):
+                audit.start(asked, found)
+            for left in (4, 0):  # noqa: B007 (failing counts it down)
+                begun = ledger.cut_off()
+                with suppress(KeyboardInterrupt):
+                    audit.resume(begun)
+            part = of_run(ledger, ledger.run(begun.id))
+            assert part.run.finished
+            equal(twice.full, part)
+
+
+def test_a_source_with_other_releases_is_looked_at_as_a_whole(twice: Twice, tmp_path: Path) -> None:
+    more = some_facts(moved=True)
+    more.release("goa", "r2", "2026-02-01").link("ASSOCIATED_WITH", MANY[2], TERMS[0])
+    done = assert_equal_to_everything(tmp_path, some_facts(), more)
+    others = assert_equal_to_everything(tmp_path / "again", some_facts(), some_facts(moved=True))
+
+    assert others["carried"] > done["carried"] > 0
 
 
 def assert_equal_to_everything(folder: Path, older: Facts, later: Facts, **options: Any) -> Counter[str]:

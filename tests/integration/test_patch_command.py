@@ -289,7 +289,8 @@ def test_an_edited_patch_is_refused(tmp_path: Path, edit: str) -> None:
         ended = kgcheck("patch", act, tmp_path, "--store", store, cwd=tmp_path)
         assert ended.refuses(f"{path} "), ended.err
         assert message in ended.err
-    assert kgcheck("patch", "apply", tmp_path / "none", "--store", store).refuses("there is no patch in ")
+    nowhere = kgcheck("patch", "apply", tmp_path / "none", "--store", store, cwd=tmp_path)
+    assert nowhere.refuses("there is no patch in ")
 
 
 def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) -> None:
@@ -301,7 +302,8 @@ def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) ->
         refused = kgcheck("patch", act, place.out, "--store", other, cwd=tmp_path)
         assert refused.refuses("the patch ")
         assert f"is for the store {place.store}, not {other}" in refused.err
-    assert kgcheck("patch", "apply", place.out, "--store", tmp_path / "none").refuses("there is no graph at")
+    nowhere = kgcheck("patch", "apply", place.out, "--store", tmp_path / "none", cwd=tmp_path)
+    assert nowhere.refuses("there is no graph at")
     assert not (tmp_path / "none").exists()
     refused = kgcheck("patch", "apply", place.out, "--store", place.store, "--profile", "kgx", cwd=tmp_path)
     assert refused.code == 2

@@ -25,14 +25,24 @@ NOT_RUN = {
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
     r"--brain llm|--verifier llm": "needs a model: tests/integration/test_real_model.py",
     r"Klippel-Feil": "asks the graph of ../shared/data: tests/integration/test_kgqa_real.py",
+    "createdb|postgresql": "needs a PostgreSQL server: tests/integration/test_ledger_places.py, test_ledger_copy.py",
+    r"jobs serve": "does not end: tests/integration/test_jobs_again.py",
     r"\.xml\.gz": "needs a file of a provider: tests/unit/test_literature_formats.py",
 }
 """Commands that are not run here, each with the reason and where the like of it is."""
 
-NOT_RUN_COUNT = {"^make |^pip ": 5, "bolt://": 4, "--neo4j-home": 1, r"\.xml\.gz": 1, "Klippel-Feil": 1}
+NOT_RUN_COUNT = {
+    "^make |^pip ": 6,
+    "bolt://": 4,
+    "--neo4j-home": 1,
+    "jobs serve": 1,
+    r"\.xml\.gz": 1,
+    "Klippel-Feil": 1,
+}
+NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
 
-CODES = {"audit": (0, 1), "check": (0, 1), "verify": (0, 1)}
+CODES = {"audit": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1)}
 """Exit codes that mean that a command did its work; 0 for the others."""
 
 ENDS = {"audit --resume": (2, "no run was cut off")}
@@ -114,6 +124,7 @@ def of_the_reader(word: str, folder: Path) -> str:
 
 
 SLOW = {
+    "docs/howto_jobs.md",
     "docs/howto_audit.md",
     "docs/howto_papers.md",
     "docs/literature.md",

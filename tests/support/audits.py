@@ -52,6 +52,7 @@ class MemoryStore:
     """
 
     backend = "memory"
+    with_retired = False
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
-from kgcheck.curation.steps import Draft
+from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import NodeState, StoreChanges
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.open import OpenedStore
@@ -83,10 +83,13 @@ def put_nodes(store: LoadTarget, label: str, *rows: dict[str, Any]) -> None:
 
 
 def put_edges(store: LoadTarget, *edges: tuple[Triple, dict[str, Any]]) -> None:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    patterns = {str(pattern): pattern for pattern in CKG.relations}
     for triple, properties in edges:
-        pattern = CKG.pattern(triple.head.label, triple.relation, triple.tail.label)
-        row = {"head": triple.head.id, "tail": triple.tail.id, **properties}
-        store.add_edges(pattern, pa.Table.from_pylist([row], schema=edge_schema(pattern)))
+        name = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+        rows.setdefault(name, []).append({"head": triple.head.id, "tail": triple.tail.id, **properties})
+    for name, some in rows.items():
+        store.add_edges(patterns[name], pa.Table.from_pylist(some, schema=edge_schema(patterns[name])))
 
 
 def put_graph(store: LoadTarget) -> None:
@@ -130,7 +133,7 @@ def graph_file() -> Path:
 def made(store: OpenedStore, *operations: Operation) -> Patch:
     """A patch of operations, all of which fit the store as it is."""
     with store.statements(write=False) as run:
-        drafted, misfits = fitting(operations, Draft(StoreChanges(store, run)))
+        drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
     assert misfits == []
     return patch_of([d.operation for d in drafted], store, "run", by="tester")
 

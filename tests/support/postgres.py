@@ -28,9 +28,11 @@ class PostgresServer:
         folder: Its own.
         programs: Where those of PostgreSQL are.
         who: As whom they run: PostgreSQL refuses to run as root.
+        durable: What was written is on the disk, as it is with any server's own settings.
     """
 
-    def __init__(self, folder: str, programs: Path, who: dict[str, Any]) -> None:
+    def __init__(self, folder: str, programs: Path, who: dict[str, Any], *, durable: bool = False) -> None:
+        self._fsync = "on" if durable else "off"
         self.folder = folder
         self.data = f"{folder}/data"
         self._programs = programs
@@ -50,7 +52,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        options = f"-c listen_addresses='' -k {self.folder} -c fsync=off"
+        options = f"-c listen_addresses='' -k {self.folder} -c fsync={self._fsync}"
         self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", f"{self.folder}/log", "-o", options, "start")
 
     def stop(self, mode: str = "immediate") -> None:
@@ -80,8 +82,11 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def own_server() -> Iterator[PostgresServer]:
+def own_server(*, durable: bool = False) -> Iterator[PostgresServer]:
     """A server; skips where it cannot run, and fails in CI.
+
+    Args:
+        durable: Not only for tests.
 
     Yields:
         The server, running.
@@ -97,7 +102,7 @@ def own_server() -> Iterator[PostgresServer]:
     with tempfile.TemporaryDirectory(prefix="kgcheck-pg-", ignore_cleanup_errors=True) as folder:
         if other:
             os.chown(folder, other.pw_uid, other.pw_gid)
-        server = PostgresServer(folder, programs, who)
+        server = PostgresServer(folder, programs, who, durable=durable)
         try:
             server.make()
         except OSError as error:

@@ -145,6 +145,27 @@ def test_what_fails_in_junit_is_what_the_exit_code_counts(fail_on: str, failures
     assert as_junit([REFUTED, OPEN], fail_on=fail_on).failures == failures
 
 
+def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() -> None:
+    old, fresh, back = finding("Q1"), finding("Q2"), finding("Q3")
+    reject = Decided("reject", "me", AT, "a false alarm")
+    decisions = {REFUTED.fingerprint: reject, back.fingerprint: reject._replace(stands=False)}
+    standing = Standing(
+        "before",
+        lambda f: "new" if f in (fresh, REFUTED) else "still",
+        lambda f: decisions.get(f.fingerprint),
+    )
+    every = [REFUTED, old, fresh, back]
+
+    def failed(fail_on: str) -> list[str]:
+        cases = [case for suite in as_junit(every, standing=standing, fail_on=fail_on) for case in suite]
+        assert sum(len(case.result) for case in cases) == len(every)
+        return [case.name.split()[1] for case in cases if isinstance(case.result[0], Failure)]
+
+    assert failed("refuted") == ["Q1", "Q2", "Q3"]
+    assert failed("new") == ["Q2", "Q3"]
+    assert "a false alarm" in junit(RUN, every, [], standing)
+
+
 def test_junit_hides_no_failure_behind_a_limit() -> None:
     whole = as_junit([REFUTED, finding("Q1"), finding("Q2"), OPEN], TALLIES, limit=1)
 
@@ -171,7 +192,7 @@ def test_junit_is_as_jenkins_has_it() -> None:
 
     schema.validate(junit(RUN, [REFUTED, OPEN, LOOP], TALLIES))
     schema.validate(junit(RUN.model_copy(update={"finished": None}), [], []))
-    schema.validate(junit(RUN, [finding(said="]]>\x00<b>", value="&\ufffe")], TALLIES, "insufficient", 0))
+    schema.validate(junit(RUN, [finding(said="]]>\x00<b>", value="&\ufffe")], TALLIES, fail_on="insufficient", limit=0))
 
 
 def test_sarif_says_what_where_why_and_how_sure() -> None:

@@ -1,4 +1,4 @@
-"""Format 3: the basis of findings, decisions, how a run compares with the one before, and what may be carried over."""
+"""Format 3: the basis of findings, decisions, comparisons of runs, patches, jobs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,8 +34,13 @@ down_revision = "2"
 
 _TOGETHER = 5_000
 
-_COLUMNS = {"finding": ("basis", "carried_from"), "run": ("made_with",), "run_release": ("released",)}
-"""New columns of tables that were there, all of them words that may be absent."""
+_COLUMNS = (
+    ("finding", "basis", String),
+    ("finding", "carried_from", String),
+    ("run", "made_with", Text),
+    ("run_release", "released", String),
+)
+"""New columns of tables that were there; all may be absent."""
 
 _ADDED = MetaData()
 
@@ -86,14 +91,68 @@ Table(
     Column("about", Text, nullable=False),
     Index("compared_by_state", "run", "state", "fingerprint"),
 )
+Table(
+    "patch",
+    _ADDED,
+    Column("number", Integer, primary_key=True),
+    Column("id", String, unique=True, nullable=False),
+    Column("store", String, nullable=False),
+    Column("profile", String, nullable=False),
+    Column("run", String, nullable=False),
+    Column("folder", String, nullable=False),
+    Column("made", UtcTime, nullable=False),
+    Column("by", String, nullable=False),
+    Column("operations", Integer, nullable=False),
+    Column("state", String, nullable=False),
+    Column("state_at", UtcTime, nullable=False),
+    Column("state_by", String, nullable=False),
+)
+Table(
+    "operation",
+    _ADDED,
+    Column("patch", ForeignKey("patch.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("finding", String, nullable=False),
+    Column("about", Text, nullable=False),
+    Column("state", String, nullable=False),
+    Column("why", Text, nullable=False),
+    Index("operation_by_finding", "finding"),
+)
+_JOB_RUN = Table(
+    "job_run",
+    _ADDED,
+    Column("number", Integer, primary_key=True),
+    Column("job", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("planned", UtcTime),
+    Column("started", UtcTime, nullable=False),
+    Column("finished", UtcTime),
+    Column("worker", String, nullable=False),
+    Column("lease_until", UtcTime, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("run", String),
+    Column("severity", String),
+    Column("message", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Index("job_run_by_job", "job", "number"),
+)
+_ONE = _JOB_RUN.c.state == "running"
+Index("job_run_under_way", _JOB_RUN.c.job, unique=True, sqlite_where=_ONE, postgresql_where=_ONE)
+Table(
+    "job_schedule",
+    _ADDED,
+    Column("job", String, primary_key=True),
+    Column("schedule", String, nullable=False),
+    Column("since", UtcTime, nullable=False),
+)
 
 
 def upgrade() -> None:
     """Add what is new, and compute it for findings that are there."""
     connection = op.get_bind()
-    for table, names in _COLUMNS.items():
-        for name in names:
-            op.add_column(table, Column(name, String))
+    for table, name, kind in _COLUMNS:
+        op.add_column(table, Column(name, kind))
     _add_basis(connection)
     there = inspect(connection).get_table_names()
     _ADDED.create_all(connection, [t for t in _ADDED.sorted_tables if t.name not in there], checkfirst=False)

@@ -1,0 +1,244 @@
+"""Measures the ledger on both databases: ``python -m benchmarks.ledger``; writing, pages of findings, copying.
+
+A PostgreSQL server of its own runs beside it, with the server's own settings, so that what is written is on the disk.
+``--findings`` makes it smaller.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sqlalchemy import URL, create_engine, insert, make_url
+
+from benchmarks.timing import Row, print_table, timed
+from kgcheck.curation.findings import Page
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.place import LedgerServer
+from kgcheck.ledger.rows import finding_row
+from kgcheck.ledger.tables import FINDING, METADATA, RUN
+from kgcheck.model import (
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Target,
+    Tier,
+    Verdict,
+    World,
+)
+from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
+from tests.support.postgres import fresh_schema, named, own_server
+
+_PIECE = 5_000
+_FEW = 60_000
+_ASKED = 100
+_REASONS = (Reason.EDGE_UNSUPPORTED,) * 90 + (Reason.VALUE_MISMATCH,) * 9 + (Reason.ID_DELETED,)
+_LABELS = ("A", "B", "C", "D")
+Place = Path | URL
+
+
+def main() -> None:
+    """Measure, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--findings", type=int, default=1_000_000)
+    parser.add_argument("--writers", type=int, default=2)
+    parser.add_argument("--write", nargs=3, help="one writer in a process of its own: PLACE RUN FINDINGS")
+    options = parser.parse_args()
+    if options.write:
+        place, name, count = options.write
+        _write(make_url(place) if "://" in place else Path(place), name, int(count))
+        return
+    with tempfile.TemporaryDirectory(prefix="kgcheck-bench-") as folder, own_server(durable=True) as server:
+        places: dict[str, Callable[[], Place]] = {
+            "SQLite": lambda: Path(folder) / f"{time.time_ns()}.sqlite",
+            "PostgreSQL": lambda: fresh_schema(server.address()),
+        }
+        for database, new in places.items():
+            print_table(_written(database, new, min(options.findings, _FEW), options.writers))
+        large = places["SQLite"]()
+        seconds = _write(large, "many", options.findings)
+        written = f"{options.findings / seconds:,.0f}/s"
+        print_table([Row(f"SQLite: findings written, {options.findings:,}, one process", written, "", "")])
+        print_table(_pages("SQLite", large, options.findings))
+        copied, there = _copied("SQLite", large, "PostgreSQL", places["PostgreSQL"](), options.findings)
+        print_table([copied])
+        print_table(_pages("PostgreSQL", there, options.findings))
+        copied, _ = _copied("PostgreSQL", there, "SQLite", places["SQLite"](), options.findings)
+        print_table([copied])
+
+
+def _written(database: str, new: Callable[[], Place], count: int, writers: int) -> list[Row]:
+    raw = _raw(new(), count)
+    seconds = _write(new(), "one", count)
+    several = new()
+    Ledger(several).close()
+    together = timed(partial(_writers, several, writers, count // writers))
+    return [
+        Row(
+            f"{database}: findings written, {count:,}, one process",
+            f"{count / seconds:,.0f}/s",
+            f"{count / raw:,.0f}/s (the same rows, one transaction a piece, no ledger)",
+            f"{seconds / raw:.1f}",
+        ),
+        Row(
+            f"{database}: the same by {writers} processes, with their start and the making of the findings",
+            f"{count / together:,.0f}/s",
+            "",
+            "",
+        ),
+    ]
+
+
+def _pages(database: str, place: Place, count: int) -> list[Row]:
+    filters: dict[str, dict[str, Any]] = {
+        "first page of 50": {},
+        "first page of one reason (1 %)": {"reasons": ["id_deleted"]},
+        "first page of one reason and one label": {"reasons": ["value_mismatch"], "labels": ["C"]},
+        "first page of those that contain a text": {"text": "C-0000777"},
+    }
+    rows = []
+    with Workspace(ledger=_named(place), settings=_settings(place)) as workspace:
+        for what, wanted in filters.items():
+            page = partial(_page, workspace, wanted)
+            found = page()
+            asked = _ASKED if "text" not in wanted else 5
+            times = [timed(page) for _ in range(asked)]
+            shown = f"{median(times) * 1000:.1f} ms ({found} findings)"
+            rows.append(Row(f"{database}: findings, {what}, over {count:,}, p50", shown, "", ""))
+    return rows
+
+
+def _page(workspace: Workspace, wanted: dict[str, Any]) -> int:
+    return len(list(Page(workspace.list_findings("latest", **wanted), None, 50)))
+
+
+def _copied(source: str, place: Place, target: str, to: Place, count: int) -> tuple[Row, Place]:
+    with Workspace(ledger=_named(place), settings=_settings(to, place)) as workspace:
+        seconds = timed(partial(workspace.copy_ledger, _named(to)))
+    what = f"ledger copy, {source} to {target}, {count:,} findings"
+    return Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", ""), to
+
+
+def _write(place: Place, name: str, count: int) -> float:
+    """Write a run, piece by piece; seconds in the ledger alone."""
+    run, seconds = _run(name), 0.0
+    with Ledger(place) as ledger:
+        ledger.start(run)
+        made = _findings(run, count)
+        while found := list(islice(made, _PIECE)):
+            tallies = [_tally(len(found))]
+            seconds += timed(partial(ledger.record, run, found[0].fingerprint, found, tallies))
+        ledger.finish(run)
+    return seconds
+
+
+def _writers(place: Place, writers: int, count: int) -> None:
+    where = place.render_as_string(hide_password=False) if isinstance(place, URL) else str(place)
+    command = [sys.executable, "-m", "benchmarks.ledger", "--write", where]
+    begun = [subprocess.Popen([*command, f"writer {n}", str(count)]) for n in range(writers)]  # noqa: S603
+    if any(process.wait() for process in begun):
+        raise RuntimeError("a writer failed")
+
+
+def _raw(place: Place, count: int) -> float:
+    """The same rows by the engine alone, into a table with the same indexes."""
+    engine = create_engine(place if isinstance(place, URL) else f"sqlite:///{place}")
+    run, seconds = _run("raw"), 0.0
+    with engine.begin() as connection:
+        if isinstance(place, Path):
+            connection.exec_driver_sql("PRAGMA synchronous = FULL")
+        METADATA.create_all(connection)
+        connection.execute(insert(RUN).values(_row_of(run)))
+    if isinstance(place, Path):
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    made = _findings(run, count)
+    processors = [(c.name, c.type.dialect_impl(engine.dialect).bind_processor(engine.dialect)) for c in FINDING.columns]
+    names = ", ".join(c.name for c in FINDING.columns)
+    while found := list(islice(made, _PIECE)):
+        bound = [finding_row(run.id, f) for f in found]
+        rows = [tuple(p(row[name]) if p else row[name] for name, p in processors) for row in bound]
+        with engine.connect() as connection:
+            cursor: Any = connection.connection.cursor()
+            if isinstance(place, Path):
+                statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in processors)})"
+                seconds += timed(partial(cursor.executemany, statement, rows))
+            else:
+                seconds += timed(partial(_copy, cursor, f"COPY finding ({names}) FROM STDIN", rows))
+            seconds += timed(connection.commit)
+    engine.dispose()
+    return seconds
+
+
+def _copy(cursor: Any, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    with cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _row_of(run: Run) -> dict[str, Any]:
+    from kgcheck.ledger.rows import run_row
+
+    return run_row(run)
+
+
+def _named(place: Place) -> str:
+    return named(place) if isinstance(place, URL) else str(place)
+
+
+def _settings(*places: Place) -> Settings:
+    user = next((LedgerServer.of(place).user for place in places if isinstance(place, URL)), None)
+    return Settings(ledger_user=user)
+
+
+def _run(name: str) -> Run:
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    nodes, edges = dict.fromkeys(_LABELS, 1_000_000), {"A REL B": 1}
+    return Run(id=name, started=started, store="made up", profile="ckg", nodes=nodes, edges=edges)
+
+
+def _findings(run: Run, count: int) -> Iterator[Finding]:
+    """Made-up findings, of which each hundred has the reasons in the same shares."""
+    for number in range(count):
+        label, reason = _LABELS[number // 100 % 4], _REASONS[number % 100]
+        name = f"{label}-{number:07}"
+        task = CheckTask(
+            type=CheckType.TRIPLE,
+            subject=Ref(label=label, id=name),
+            relation="REL",
+            object=Ref(label="B", id=f"T-{number % 1_000:04}"),
+        )
+        evidence = Evidence(
+            source="made_up", release="1", record=name, retrieved_at=run.started, stance=Stance.CONTRADICTS,
+            world=World.CLOSED, tier=Tier.OWNER, value=f"{number}",
+        )  # fmt: skip
+        verdict = Verdict(outcome=Outcome.REFUTED, reason=reason, confidence=0.9, evidence=(evidence,))
+        yield Finding(
+            run=run.id, fingerprint=task.fingerprint, task=task, verdict=verdict, names=(f"name of {name}", None)
+        )
+
+
+def _tally(count: int) -> Tally:
+    target = Target(label="A", relation="REL", object_label="B")
+    return Tally(
+        type=CheckType.TRIPLE, target=target, outcome=Outcome.REFUTED, reason=Reason.EDGE_UNSUPPORTED, count=count
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""What patches changed in a store, for a load that is to leave it so."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgcheck.curation.patches import Recorded, patches_in, recorded_in
+from kgcheck.curation.steps import AddedEdge, AddedNode, DroppedEdge, DroppedNode, SetEdge, SetNode, Step, updated
+from kgcheck.graph.changes import digest
+from kgcheck.graph.marks import MARKS, RETIRED
+from kgcheck.graph.open import OpenedStore
+from kgcheck.graph.store import Properties
+from kgcheck.loading.curated import Curated, Touched
+from kgcheck.model import Ref, Triple
+
+
+def curated_in(store: OpenedStore) -> Curated:
+    """What the patches that are applied to a store changed in it.
+
+    Args:
+        store: Open.
+
+    Returns:
+        Each node and edge once, whatever the number of patches that changed it.
+    """
+    if not store.meta():
+        return Curated()
+    found = _Found()
+    recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
+    for done in sorted(recorded, key=lambda r: (r.at, r.patch, r.number)):
+        found.add(done)
+    return Curated(tuple(found.touched_nodes()), tuple(found.touched_edges()))
+
+
+@dataclass
+class _Fact:
+    """A node or an edge while its steps are gone through."""
+
+    patch: str
+    finding: str
+    before: Properties | None
+    after: Properties
+    retired: bool = False
+    there: bool = True
+    recorded: list[tuple[str, int]] = field(default_factory=list)
+
+
+class _Found:
+    def __init__(self) -> None:
+        self._nodes: dict[Ref, _Fact] = {}
+        self._edges: dict[tuple[Triple, str], list[_Fact]] = {}
+        self._dropped: list[tuple[Triple, _Fact]] = []
+
+    def add(self, done: Recorded) -> None:
+        for number, step in enumerate(done.steps):
+            recorded = f"patch {done.patch} {done.number:08d}", number
+            match step:
+                case SetNode() | AddedNode() | DroppedNode():
+                    self._node(step, done)
+                case _:
+                    self._edge(step, done, recorded)
+
+    def touched_nodes(self) -> Iterator[Touched]:
+        for ref, f in self._nodes.items():
+            if f.there or f.before is not None:
+                yield Touched(ref.label, (ref.id,), f.patch, f.finding, f.before, f.after, f.retired, f.there)
+
+    def touched_edges(self) -> Iterator[Touched]:
+        present = [(triple, f) for (triple, _), facts in self._edges.items() for f in facts]
+        for triple, f in (*present, *self._dropped):
+            if f.there or f.before is not None:
+                pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+                ends, recorded = (triple.head.id, triple.tail.id), tuple(f.recorded)
+                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, recorded)
+
+    def _node(self, step: SetNode | AddedNode | DroppedNode, done: Recorded) -> None:
+        known = self._nodes.get(step.ref)
+        fact = known or _Fact(done.patch, done.operation.finding, {}, {})
+        self._nodes[step.ref] = fact
+        fact.patch, fact.finding = done.patch, done.operation.finding
+        match step:
+            case SetNode():
+                changed = {name: value for name, value in step.after.items() if name not in MARKS}
+                if fact.before is not None:
+                    fact.before = {name: step.before[name] for name in changed} | fact.before
+                fact.after |= changed
+                fact.retired = bool(step.after.get(RETIRED, fact.retired))
+            case AddedNode():
+                # One that was taken away, and is made again, was there before.
+                fact.before, fact.after = (fact.before if known else None), _unmarked(step.properties)
+                fact.there, fact.retired = True, False
+            case DroppedNode():
+                if fact.before is not None:
+                    fact.before = _unmarked(step.properties) | fact.before
+                fact.there, fact.retired = False, True
+
+    def _edge(self, step: Step, done: Recorded, recorded: tuple[str, int]) -> None:
+        match step:
+            case SetEdge(triple=triple, properties=properties):
+                fact = self._taken(triple, properties, done)
+                fact.after = updated(properties, step.after)
+                fact.retired = RETIRED in fact.after
+            case DroppedEdge(triple=triple, properties=properties):
+                fact = self._taken(triple, properties, done)
+                fact.there, fact.retired = False, True
+                self._dropped.append((triple, fact))
+                return
+            case AddedEdge(triple=triple, properties=properties):
+                fact = _Fact(done.patch, done.operation.finding, None, dict(properties))
+            case _:
+                raise TypeError(step)
+        fact.recorded.append(recorded)
+        self._edges.setdefault((triple, digest(fact.after)), []).append(fact)
+
+    def _taken(self, triple: Triple, properties: Properties, done: Recorded) -> _Fact:
+        """The edge that is so by now: one that a step made so, or one that no step has touched."""
+        known = self._edges.get((triple, digest(properties)))
+        fact = known.pop() if known else _Fact(done.patch, "", dict(properties), dict(properties))
+        fact.patch, fact.finding = done.patch, done.operation.finding
+        return fact
+
+
+def _unmarked(properties: Properties) -> Properties:
+    return {name: value for name, value in properties.items() if name not in MARKS}

@@ -1,0 +1,88 @@
+"""What reports show beside the findings of a run: what became of them, and what was decided."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+
+from kgcheck.curation.compare import RunDiff, diff_of
+from kgcheck.curation.decisions import CurrentDecision, Decisions, DecisionState, standing_of
+from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import Decision
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import Finding
+from kgcheck.report.standing import ALONE, Decided, Left, Standing
+
+
+def standing(ledger: Ledger, run: Run) -> Standing:
+    """What became of the findings of a run, and what was decided, for a report.
+
+    Args:
+        ledger: Open as long as the report is being made.
+        run: The run.
+
+    Returns:
+        Both; nothing where it is a check of one thing.
+    """
+    if run.is_check:
+        return ALONE
+    diff = diff_of(ledger, after=run)
+    beside = _Beside(ledger, diff)
+    counts = {state.value: count for state, count in diff.counts.items()}
+    return Standing(diff.before_id, beside.state, beside.decided, beside.left(), counts)
+
+
+class _Beside:
+    """What most findings are needs no memory: only what is otherwise is read, when it is first asked for."""
+
+    def __init__(self, ledger: Ledger, diff: RunDiff) -> None:
+        self._ledger = ledger
+        self._diff = diff
+        self._most = ComparisonState.STILL.value if diff.before else ComparisonState.NEW.value
+        self._today = datetime.now(UTC).date()
+
+    def state(self, finding: Finding) -> str | None:
+        state, _ = self._states.get(finding.fingerprint, (self._most, None))
+        if self._current(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
+            return DecisionState.REOPENED.value
+        return state
+
+    def decided(self, finding: Finding) -> Decided | None:
+        current = self._current(finding)
+        if not (decision := current.decision):
+            return None
+        stands = current.state not in (DecisionState.OPEN, DecisionState.REOPENED)
+        until = str(decision.until or "")
+        return Decided(decision.action.value, decision.by, decision.at, decision.note, until, stands)
+
+    def left(self) -> Iterator[Left]:
+        with self._ledger.database.reading() as connection:
+            query, _ = self._diff.absent_rows(connection)
+            for one in self._diff.read(self._ledger, connection.execute(query)):
+                if one.finding:
+                    yield Left(one.finding, one.state.value)
+
+    def _current(self, finding: Finding) -> CurrentDecision:
+        decisions = self._decisions.get(finding.fingerprint)
+        if not decisions:
+            return CurrentDecision(state=DecisionState.OPEN)
+        _, kept = self._states.get(finding.fingerprint, (None, None))
+        return standing_of(decisions, kept or basis_of(finding), self._today)
+
+    @cached_property
+    def _states(self) -> dict[str, tuple[str, str | None]]:
+        """State and basis of the findings that are not as most are."""
+        with self._ledger.database.reading() as connection:
+            query, state = self._diff.present_rows(connection)
+            columns = FINDING.c.fingerprint, state.label("state"), query.selected_columns.decided_basis
+            rows = connection.execute(query.order_by(None).with_only_columns(*columns).where(state != self._most))
+            return {row.fingerprint: (row.state, row.decided_basis) for row in rows}
+
+    @cached_property
+    def _decisions(self) -> dict[str, list[Decision]]:
+        found: dict[str, list[Decision]] = defaultdict(list)
+        for decision in sorted(Decisions(self._ledger).table.all(), key=lambda d: (d.at, d.number)):
+            found[decision.fingerprint].append(decision)
+        return found

@@ -1,0 +1,355 @@
+"""What patches made of a graph, and what a load does about it: a reload does not undo curation.
+
+Files are compared with the graph as it would be without the patches. So what a patch changed stays as long as the files
+state what they stated before; where they state something else about it, that is named, and the curated state stays.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import duckdb
+import pyarrow as pa
+from pydantic import Field
+
+from kgcheck.duck import identifier, insert_arrow, literal
+from kgcheck.errors import StoreError
+from kgcheck.graph.changes import ChangedStore, StoreChanges, digest
+from kgcheck.graph.store import Properties, brought_to, edge_schema, node_schema
+from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
+from kgcheck.model import Triple, Value
+from kgcheck.profile.schema import Holder, Label, Pattern
+
+Row = dict[str, Any]
+"""What a row of a file states: its keys and its properties."""
+
+
+class Touched(NamedTuple):
+    """A node or an edge that patches changed."""
+
+    holder: str
+    """Its label or pattern, as `holder_name` writes it."""
+    key: tuple[str, ...]
+    """The id of a node; head and tail of an edge."""
+    patch: str
+    finding: str
+    before: Properties | None
+    """Of a node, the properties that were changed; of an edge, all. None where a patch made it."""
+    after: Properties
+    """The same as the patches left them."""
+    retired: bool = False
+    there: bool = True
+    """Whether the store still has it, retired or not."""
+    recorded: tuple[tuple[str, int], ...] = ()
+    """What the store says of it: the key of the record, and the number of the step in it."""
+
+
+class Curated(NamedTuple):
+    """Everything in a store that patches changed."""
+
+    nodes: tuple[Touched, ...] = ()
+    edges: tuple[Touched, ...] = ()
+
+
+class EdgeUpdate(NamedTuple):
+    """An edge of which a file states something else that no patch touched."""
+
+    triple: Triple
+    fact: Touched
+    values: Properties
+
+
+SettledKind = Literal["conflict", "upstream"]
+
+
+class Settled(Value):
+    """What a file says of a curated fact, and what became of it."""
+
+    kind: SettledKind = Field(description="upstream: the files now state what the patch made")
+    holder: str = Field(description="its label or pattern")
+    what: str
+    why: str
+    finding: str
+    patch: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = f" ({self.file}, line {self.line})" if self.file else ""
+        return f"{self.what}: {self.why}{place}; finding {self.finding}, patch {self.patch}"
+
+
+class _Stated(NamedTuple):
+    """A row of a file that can be loaded."""
+
+    number: int
+    file: str
+    line: int
+    what: str
+    row: Row
+
+
+class Tables(NamedTuple):
+    """The tables of a label or pattern in a comparison, and its words."""
+
+    have: str
+    judged: str
+    gone: str
+    new: str
+    changed: str
+    unchanged: str
+
+
+class Settling:
+    """Takes the work of patches out of a comparison, and settles what the files say of it.
+
+    Args:
+        db: The working database of the comparison.
+        curated: What patches changed.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, curated: Curated) -> None:
+        self._db = db
+        self._of: dict[str, list[Touched]] = {}
+        for touched in chain(curated.nodes, curated.edges):
+            self._of.setdefault(touched.holder, []).append(touched)
+        self._retired = {(t.holder, t.key[0]): t for t in curated.nodes if t.retired}
+        there = [(t.holder.split(" "), t) for t in curated.edges if t.there]
+        self._at = {(p[at], t.key[at // 2]): t for p, t in there for at in (0, 2)}
+        self._now: dict[str, Row] = {}
+        self.settled: list[Settled] = []
+        self.kept = 0
+        self.updates: list[EdgeUpdate] = []
+        self.instead: dict[str, dict[int, Row | None]] = {}
+        """Rows that are written in place of staged ones, by label or pattern and number; None for none."""
+
+    def revert(self, holder: Holder, tables: Tables) -> None:
+        """Make the table of what a store holds as if no patch had been applied."""
+        facts, names = self._facts(holder), stated_by(holder)
+        if not facts:
+            return
+        if isinstance(holder, Label):
+            ids = [t.key[0] for t in facts]
+            self._now = {row["id"]: row for row in self._rows(f"FROM {tables.have}", ("id",), [ids], names)}
+            self._db.execute(f"DELETE FROM {tables.have} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
+        else:
+            for t in facts:
+                if t.there:
+                    self._take_one(tables.have, _row(holder, t, t.after))
+        before = [_row(holder, t, self._now.get(t.key[0], {}) | t.before) for t in facts if t.before is not None]
+        schema = node_schema(holder) if isinstance(holder, Label) else edge_schema(holder)
+        insert_arrow(self._db, f"have {holder_name(holder)}", pa.Table.from_pylist(before, schema=schema))
+
+    def settle(self, holder: Holder, tables: Tables) -> None:
+        """Decide about the rows of the files that state something about what patches changed."""
+        if isinstance(holder, Label):
+            self._settle_nodes(holder, tables)
+        else:
+            self._settle_edges(holder, tables)
+
+    def _settle_nodes(self, label: Label, tables: Tables) -> None:
+        facts = self._facts(label)
+        rows = {s.row["id"]: s for s in self._stated(label, tables, ("id",), [[t.key[0] for t in facts]])}
+        for fact in facts:
+            (id_,) = fact.key
+            row, shown = rows.get(id_), f"{label.name} {id_}"
+            now = _row(label, fact, self._now.get(id_, {}))
+            if row is None:
+                self._db.execute(f"DELETE FROM {tables.gone} WHERE id = ?", [id_]).fetchall()
+                self._unstated(fact, shown)
+            elif row.what == tables.unchanged:
+                self.kept += 1
+            elif fact.retired or fact.before is None:
+                same = not fact.retired and row.row == now
+                why = "a file states it otherwise" + (", and it stays retired" if fact.retired else "")
+                self._settle(fact, shown, row, "" if same else why)
+                self._judge(tables, row, tables.unchanged)
+            else:
+                merged = self._merged(fact, shown, row, fact.before, fact.after)
+                if merged == now:
+                    self._judge(tables, row, tables.unchanged)
+                else:
+                    self.instead.setdefault(label.name, {})[row.number] = merged
+        gone = self._db.execute(f"SELECT id FROM {tables.gone}").fetchall() if self._at else []
+        for (id_,) in gone:
+            # It cannot be taken away while an edge that a patch made, or retired, is at it.
+            if fact_at := self._at.get((label.name, id_)):
+                self._db.execute(f"DELETE FROM {tables.gone} WHERE id = ?", [id_]).fetchall()
+                self._note("conflict", fact_at, f"{label.name} {id_}", "no file states it, and curated edges are at it")
+
+    def _settle_edges(self, pattern: Pattern, tables: Tables) -> None:
+        facts = self._facts(pattern)
+        keys = [[t.key[0] for t in facts], [t.key[1] for t in facts]]
+        ends = ("head", "tail")
+        new = [s for s in self._stated(pattern, tables, ends, keys) if s.what != tables.unchanged]
+        names = stated_by(pattern)
+        gone = self._rows(f"SELECT *, rowid AS gone FROM {tables.gone}", ends, keys, [*names, "gone"])
+        present = self._rows(f"FROM {tables.have}", ends, keys, names)
+        for fact in facts:
+            before = None if fact.before is None else _row(pattern, fact, fact.before)
+            after = _row(pattern, fact, fact.after)
+            shown = f"{fact.key[0]} {pattern.type} {fact.key[1]}"
+            if before in present:
+                present.remove(before)
+            unstated = next((g for g in gone if {n: g[n] for n in names} == before), None)
+            row = next((s for s in new if not fact.retired and s.row == after), None)
+            row = row or (_of_source(new, fact) if unstated or before is None else None)
+            if unstated:
+                gone.remove(unstated)
+                self._db.execute(f"DELETE FROM {tables.gone} WHERE rowid = ?", [unstated["gone"]]).fetchall()
+            if row:
+                new.remove(row)
+                self._settle_edge(pattern, tables, fact, row, (before, after))
+            elif unstated:
+                self._unstated(fact, shown)
+            else:
+                self.kept += 1
+        active = {t.key for t in facts if not t.retired} | {(r["head"], r["tail"]) for r in present}
+        retired = {t.key: t for t in facts if t.retired and t.key not in active}
+        self._settle_new(pattern, tables, retired, new)
+
+    def _settle_edge(
+        self, pattern: Pattern, tables: Tables, fact: Touched, row: _Stated, states: tuple[Row | None, Row]
+    ) -> None:
+        before, after = states
+        shown = f"{fact.key[0]} {pattern.type} {fact.key[1]}"
+        self._judge(tables, row, tables.unchanged)
+        if fact.retired:
+            self._settle(fact, shown, row, "a file states it otherwise, and it stays retired")
+        elif row.row == after or before is None:
+            self._settle(fact, shown, row, "" if row.row == after else "a file states it otherwise")
+        else:
+            changed = {n for n in pattern.properties if before[n] != after[n]}
+            merged = self._merged(fact, shown, row, _only(before, changed), _only(after, changed))
+            if values := {n: merged[n] for n in pattern.properties if merged[n] != after[n]}:
+                (head, tail), relation = fact.key, pattern.type
+                ends = {"head": {"label": pattern.head, "id": head}, "tail": {"label": pattern.tail, "id": tail}}
+                self.updates.append(EdgeUpdate(Triple.model_validate({**ends, "relation": relation}), fact, values))
+                self._judge(tables, row, tables.changed)
+                self.instead.setdefault(str(pattern), {})[row.number] = None
+
+    def _settle_new(
+        self, pattern: Pattern, tables: Tables, retired: Mapping[tuple[str, ...], Touched], new: Iterable[_Stated]
+    ) -> None:
+        """Edges that a file states anew: of what was retired, or at a node that was."""
+        for row in new:
+            if fact := retired.get((row.row["head"], row.row["tail"])):
+                self._leave(pattern, tables, fact, row, "a file states it anew, and it stays retired")
+        for end, label in (("head", pattern.head), ("tail", pattern.tail)):
+            ids = [id_ for of, id_ in self._retired if of == label]
+            for row in self._stated(pattern, tables, (end,), [ids]) if ids else ():
+                if row.what != tables.unchanged:
+                    fact = self._retired[label, row.row[end]]
+                    self._leave(
+                        pattern, tables, fact, row, f"a file states it anew, and {label} {row.row[end]} is retired"
+                    )
+
+    def _leave(self, pattern: Pattern, tables: Tables, fact: Touched, row: _Stated, why: str) -> None:
+        self._judge(tables, row, tables.unchanged)
+        self._settle(fact, f"{row.row['head']} {pattern.type} {row.row['tail']}", row, why)
+
+    def _merged(self, fact: Touched, shown: str, row: _Stated, before: Properties, after: Properties) -> Row:
+        """A row with the curated values, which stay whatever the row says of them."""
+        news = sorted(n for n in after if row.row[n] != before.get(n))
+        for name in news:
+            was, stays = before.get(name), after[name]
+            why = f"a file states {row.row[name]!r}, and no longer {was!r}; {stays!r} stays"
+            self._settle(fact, f"{shown} {name}", row, "" if row.row[name] == stays else why)
+        self.kept += not news
+        return row.row | after
+
+    def _unstated(self, fact: Touched, shown: str) -> None:
+        if fact.before is None and not fact.retired:
+            self.kept += 1
+        else:
+            self._note("upstream" if fact.retired else "conflict", fact, shown, "no file states it any more")
+
+    def _settle(self, fact: Touched, shown: str, row: _Stated, why: str) -> None:
+        kind: SettledKind = "conflict" if why else "upstream"
+        self._note(kind, fact, shown, why or "a file states what the patch made", row.file, row.line)
+
+    def _note(self, kind: SettledKind, fact: Touched, what: str, why: str, file: str = "", line: int = 0) -> None:
+        of = {"finding": fact.finding, "patch": fact.patch, "holder": fact.holder}
+        self.settled.append(Settled(kind=kind, what=what, why=why, file=file, line=line, **of))
+
+    def _facts(self, holder: Holder) -> list[Touched]:
+        """What patches changed of a label or pattern, each value of the type that the schema gives it."""
+        return [
+            t._replace(before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
+            for t in self._of.get(holder_name(holder), ())
+        ]
+
+    def _judge(self, tables: Tables, row: _Stated, what: str) -> None:
+        self._db.execute(f"DELETE FROM {tables.judged} WHERE row = ?", [row.number]).fetchall()
+        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, what, row.file]).fetchall()
+
+    def _stated(self, holder: Holder, tables: Tables, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
+        """Rows of the files that can be loaded, with these keys."""
+        names = stated_by(holder)
+        accepted = ", ".join(map(literal, (tables.new, tables.changed, tables.unchanged)))
+        select = f"""
+            SELECT s.*, s.rowid AS number, coalesce(j.what, {literal(tables.new)}) AS what
+            FROM {staged(holder)} s LEFT JOIN {tables.judged} j ON j.row = s.rowid
+            WHERE j.what IS NULL OR j.what IN ({accepted})"""
+        rows = self._rows(select, keys, values, ["number", "file", "line", "what", *names])
+        return [_Stated(r["number"], r["file"], r["line"], r["what"], {n: r[n] for n in names}) for r in rows]
+
+    def _rows(self, source: str, keys: tuple[str, ...], values: list[list[str]], names: Sequence[str]) -> list[Row]:
+        columns = ", ".join(f"t.{identifier(n)}" for n in names)
+        wanted = ", ".join(f"unnest(${i + 1}::VARCHAR[]) AS {k}" for i, k in enumerate(keys))
+        joined = f"SELECT {columns} FROM ({source}) t SEMI JOIN (SELECT {wanted}) w USING ({', '.join(keys)})"
+        return [dict(zip(names, row, strict=True)) for row in self._db.execute(joined, values).fetchall()]
+
+    def _take_one(self, have: str, row: Row) -> None:
+        same = " AND ".join(f"{identifier(n)} IS NOT DISTINCT FROM ?" for n in row)
+        one = f"SELECT rowid FROM {have} WHERE {same} LIMIT 1"
+        self._db.execute(f"DELETE FROM {have} WHERE rowid IN ({one})", list(row.values())).fetchall()
+
+
+def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
+    """Set what files state of curated edges, and note it in what the store says of the patches.
+
+    So the patches can be undone, and the edges be known again.
+
+    Args:
+        store: The store, open for writing.
+        updates: The edges.
+
+    Raises:
+        StoreError: An edge is not as the patches left it.
+    """
+    for triple, fact, values in updates:
+        with store.statements(write=True) as run:
+            changes = StoreChanges(store, run)
+            wanted = digest(fact.after)
+            edge = next((e for e in changes.edges(triple) if digest(e.properties) == wanted), None)
+            if edge is None:
+                raise StoreError(f"the edge {triple} has changed meanwhile", "run the same command again")
+            changes.set_edge(edge, values)
+            for key, number in fact.recorded:
+                record = json.loads(changes.record(key) or "{}")
+                properties = record["steps"][number]["properties"] | values
+                record["steps"][number]["properties"] = {n: v for n, v in properties.items() if v is not None}
+                changes.set_record(key, json.dumps(record))
+
+
+def _of_source(new: Iterable[_Stated], fact: Touched) -> _Stated | None:
+    source = (fact.before or fact.after).get("source")
+    rows = (s for s in new if (s.row["head"], s.row["tail"]) == fact.key)
+    return next((s for s in rows if s.row.get("source") == source), None)
+
+
+def _row(holder: Holder, fact: Touched, properties: Mapping[str, Any]) -> Row:
+    """What a row that states a fact with these properties would state."""
+    keys = dict(zip(keys_of(holder), fact.key, strict=True))
+    return keys | {name: properties.get(name) for name in holder.properties}
+
+
+def _typed(holder: Holder, properties: Properties) -> Properties:
+    known = {n: v for n, v in properties.items() if n in holder.properties}
+    return {n: None if v is None else brought_to(holder.properties[n].type, v) for n, v in known.items()}
+
+
+def _only(values: Mapping[str, Any], names: Iterable[str]) -> Properties:
+    return {name: values[name] for name in names}

@@ -1,0 +1,170 @@
+"""A job from day to day: what is new, and decided; what was killed goes on; the scheduler as a process."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from kgcheck.curation.decisions import Action, Choice, Decisions
+from kgcheck.curation.project import read_project
+from kgcheck.curation.thresholds import Severity
+from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.decisions import Decision
+from kgcheck.ledger.jobs import JOB_RUN, JobRuns, JobState
+from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.model import Finding
+from kgcheck.workspace.jobs import run_job
+from tests.support import ROOT
+from tests.support.audits import demo, kgcheck
+
+JOBS = """
+ledger = "ledger.sqlite"
+[stores.main]
+place = "graph.lbdb"
+[references.main]
+snapshot = "reference.duckdb"
+[jobs.ids]
+kind = "audit"
+types = ["existence"]
+ids = ["PARK2", "PRNP"]
+schedule = "30 2 * * *"
+only_new = true
+[[jobs.ids.thresholds]]
+error_if = "> 0"
+[[jobs.ids.thresholds]]
+only_new = false
+warn_if = "> 0"
+[jobs.all]
+kind = "audit"
+types = ["existence", "attribute"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("jobs")
+    shutil.copy(demo().store, made / "graph.lbdb")
+    shutil.copy(demo().reference, made / "reference.duckdb")
+    (made / "kgcheck.toml").write_text(JOBS)
+    return made
+
+
+def finding(folder: Path) -> Finding:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        (found,) = ledger.findings(ledger.run("latest"))
+        return found
+
+
+def decide(folder: Path, action: Action) -> Decision:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        (done,) = ledger.findings(ledger.run("latest"))
+        decision = Choice(action=action, by="a curator", note="so it is").about(done, basis_of(done), now())
+        Decisions(ledger).table.add([decision])
+        return decision
+
+
+def test_what_is_old_or_rejected_fails_no_more(folder: Path) -> None:
+    project = read_project(folder / "kgcheck.toml")
+
+    first, done = run_job(project, "ids")
+    assert (done.severity, done.new) == (Severity.ERROR, 1)
+    assert done.examples[0]["finding"] == finding(folder).fingerprint[:8]
+    second, done = run_job(project, "ids")
+    assert (done.severity, done.new, done.examples) == (Severity.WARN, 0, ())
+    assert [str(c) for c in done.crossed] == [
+        "ok: 0 new refuted of 2 looked at", "warn: 1 refuted of 2 looked at, > 0",
+    ]  # fmt: skip
+    decide(folder, Action.REJECT)
+    third, done = run_job(project, "ids")
+    assert (done.severity, done.new) == (Severity.OK, 0)
+    assert first.run != second.run != third.run
+
+
+@pytest.mark.slow
+def test_a_killed_job_is_taken_over_and_its_audit_goes_on(folder: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    shutil.copytree(folder, work)
+    command = [sys.executable, "-m", "kgcheck", "job", "run", "all"]
+    place = work / "ledger.sqlite"
+    before = audits(place)
+    with subprocess.Popen(command, cwd=work, env=environment(), stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: pieces_of_new(place, before) > 3)
+        process.kill()
+    (begun,) = audits(place) - before
+    assert kgcheck("job", "run", "all", cwd=work).refuses("job all is under way: ", code=3)
+    with Ledger(place) as ledger, ledger.database.writing() as connection:
+        past = update(JOB_RUN).where(JOB_RUN.c.job == "all").values(lease_until=now() - timedelta(seconds=1))
+        connection.execute(past)
+
+    _, done = run_job(read_project(work / "kgcheck.toml"), "all")
+
+    assert done.run == begun
+    assert f"went on with audit {begun}" in done.notes
+    assert audits(place) - before == {begun}
+    with Ledger(place) as ledger:
+        assert [run.state for run in JobRuns(ledger.database).history("all")] == [JobState.DONE, JobState.LOST]
+        whole = ledger.run(begun)
+        assert whole.finished
+        resumed = sorted(f.fingerprint for f in ledger.findings(whole))
+        once, _ = run_job(read_project(work / "kgcheck.toml"), "all")
+        assert sorted(f.fingerprint for f in ledger.findings(ledger.run(once.run or ""))) == resumed
+
+
+@pytest.mark.slow
+def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    shutil.copytree(folder, work)
+    (work / "kgcheck.toml").write_text(JOBS.replace("[jobs.all]", '[jobs.all]\nschedule = "30 4 * * *"'))
+    place = work / "ledger.sqlite"
+    before = audits(place)
+    with Ledger(place) as ledger:
+        JobRuns(ledger.database).schedule_since("all", "30 4 * * * UTC", datetime.now(UTC) - timedelta(days=3))
+    command = [sys.executable, "-m", "kgcheck", "jobs", "serve"]
+    with subprocess.Popen(command, cwd=work, env=environment(), stderr=subprocess.PIPE, text=True) as server:
+        wait_until(lambda: pieces_of_new(place, before) > 3)
+        server.send_signal(signal.SIGTERM)
+        _, err = server.communicate(timeout=120)
+
+    assert server.returncode == 128 + signal.SIGTERM
+    assert "all: missed at " in err
+    assert "stopping: " in err
+    assert "Traceback" not in err
+    with Ledger(place) as ledger:
+        (run,) = JobRuns(ledger.database).history("all")
+        assert run.state is JobState.INTERRUPTED
+        assert run.planned is not None
+    (begun,) = audits(place) - before
+    ended, done = run_job(read_project(work / "kgcheck.toml"), "all")
+    assert (ended.state, done.run) == (JobState.DONE, begun)
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def audits(place: Path) -> set[str]:
+    with Ledger(place) as ledger:
+        return {run.id for run in ledger.runs()}
+
+
+def pieces_of_new(place: Path, before: set[str]) -> int:
+    """Pieces that the audit that began has in the ledger; none once it is finished, which would be too late."""
+    with Ledger(place) as ledger:
+        new = [run for run in ledger.runs() if run.id not in before]
+        assert not any(run.finished for run in new), "it was quicker than the test"
+        return sum(len(ledger.done(run)) for run in new)
+
+
+def wait_until(ready: Any) -> None:
+    end = time.monotonic() + 120
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.02)
