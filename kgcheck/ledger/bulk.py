@@ -38,7 +38,7 @@ def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple
         batches: Some rows at a time.
 
     Raises:
-        SQLAlchemyError: The database refuses.
+        DBAPIError: The database refuses.
     """
     import psycopg
 
@@ -51,4 +51,5 @@ def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple
                         copy.write_row(row)
         except psycopg.Error as error:
             # As SQLAlchemy does with whatever it sends itself.
-            raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+            refused = DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect)
+            raise refused from error
