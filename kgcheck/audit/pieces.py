@@ -22,7 +22,7 @@ from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import VerifiedFiles

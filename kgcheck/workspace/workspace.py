@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.compare import RunDiff
     from kgcheck.curation.decisions import CurrentDecision, Decision, Made
     from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.export import Exported
     from kgcheck.curation.findings import FindingList
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
@@ -846,6 +847,25 @@ class Workspace(Closing):
         from kgcheck.workspace.patching import undo
 
         return undo(self, Path(folder), by=by)
+
+    def export_patch(self, folder: str | Path, of: str | Path, out: str | Path) -> "Exported":
+        """Write an import directory with what the patch in a folder changes, whether it is applied or not.
+
+        Args:
+            folder: Of the patch.
+            of: The import directory that the graph was loaded from.
+            out: A new or empty folder to write to.
+
+        Returns:
+            What was written, and what no row of the files can be made to state.
+
+        Raises:
+            InputError: There is no patch, it was edited, or a folder cannot be read or written.
+            UsageError: It is for another store, or `out` is not empty.
+        """
+        from kgcheck.workspace.patching import export
+
+        return export(self, Path(folder), _folder(of), Path(out))
 
     def patches(self) -> "list[PatchEntry]":
         """The patches in the ledger, newest first."""
