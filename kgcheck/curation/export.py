@@ -19,7 +19,7 @@ from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.operations import Patch, in_words
 from kgcheck.curation.patches import Recorded, check_place, recorded_in
 from kgcheck.curation.reload import curated_by
-from kgcheck.curation.steps import Draft, do_all
+from kgcheck.curation.steps import DraftGraph, do_all
 from kgcheck.duck import identifier, working_database
 from kgcheck.errors import InputError, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
@@ -125,7 +125,7 @@ def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unpla
     found: list[Recorded] = []
     unplaced: list[Unplaced] = []
     with store.statements(write=False) as run:
-        draft = Draft(StoreChanges(store, run))
+        draft = DraftGraph(StoreChanges(store, run))
         for number, operation in enumerate(patch.operations, 1):
             if number in done:
                 found.append(done[number])

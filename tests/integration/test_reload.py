@@ -8,7 +8,7 @@ from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.curation.reload import curated_in
-from kgcheck.curation.steps import Draft
+from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import Properties
@@ -87,7 +87,7 @@ class Place:
         with open_store(self.store, CKG, Settings(), create=True) as store:
             store.prepare_records()
             with store.statements(write=False) as run:
-                drafted, misfits = fitting(operations, Draft(StoreChanges(store, run)))
+                drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
             assert misfits == []
             patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
             assert apply_patch(patch, store, by="tester").conflicts == ()
@@ -270,7 +270,7 @@ def test_taken_away_for_good_it_stays_away(place: Place) -> None:
     with open_store(place.store, CKG, Settings(), create=True) as store:
         store.prepare_records()
         with store.statements(write=False) as run:
-            drafted, _ = fitting((NO_EDGE, NO_NODE, MERGED), Draft(StoreChanges(store, run)))
+            drafted, _ = fitting((NO_EDGE, NO_NODE, MERGED), DraftGraph(StoreChanges(store, run)))
         patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
         apply_patch(patch, store, by="tester", delete=True)
     patched = place.digest()
