@@ -12,10 +12,10 @@ from kgcheck.profile.schema import Schema
 if TYPE_CHECKING:
     from kgcheck.ledger.verified import Verified, VerifiedReader
 
-Asked = CheckTask | Triple | str
+Subject = CheckTask | Triple | str
 
 
-def verified_of(reader: "VerifiedReader", schema: Schema, what: Asked) -> "Verified | None":
+def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Verified | None":
     """What the newest run that looked found of an edge, or of another task.
 
     Args:
@@ -38,7 +38,7 @@ def place_of(store: str) -> str:
     return store if is_address(store) else str(Path(store).resolve())
 
 
-def _tasks(schema: Schema, what: Asked) -> Iterator[CheckTask]:
+def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:
     if isinstance(what, CheckTask):
         yield what
         return

@@ -152,7 +152,7 @@ def curated(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[A
 
 @pytest.mark.slow
 def test_curation_is_the_same_on_both(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results: list[list[str]] = []
+    results = list[list[str]]()
     for place in (str(tmp_path / "l.sqlite"), named(fresh_schema(server.address()))):
         folder = tmp_path / f"{len(results)}"
         folder.mkdir()
