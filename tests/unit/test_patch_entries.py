@@ -48,7 +48,6 @@ def test_a_patch_is_kept_with_how_far_it_has_come(table: PatchTable) -> None:
     assert table.one("aaaa1") == (applied, done)
     assert table.one("aaaa2") == (entry("aaaa2"), operations(OperationState.OPEN))
     assert [p.id for p in table.all()] == ["aaaa2", "aaaa1"]
-    assert table.done_for(["1" * 16, "3" * 16]) == {"1" * 16: "aaaa1"}
 
 
 def test_a_name_of_none_or_of_several_is_refused(table: PatchTable) -> None:
