@@ -27,9 +27,6 @@ from kgcheck.reference.both import read
 
 _Key = tuple[Any, ...]
 
-MOST_TOUCHED = 0.3
-"""Where more nodes of a label than this share are touched, the whole unit is looked at: that is quicker."""
-
 
 class SinceWorker(Worker):
     """Does the units of a run of which an earlier run has most.
