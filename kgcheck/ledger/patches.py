@@ -3,7 +3,7 @@
 The store is the record of what was done in it (`kgcheck.curation.patches`); this is the list that people look at.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -142,14 +142,6 @@ class PatchTable:
         ordered = select(OPERATION).where(OPERATION.c.patch == found[0].id).order_by(OPERATION.c.number)
         with self._database.reading() as connection:
             return found[0], [_operation(row._mapping) for row in connection.execute(ordered)]
-
-    def done_for(self, findings: Iterable[str]) -> dict[str, str]:
-        """The patches in which something was done for findings, by fingerprint."""
-        rows = select(OPERATION.c.finding, OPERATION.c.patch).where(
-            OPERATION.c.state == OperationState.DONE.value, OPERATION.c.finding.in_(list(findings))
-        )
-        with self._database.reading() as connection:
-            return {finding: patch for finding, patch in connection.execute(rows)}
 
 
 def _entry(row: Mapping[Any, Any]) -> PatchEntry:

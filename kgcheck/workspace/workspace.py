@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
+    from kgcheck.ledger.verified import Verified, VerifiedReader
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import Names
     from kgcheck.literature.search import LiteratureIndex
@@ -619,6 +620,27 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
 
+    # What is verified
+
+    def verified(self, what: "CheckTask | Triple | str") -> "Verified | None":
+        """What the newest audit of the store found that looked at an edge, a node or an attribute.
+
+        Findings, and what is right as well: by which record of which release, in which run, and when that began. The
+        graph and the references are not asked, and decisions of people change nothing here.
+
+        Args:
+            what: An edge, in words too (``"P04637 ACTS_ON Q00987"``), or a task.
+
+        Returns:
+            None where nobody has looked, which says nothing about the edge.
+
+        Raises:
+            UsageError: The words are no edge.
+        """
+        from kgcheck.workspace.verified import verified_of
+
+        return verified_of(self._verified_reader(), self.schema, what)
+
     def list_findings(
         self,
         run: "str | Run" = "latest",
@@ -1042,6 +1064,16 @@ class Workspace(Closing):
             tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
         findings = Findings(self.ledger, run)
         return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
+
+    def _verified_reader(self) -> "VerifiedReader":
+        """The files of what was judged; they and the ledger stay open."""
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
+        from kgcheck.workspace.verified import place_of
+
+        ledger = self._opened.get("verified ledger", lambda: Ledger(self.ledger, create=False))
+        files = VerifiedFiles.of(ledger, self.settings.home)
+        return self._opened.get("verified", lambda: nullcontext(VerifiedReader(ledger, files, place_of(self.store))))
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":
