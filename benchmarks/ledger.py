@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import URL, create_engine, insert, make_url
 
 from benchmarks.timing import Row, print_table, timed
-from kgcheck.curation.findings import Page
+from kgcheck.curation.findings import FindingPage
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerServer
 from kgcheck.ledger.rows import finding_row
@@ -124,7 +124,7 @@ def _pages(database: str, place: Place, count: int) -> list[Row]:
 
 
 def _page(workspace: Workspace, wanted: dict[str, Any]) -> int:
-    return len(list(Page(workspace.list_findings("latest", **wanted), None, 50)))
+    return len(list(FindingPage(workspace.list_findings("latest", **wanted), None, 50)))
 
 
 def _copied(source: str, place: Place, target: str, to: Place, count: int) -> tuple[Row, Place]:

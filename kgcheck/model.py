@@ -300,12 +300,8 @@ class Finding(Value):
     task: CheckTask
     verdict: Verdict
     change: Change | None = None
-    names: tuple[str | None, str | None] = Field(
-        default=(None, None), description="what the graph calls the subject and the object"
-    )
-    carried_from: str | None = Field(
-        default=None, description="the run that made it, where another one carried it over: nothing it rests on changed"
-    )
+    names: tuple[str | None, str | None] = Field(default=(None, None), description="what the graph calls both ends")
+    carried_from: str | None = Field(default=None, description="the run that made it, where another carried it over")
 
     def as_row(self) -> dict[str, Any]:
         """The finding in the flat form that `--format json` prints.

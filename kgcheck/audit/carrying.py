@@ -140,9 +140,9 @@ def _is_whole(run: Run, place: str) -> bool:
 
 def _differing(run: Run, options: AuditOptions) -> list[str]:
     # The size of pieces changes nothing that is found.
-    then, asked = ({**values, "piece_tasks": 0} for values in (run.options, options.model_dump(mode="json")))
-    names = [name for name in sorted({*then, *asked}) if then.get(name) != asked.get(name)]
-    return [f"{name} was {then.get(name)!r} and is {asked.get(name)!r}" for name in names]
+    then, present = ({**values, "piece_tasks": 0} for values in (run.options, options.model_dump(mode="json")))
+    names = [name for name in sorted({*then, *present}) if then.get(name) != present.get(name)]
+    return [f"{name} was {then.get(name)!r} and is {present.get(name)!r}" for name in names]
 
 
 def _refuse_kinds(options: AuditOptions) -> None:

@@ -18,7 +18,7 @@ from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.verified import keep_alike, keep_judged
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.evidence.confirmed import Plain
+from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
@@ -173,7 +173,7 @@ class Worker:
             self._papers = papers
         return ended
 
-    def _plain(self, unit: Unit) -> Plain | None:
+    def _plain(self, unit: Unit) -> PlainEdges | None:
         """Edges of which one tells all; None where each is to be looked at."""
         if (
             unit.type is not CheckType.TRIPLE

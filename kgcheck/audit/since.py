@@ -16,7 +16,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
-from kgcheck.evidence.confirmed import Plain
+from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.carrying import carry
@@ -26,9 +26,6 @@ from kgcheck.model import CheckType, Reason, Tally, Target
 from kgcheck.reference.both import read
 
 _Key = tuple[Any, ...]
-
-MOST_TOUCHED = 0.3
-"""Where more nodes of a label than this share are touched, the whole unit is looked at: that is quicker."""
 
 
 class SinceWorker(Worker):
@@ -131,7 +128,7 @@ class SinceWorker(Worker):
         database = self._ledger.database
         carry(database, self._run, _carried(unit), self._former, unit.type, target, left, without=found)
 
-    def _plain(self, unit: Unit) -> Plain | None:
+    def _plain(self, unit: Unit) -> PlainEdges | None:
         """Of touched tasks each is looked at."""
         return None if self._tasks is self._part_tasks else super()._plain(unit)
 

@@ -9,7 +9,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
-from kgcheck.evidence.confirmed import Plain
+from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -86,7 +86,7 @@ class TaskSelection:
         ).fetchall()
         self._threshold = rows[0][0] or 0
 
-    def select(self, unit: Unit, plain: Plain | None = None) -> Selected:
+    def select(self, unit: Unit, plain: PlainEdges | None = None) -> Selected:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
 
         Args:
@@ -121,7 +121,7 @@ class TaskSelection:
             self._db.execute(f"INSERT INTO chosen BY NAME {one}").fetchall()
         return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen)
 
-    def _look(self, wanted: str, plain: Plain) -> None:
+    def _look(self, wanted: str, plain: PlainEdges) -> None:
         """Table ``looked``: edges, each once for every link that supports it, and whether they are plainly supported.
 
         A record that is made of both ids is left out: nearly all are, and they would be most of the table.

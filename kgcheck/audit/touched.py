@@ -32,7 +32,7 @@ _VALUE = "id, attribute, value, status, record"
 _NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
 
 
-class Touched(NamedTuple):
+class TouchedUnit(NamedTuple):
     """How much of a unit may end otherwise: nodes at the head and at the tail, and pairs, all of the graph."""
 
     heads: int
@@ -69,7 +69,7 @@ class SnapshotChanges:
         self._releases = {side: self._release_numbers(side) for side in _SIDES}
         self._rebuilt = self._rebuilt_sources()
 
-    def of(self, unit: Unit) -> Touched | None:
+    def of(self, unit: Unit) -> TouchedUnit | None:
         """Fill ``touched_head`` and ``touched_tail`` (id) and ``touched_pair`` (head, tail) for a unit.
 
         Args:
@@ -94,9 +94,9 @@ class SnapshotChanges:
         heads = self._fill_ends("touched_head", label, changed)
         self._fill_ends("touched_tail", label, [])
         self._db.execute("CREATE OR REPLACE TEMP TABLE touched_pair (head VARCHAR, tail VARCHAR)").fetchall()
-        return Touched(heads, 0, 0)
+        return TouchedUnit(heads, 0, 0)
 
-    def _of_pattern(self, unit: Unit, pattern: Pattern) -> Touched | None:
+    def _of_pattern(self, unit: Unit, pattern: Pattern) -> TouchedUnit | None:
         head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
         checks = [pattern.scored[unit.attribute]] if unit.attribute else pattern.checks
         if any(c.both_ends_mapped for c in checks) and self._differs(_SEVERAL_SPECIES):
@@ -125,7 +125,7 @@ class SnapshotChanges:
         if pattern.head == pattern.tail:
             heads = tails = [*heads, *tails]
         found = self._fill_ends("touched_head", head, heads), self._fill_ends("touched_tail", tail, tails)
-        return Touched(*found, self._fill_pairs(pattern, head, tail, pairs))
+        return TouchedUnit(*found, self._fill_pairs(pattern, head, tail, pairs))
 
     # Rows that differ, each kind once: tables of the working database
 

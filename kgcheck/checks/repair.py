@@ -39,7 +39,7 @@ class Filling(StrEnum):
     COMPLETED = "completed"
 
 
-class Plan(NamedTuple):
+class RepairPlan(NamedTuple):
     """A change whose values are not filled in.
 
     ``to``: the only replacement, what the source states, or the graph's list completed with that. ``candidates``: those
@@ -103,7 +103,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     return Change(kind=plan.kind, to=to, candidates=shown, because=plan.because)
 
 
-def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> Plan | None:
+def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
     """What a change is made of.
 
     Args:
@@ -125,24 +125,24 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
             return _for_node(offered, because, reason)
         case CheckType.ATTRIBUTE:
             if offered.candidates == SEVERAL:
-                return Plan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
+                return RepairPlan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
             to = Filling.COMPLETED if reason is Reason.VALUE_MISSING else Filling.STATED
-            return Plan(ChangeKind.SET_VALUE, because, to)
+            return RepairPlan(ChangeKind.SET_VALUE, because, to)
         case CheckType.POTENTIAL:
-            return Plan(ChangeKind.ADD_EDGE, because)
+            return RepairPlan(ChangeKind.ADD_EDGE, because)
         case CheckType.TRIPLE if reason in _REPAIRED_WITH_THE_NODE:
             why = "; ".join(filter(None, (because, ended.note)))
             if one_replacement and _holds_with_replacement(signature):
-                return Plan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
-            return Plan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
+                return RepairPlan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
+            return RepairPlan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
         case CheckType.TRIPLE if reason is Reason.ENDPOINT_DELETED and offered.candidates:
-            return Plan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
+            return RepairPlan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
         case CheckType.TRIPLE:
-            return Plan(ChangeKind.RETIRE, because)
+            return RepairPlan(ChangeKind.RETIRE, because)
         case CheckType.STRUCTURE if of_attribute and one_replacement:
-            return Plan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
+            return RepairPlan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
         case _:
-            return Plan(ChangeKind.RETIRE if reason in _RETIRED else ChangeKind.REVIEW, because)
+            return RepairPlan(ChangeKind.RETIRE if reason in _RETIRED else ChangeKind.REVIEW, because)
 
 
 def completed(value: str | None, lacking: str | None) -> str | None:
@@ -179,11 +179,11 @@ def _holds_with_replacement(merged: Signature) -> bool:
     return judge(Signature(CheckType.TRIPLE, facts, ())).outcome is Outcome.SUPPORTED
 
 
-def _for_node(offered: Offered, because: str, reason: Reason) -> Plan:
+def _for_node(offered: Offered, because: str, reason: Reason) -> RepairPlan:
     if offered.replacements == 1:
-        return Plan(ChangeKind.REPOINT, because, Filling.REPLACEMENTS)
+        return RepairPlan(ChangeKind.REPOINT, because, Filling.REPLACEMENTS)
     if offered.replacements or offered.candidates:
-        return Plan(ChangeKind.REVIEW, because, candidates=Filling.BOTH)
+        return RepairPlan(ChangeKind.REVIEW, because, candidates=Filling.BOTH)
     if reason in (Reason.MALFORMED_ID, Reason.UNKNOWN_ID, Reason.WRONG_NAMESPACE):
-        return Plan(ChangeKind.REVIEW, because)
-    return Plan(ChangeKind.RETIRE, because)
+        return RepairPlan(ChangeKind.REVIEW, because)
+    return RepairPlan(ChangeKind.RETIRE, because)

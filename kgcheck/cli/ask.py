@@ -26,6 +26,7 @@ _SHOWN = 50
 @profile_option()
 @brain_options()
 @literature_option(configured=False)
+@click.option("--with-retired", is_flag=True, help="Read what patches retired as if it were not.")
 @table_or_json_option()
 def command(
     question: tuple[str, ...],
@@ -35,6 +36,7 @@ def command(
     tokens: int | None,
     money: float | None,
     index: Path | None,
+    with_retired: bool,
     format_: str,
 ) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
@@ -50,7 +52,14 @@ def command(
     from kgcheck.questions.answer import Status
     from kgcheck.workspace import Workspace
 
-    with Workspace(store=store, profile=profile, brain=brain, literature=index, progress=RichProgress()) as workspace:
+    with Workspace(
+        store=store,
+        profile=profile,
+        brain=brain,
+        literature=index,
+        with_retired=with_retired,
+        progress=RichProgress(),
+    ) as workspace:
         outcome = workspace.ask(" ".join(question), tokens=tokens, money=money)
     for text in outcome.notes:
         note(text)

@@ -23,11 +23,12 @@ def config_option() -> Decorator:
     )
 
 
-def read_config(config: Path | None) -> "Project":
+def read_config(config: Path | None, *, warn: bool = False) -> "Project":
     """kgcheck.toml, read and checked whole.
 
     Args:
         config: The file; otherwise it is looked for.
+        warn: Note jobs that begin at the same time on one store.
 
     Returns:
         The project.
@@ -43,7 +44,7 @@ def read_config(config: Path | None) -> "Project":
     if path is None:
         raise InputMissing(f"there is no {NAME} in this folder or above", "kgcheck init writes one")
     project = read_project(path)
-    for one, other, _, at in overlaps(project):
+    for one, other, _, at in overlaps(project) if warn else ():
         note(f"warning: jobs {one} and {other} begin at the same time on one store, {at:%Y-%m-%d %H:%M %Z}")
     return project
 
@@ -63,7 +64,7 @@ def list_(config: Path | None, format_: str) -> None:
     from kgcheck.report.tables import rows_table
     from kgcheck.workspace.jobs import job_ledger
 
-    project = read_config(config)
+    project = read_config(config, warn=True)
     rows = job_rows(project, job_ledger(project))
     if format_ == "json":
         json_result(rows)

@@ -27,7 +27,7 @@ def serve(config: Path | None, workers: int) -> None:
     from kgcheck.curation.serving import Processes, Server
     from kgcheck.workspace.jobs import job_runs
 
-    project = read_config(config)
+    project = read_config(config, warn=True)
     processes = Processes(project)
     with job_runs(project) as runs:
 

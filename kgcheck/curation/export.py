@@ -25,7 +25,7 @@ from kgcheck.errors import InputError, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties, brought_to
-from kgcheck.loading.curated import Touched
+from kgcheck.loading.curated import CuratedFact
 from kgcheck.loading.records import Records
 from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, stated_by
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
@@ -147,12 +147,12 @@ class _Edits:
         self._db = db
         self._staging = staging
         self._cells: dict[str, dict[int, dict[str, str]]] = {}
-        self._going: dict[tuple[str, str], list[tuple[Touched, list[_Place]]]] = {}
+        self._going: dict[tuple[str, str], list[tuple[CuratedFact, list[_Place]]]] = {}
         self._dropped: dict[str, set[int]] = {}
         self._new: dict[str, list[dict[str, str]]] = {}
         self._headers: dict[str, list[str]] = {}
 
-    def add(self, fact: Touched) -> None:
+    def add(self, fact: CuratedFact) -> None:
         holder = next(h for h in self._staging.schema.holders if holder_name(h) == fact.holder)
         if fact.before is None:
             if not fact.retired:
@@ -194,7 +194,7 @@ class _Edits:
             self._headers[file] = Records(self._staging.files[file]).header
         return self._headers[file]
 
-    def _make(self, holder: Holder, fact: Touched) -> None:
+    def _make(self, holder: Holder, fact: CuratedFact) -> None:
         """A fact that a patch made: in place of one that it came from, or in a row of its own."""
         keys = dict(zip(keys_of(holder), fact.key, strict=True))
         wanted = {
@@ -223,7 +223,7 @@ class _Edits:
                 return
         raise _Unwritable("; ".join(dict.fromkeys(reasons)) or "no file has rows of this kind")
 
-    def _places(self, holder: Holder, fact: Touched) -> list[_Place]:
+    def _places(self, holder: Holder, fact: CuratedFact) -> list[_Place]:
         """The lines that state a fact as it was."""
         names, keys = stated_by(holder), keys_of(holder)
         columns = ", ".join(identifier(n) for n in names)
@@ -375,7 +375,7 @@ def _check_folders(of: Path, out: Path) -> None:
         raise UsageError(f"{out} is in {of}", "name another folder with --out")
 
 
-def _shown(fact: Touched) -> str:
+def _shown(fact: CuratedFact) -> str:
     if len(fact.key) == 1:
         return f"{fact.holder} {fact.key[0]}"
     return f"{fact.key[0]} {fact.holder.split(' ')[1]} {fact.key[1]}"

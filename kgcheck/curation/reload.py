@@ -9,7 +9,7 @@ from kgcheck.graph.changes import digest
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties
-from kgcheck.loading.curated import Curated, Touched
+from kgcheck.loading.curated import Curated, CuratedFact
 from kgcheck.model import Ref, Triple
 
 
@@ -71,18 +71,18 @@ class _Found:
                 case _:
                     self._edge(step, done, recorded)
 
-    def touched_nodes(self) -> Iterator[Touched]:
+    def touched_nodes(self) -> Iterator[CuratedFact]:
         for ref, f in self._nodes.items():
             if f.there or f.before is not None:
-                yield Touched(ref.label, (ref.id,), f.patch, f.finding, f.before, f.after, f.retired, f.there)
+                yield CuratedFact(ref.label, (ref.id,), f.patch, f.finding, f.before, f.after, f.retired, f.there)
 
-    def touched_edges(self) -> Iterator[Touched]:
+    def touched_edges(self) -> Iterator[CuratedFact]:
         present = [(triple, f) for (triple, _), facts in self._edges.items() for f in facts]
         for triple, f in (*present, *self._dropped):
             if f.there or f.before is not None:
                 pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
                 ends, known = (triple.head.id, triple.tail.id), (digest(f.after), tuple(f.recorded))
-                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
+                yield CuratedFact(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
 
     def _node(self, step: SetNode | AddedNode | DroppedNode, done: Recorded) -> None:
         known = self._nodes.get(step.ref)

@@ -22,7 +22,7 @@ from kgcheck.profile.schema import Label, Pattern
 from kgcheck.reference.ids_sql import authority, base, key
 
 
-class Plain(NamedTuple):
+class PlainEdges(NamedTuple):
     """SQL for the edges of a pattern that are plainly supported, over the columns head and tail.
 
     Attributes:
@@ -43,7 +43,7 @@ class Plain(NamedTuple):
         return f"({self.head}, {self.tail}) IN (SELECT head, tail FROM ({self.links})) AND {self.besides}"
 
 
-def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> Plain | None:
+def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
     """SQL for the edges of a pattern that a snapshot plainly supports.
 
     Args:
@@ -76,7 +76,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     if _qualified(db, " UNION ALL ".join(_pairs(check, "<>") for check in speaking), stated):
         conditions.append(f"({ends[0]}, {ends[1]}) NOT IN (FROM qualified)")
     links = " UNION ALL ".join(_pairs(check, "=", ", source, release_id, record") for check in deciding)
-    return Plain(links, *ends, " AND ".join(conditions) or "true")
+    return PlainEdges(links, *ends, " AND ".join(conditions) or "true")
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

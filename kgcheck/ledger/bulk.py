@@ -1,5 +1,6 @@
 """Many findings written at once, as each kind of database takes them fastest: no statement of SQLAlchemy for any."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection
@@ -21,23 +22,34 @@ def insert_findings(connection: Connection, rows: FindingRows) -> None:
     """
     names = ", ".join(column.name for column in FINDING.columns)
     if connection.dialect.name == "postgresql":
-        _copy(connection, f"COPY {FINDING.name} ({names}) FROM STDIN", rows)
+        copy_in(connection, f"COPY {FINDING.name} ({names}) FROM STDIN", rows.batches)
         return
     places = ", ".join("?" for _ in FINDING.columns)
     for batch in rows.batches:
         connection.exec_driver_sql(f"INSERT INTO {FINDING.name} ({names}) VALUES ({places})", batch)
 
 
-def _copy(connection: Connection, statement: str, rows: FindingRows) -> None:
+def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple[Any, ...]]]) -> None:
+    """Send rows to PostgreSQL, in the transaction of the connection.
+
+    Args:
+        connection: Of PostgreSQL.
+        statement: ``COPY TABLE (COLUMNS) FROM STDIN``.
+        batches: Some rows at a time.
+
+    Raises:
+        DBAPIError: The database refuses.
+    """
     import psycopg
 
     cursor: Any = connection.connection.cursor()
     with cursor:
         try:
             with cursor.copy(statement) as copy:
-                for batch in rows.batches:
+                for batch in batches:
                     for row in batch:
                         copy.write_row(row)
         except psycopg.Error as error:
             # As SQLAlchemy does with whatever it sends itself.
-            raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+            refused = DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect)
+            raise refused from error

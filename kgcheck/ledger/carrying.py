@@ -53,10 +53,10 @@ def carry(
     which &= FINDING.c.run == former.id
     if without_reasons:
         which &= FINDING.c.reason.not_in([reason.value for reason in without_reasons])
-    held = select(*(own.get(name, FINDING.c[name]).label(name) for name in names)).where(which)
+    kept = select(*(own.get(name, FINDING.c[name]).label(name) for name in names)).where(which)
     with database.writing() as connection:
         connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
-        count = connection.execute(insert(FINDING).from_select(names, held)).rowcount
+        count = connection.execute(insert(FINDING).from_select(names, kept)).rowcount
         for start in range(0, len(without), _TOGETHER):
             some = list(without[start : start + _TOGETHER])
             gone = delete(FINDING).where(FINDING.c.run == run.id, FINDING.c.fingerprint.in_(some))

@@ -103,6 +103,9 @@ class FormerFinding(Value):
     about: str
 
 
+_NO_BASIS = "new"
+"""Stands for the former basis of what was not found before: no basis is written so."""
+
 _LOOKED_AT = ("types", "labels", "relations", "ids", "sample", "seed", "unfold", "threshold", "live", "literature")
 """What was asked for that decides what a run looks at, and in which sources."""
 
@@ -150,10 +153,12 @@ def present(pair: Pair, *, is_kept: bool) -> Present:
         return func.coalesce(*found)
 
     former_basis = before(func.coalesce(left.c.basis, ""), func.coalesce(old.c.basis, ""))
+    # In this form the look-ups are made once for each finding.
     plain = case(
-        (former_basis.is_(None), literal(ComparisonState.NEW.value)),
-        (former_basis == func.coalesce(FINDING.c.basis, ""), literal(ComparisonState.STILL.value)),
-        else_=literal(ComparisonState.CHANGED.value),
+        (literal(_NO_BASIS), ComparisonState.NEW.value),
+        (func.coalesce(FINDING.c.basis, ""), ComparisonState.STILL.value),
+        value=func.coalesce(former_basis, _NO_BASIS),
+        else_=ComparisonState.CHANGED.value,
     )
     here = (kept.c.fingerprint == FINDING.c.fingerprint) & (kept.c.run == pair.after) & (literal(is_kept) == true())
     unchecked = kept.c.state == ComparisonState.UNCHECKED.value

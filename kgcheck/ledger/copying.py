@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, Table, TypeDecorator, func, insert, select, text
 from sqlalchemy import column as plain_column
 from sqlalchemy import table as plain_table
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.expression import TableClause
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger.bulk import copy_in
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.tables import FORMAT, METADATA
 from kgcheck.progress import Progress
@@ -134,25 +134,11 @@ def _missing(
 def _insert(connection: Connection, table: TableClause, rows: list[tuple[Any, ...]]) -> None:
     names = [column.name for column in table.columns]
     if connection.dialect.name == "postgresql":
-        _copy_in(connection, table, rows)
+        quote = connection.dialect.identifier_preparer.quote
+        quoted = ", ".join(map(quote, names))
+        copy_in(connection, f"COPY {quote(table.name)} ({quoted}) FROM STDIN", [rows])
     else:
         connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
-
-
-def _copy_in(connection: Connection, table: TableClause, rows: list[tuple[Any, ...]]) -> None:
-    import psycopg
-
-    quote = connection.dialect.identifier_preparer.quote
-    names = ", ".join(quote(column.name) for column in table.columns)
-    statement = f"COPY {quote(table.name)} ({names}) FROM STDIN"
-    try:
-        cursor: Any = connection.connection.cursor()
-        with cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(row)
-    except psycopg.Error as error:
-        # As SQLAlchemy does with whatever it sends itself.
-        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
 
 
 def _go_on_counting(connection: Connection, table: Table) -> None:

@@ -136,7 +136,7 @@ class VerifiedReader:
         self._files = files
         self._store = store
         self._seen: tuple[object, ...] = ()
-        self._pieces: dict[str, list[tuple[Run, list[str]]]] = {}
+        self._pieces: dict[str, list[tuple[Run, list[Path]]]] = {}
         self._turn = RLock()
         self._open: dict[Path, _File | None] = {}
 
@@ -155,11 +155,10 @@ class VerifiedReader:
     def _of(self, task: CheckTask) -> Verified | None:
         self._refresh()
         tail = task.object.id if task.object else None
-        for run, pieces in self._pieces.get(_unit(task), ()):
-            for piece in pieces:
-                for path in self._files.paths(run.id, piece):
-                    if row := self._file(path, task.subject.id, tail):
-                        return self._answer(run, task, row)
+        for run, paths in self._pieces.get(_unit(task), ()):
+            for path in paths:
+                if row := self._file(path, task.subject.id, tail):
+                    return self._answer(run, task, row)
         return None
 
     def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:
@@ -195,7 +194,8 @@ class VerifiedReader:
         runs = {run.id: run for run in self._ledger.runs()}
         self._pieces = {}
         for (run, unit), names in pieces.items():
-            self._pieces.setdefault(unit, []).append((runs[run], names))
+            paths = [path for name in names for path in self._files.paths(run, name)]
+            self._pieces.setdefault(unit, []).append((runs[run], paths))
         self._open = {path: file for path, file in self._open.items() if file}
         self._seen = seen
 
@@ -233,13 +233,16 @@ class _File:
 
         group = bisect_left(self._last, head)
         while group < len(self._first) and self._first[group] <= head:
-            rows = self._parquet.read_row_group(group, use_threads=False)
+            ends = ["head"] if tail is None else ["head", "tail"]
+            rows = self._parquet.read_row_group(group, columns=ends, use_threads=False)
             same = pc.equal(rows["head"], head)
             if tail is not None:
                 same = pc.and_(same, pc.equal(rows["tail"], tail))
             place = pc.index(same, True).as_py()
             if place >= 0:
-                row: dict[str, Any] = self._same | rows.slice(place, 1).to_pylist()[0]
+                rest = [name for name in self._parquet.schema_arrow.names if name not in ends]
+                found = self._parquet.read_row_group(group, columns=rest, use_threads=False)
+                row: dict[str, Any] = self._same | found.slice(place, 1).to_pylist()[0]
                 if row.get("record", "") is None and self._same.get("record_of_ends"):
                     row["record"] = f"{head} {tail}"
                 return row

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 """What a row of a file states: its keys and its properties."""
 
 
-class Touched(NamedTuple):
+class CuratedFact(NamedTuple):
     """A node or an edge that patches changed."""
 
     holder: str
@@ -50,15 +50,15 @@ class Touched(NamedTuple):
 class Curated(NamedTuple):
     """Everything in a store that patches changed."""
 
-    nodes: tuple[Touched, ...] = ()
-    edges: tuple[Touched, ...] = ()
+    nodes: tuple[CuratedFact, ...] = ()
+    edges: tuple[CuratedFact, ...] = ()
 
 
 class EdgeUpdate(NamedTuple):
     """An edge of which a file states something else that no patch touched."""
 
     triple: Triple
-    fact: Touched
+    fact: CuratedFact
     values: Properties
 
 
@@ -113,7 +113,7 @@ class Settling:
 
     def __init__(self, db: duckdb.DuckDBPyConnection, curated: Curated) -> None:
         self._db = db
-        self._of: dict[str, list[Touched]] = {}
+        self._of: dict[str, list[CuratedFact]] = {}
         for touched in chain(curated.nodes, curated.edges):
             self._of.setdefault(touched.holder, []).append(touched)
         self._retired = {(t.holder, t.key[0]): t for t in curated.nodes if t.retired}
@@ -212,7 +212,7 @@ class Settling:
         self._settle_new(pattern, tables, retired, new)
 
     def _settle_edge(
-        self, pattern: Pattern, tables: Tables, fact: Touched, row: _Stated, states: tuple[Row | None, Row]
+        self, pattern: Pattern, tables: Tables, fact: CuratedFact, row: _Stated, states: tuple[Row | None, Row]
     ) -> None:
         before, after = states
         shown = f"{fact.key[0]} {pattern.type} {fact.key[1]}"
@@ -232,7 +232,7 @@ class Settling:
                 self.instead.setdefault(str(pattern), {})[row.number] = None
 
     def _settle_new(
-        self, pattern: Pattern, tables: Tables, retired: Mapping[tuple[str, ...], Touched], new: Iterable[_Stated]
+        self, pattern: Pattern, tables: Tables, retired: Mapping[tuple[str, ...], CuratedFact], new: Iterable[_Stated]
     ) -> None:
         """Edges that a file states anew: of what was retired, or at a node that was."""
         for row in new:
@@ -247,11 +247,11 @@ class Settling:
                         pattern, tables, fact, row, f"a file states it anew, and {label} {row.row[end]} is retired"
                     )
 
-    def _leave(self, pattern: Pattern, tables: Tables, fact: Touched, row: _Stated, why: str) -> None:
+    def _leave(self, pattern: Pattern, tables: Tables, fact: CuratedFact, row: _Stated, why: str) -> None:
         self._judge(tables, row, tables.unchanged)
         self._settle(fact, f"{row.row['head']} {pattern.type} {row.row['tail']}", row, why)
 
-    def _merged(self, fact: Touched, shown: str, row: _Stated, before: Properties, after: Properties) -> Row:
+    def _merged(self, fact: CuratedFact, shown: str, row: _Stated, before: Properties, after: Properties) -> Row:
         """A row with the curated values, which stay whatever the row says of them."""
         news = sorted(n for n in after if row.row[n] != before.get(n))
         for name in news:
@@ -261,21 +261,21 @@ class Settling:
         self.kept += not news
         return row.row | after
 
-    def _unstated(self, fact: Touched, shown: str) -> None:
+    def _unstated(self, fact: CuratedFact, shown: str) -> None:
         if fact.before is None and not fact.retired:
             self.kept += 1
         else:
             self._note("upstream" if fact.retired else "conflict", fact, shown, "no file states it any more")
 
-    def _settle(self, fact: Touched, shown: str, row: _Stated, why: str) -> None:
+    def _settle(self, fact: CuratedFact, shown: str, row: _Stated, why: str) -> None:
         kind: SettledKind = "conflict" if why else "upstream"
         self._note(kind, fact, shown, why or "a file states what the patch made", row.file, row.line)
 
-    def _note(self, kind: SettledKind, fact: Touched, what: str, why: str, file: str = "", line: int = 0) -> None:
+    def _note(self, kind: SettledKind, fact: CuratedFact, what: str, why: str, file: str = "", line: int = 0) -> None:
         of = {"finding": fact.finding, "patch": fact.patch, "holder": fact.holder}
         self.settled.append(Settled(kind=kind, what=what, why=why, file=file, line=line, **of))
 
-    def _facts(self, holder: Holder) -> list[Touched]:
+    def _facts(self, holder: Holder) -> list[CuratedFact]:
         """What patches changed of a label or pattern, each value of the type that the schema gives it."""
         return [
             t._replace(before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
@@ -335,13 +335,13 @@ def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
                 changes.set_record(key, json.dumps(record))
 
 
-def _of_source(new: Iterable[_Stated], fact: Touched) -> _Stated | None:
+def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:
     source = (fact.before or fact.after).get("source")
     rows = (s for s in new if (s.row["head"], s.row["tail"]) == fact.key)
     return next((s for s in rows if s.row.get("source") == source), None)
 
 
-def _row(holder: Holder, fact: Touched, properties: Mapping[str, Any]) -> Row:
+def _row(holder: Holder, fact: CuratedFact, properties: Mapping[str, Any]) -> Row:
     """What a row that states a fact with these properties would state."""
     keys = dict(zip(keys_of(holder), fact.key, strict=True))
     return keys | {name: properties.get(name) for name in holder.properties}

@@ -1,7 +1,6 @@
 """The loader: stage and check every changed source file, compare with the store, write only what differs."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
-from kgcheck.loading.lines import ends_whole
+from kgcheck.loading.doubts import costly, cut_short
 from kgcheck.loading.manifest import (
     LOADED,
     LoadedFile,
@@ -30,7 +29,7 @@ from kgcheck.loading.manifest import (
 from kgcheck.loading.quarantine import keep_rows, kept_rows, write_quarantine
 from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
-from kgcheck.profile.import_files import NodeFile, load_recipe
+from kgcheck.profile.import_files import load_recipe
 from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
@@ -169,7 +168,7 @@ class _Load:
             with _with_retired(self._store):
                 comparison.judge(self._store.counts(), changed, self._progress)
             files = _file_counts(staging, comparison, before, same)
-            warnings = (*_cut_short(staging), *_costly(staging, files))
+            warnings = (*cut_short(staging), *costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
                 return self._summary(files, stored, removed, left, comparison, rejected=False, warnings=warnings)
@@ -314,30 +313,6 @@ def _with_retired(store: LoadTarget) -> Iterator[None]:
         yield
     finally:
         store.with_retired = before
-
-
-def _cut_short(staging: Staging) -> Iterator[str]:
-    for name, path in staging.files.items():
-        if not ends_whole(path):
-            yield f"{name}: its last line has no line end: it may be cut inside its last field"
-
-
-def _costly(staging: Staging, files: Iterable[FileCount]) -> Iterator[str]:
-    """Labels of which the files have only headers, while edges that end there could not be loaded."""
-    read, lost = Counter[str](), Counter[str]()
-    of_label: dict[str, list[str]] = {}
-    counts = {(f.file, f.target): f for f in files}
-    for recipe in staging.recipe_files():
-        count = counts[recipe.file, recipe.target]
-        if isinstance(recipe, NodeFile):
-            read[recipe.label] += count.read
-            of_label.setdefault(recipe.label, []).append(recipe.file)
-        else:
-            lost[recipe.head] += count.quarantined.get("unknown_head", 0)
-            lost[recipe.tail] += count.quarantined.get("unknown_tail", 0)
-    for label, names in of_label.items():
-        if not read[label] and lost[label]:
-            yield f"{', '.join(names)}: no row but the header, and {lost[label]:,} edges end at a {label}"
 
 
 def _file_counts(

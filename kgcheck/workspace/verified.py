@@ -1,21 +1,22 @@
 """Asks what is verified of an edge, in the words of a person or as a value."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import is_address
-from kgcheck.model import CheckTask, CheckType, Triple
+from kgcheck.model import CheckTask, CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
 
 if TYPE_CHECKING:
     from kgcheck.ledger.verified import Verified, VerifiedReader
 
-Asked = CheckTask | Triple | str
+Subject = CheckTask | Triple | str
 
 
-def verified_of(reader: "VerifiedReader", schema: Schema, what: Asked) -> "Verified | None":
+def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Verified | None":
     """What the newest run that looked found of an edge, or of another task.
 
     Args:
@@ -38,7 +39,7 @@ def place_of(store: str) -> str:
     return store if is_address(store) else str(Path(store).resolve())
 
 
-def _tasks(schema: Schema, what: Asked) -> Iterator[CheckTask]:
+def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:
     if isinstance(what, CheckTask):
         yield what
         return
@@ -46,14 +47,27 @@ def _tasks(schema: Schema, what: Asked) -> Iterator[CheckTask]:
         yield CheckTask(type=CheckType.TRIPLE, subject=triple.head, relation=triple.relation, object=triple.tail)
 
 
+def _has_form(schema: Schema, end: Ref) -> bool:
+    return re.fullmatch(schema.label(end.label).id_pattern, end.id) is not None
+
+
 def _edges(schema: Schema, words: str) -> Iterator[Triple]:
     """The edges that words may mean: one for each pattern of the relation."""
     for relation in schema.relation_types:
         head, found, tail = words.strip().partition(f" {relation} ")
         if found and head.strip() and tail.strip():
-            for pattern in schema.patterns(relation):
-                ends = schema.ref(pattern.head, head.strip()), schema.ref(pattern.tail, tail.strip())
-                yield Triple(head=ends[0], relation=relation, tail=ends[1])
+            meant = [
+                Triple(
+                    head=schema.ref(pattern.head, head.strip()),
+                    relation=relation,
+                    tail=schema.ref(pattern.tail, tail.strip()),
+                )
+                for pattern in schema.patterns(relation)
+            ]
+            # Most patterns of a relation are ruled out by the form of the ids; an odd id may have been judged, too.
+            yield from sorted(
+                meant, key=lambda triple: -sum(_has_form(schema, end) for end in (triple.head, triple.tail))
+            )
             return
     known = ", ".join(schema.relation_types)
     raise UsageError(f"{words!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")

@@ -89,6 +89,7 @@ class Workspace(Closing):
         live: Ask UniProt and STRING, too.
         offline: Open no connection to a service: only answers that were kept.
         brain: What decides an agent's next step: ``rules``, or ``llm``, the endpoint of the settings.
+        with_retired: Read what patches retired as if it were not.
         settings: Instead of those of the environment.
         progress: Where steps are shown, or a function that gets description, units done, and their total or None.
 
@@ -112,6 +113,7 @@ class Workspace(Closing):
         live: bool = False,
         offline: bool = False,
         brain: str = "rules",
+        with_retired: bool = False,
         settings: Settings | None = None,
         progress: Progress | ProgressCallback | None = None,
     ) -> None:
@@ -122,6 +124,7 @@ class Workspace(Closing):
         self.live = live
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
+        self.with_retired = with_retired
         self.progress: Progress = _as_progress(progress)
         self._given_settings = settings
         self._given_ledger = checked_place(str(ledger)) if ledger else None
@@ -157,7 +160,9 @@ class Workspace(Closing):
         """The graph, open for reading."""
         from kgcheck.graph.open import open_store
 
-        return self._opened.get("graph", lambda: open_store(self.store, self.schema, self.settings))
+        return self._opened.get(
+            "graph", lambda: open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
+        )
 
     # The graph and its references
 

@@ -147,9 +147,8 @@ def some_facts(*, moved: bool = False, release: str = "r1", released: str = "202
     """A few facts about the crowded graph; a little later, two of them are others."""
     facts = Facts()
     ids = facts.release("uniprot", release, released, complete=True)
-    ids.entities("Protein", *MANY[:4], *PROTEINS).entity(
-        MANY[4], "Protein", "merged" if moved else "current", now=MANY[:1]
-    )
+    state = "merged" if moved else "current"
+    ids.entities("Protein", *MANY[:4], *PROTEINS).entity(MANY[4], "Protein", state, now=MANY[:1])
     for number, protein in enumerate(MANY[:5]):
         ids.value(protein, "gene_name", GENES[number % 2])
         for other in MANY[number:5]:
@@ -270,13 +269,12 @@ def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     twice: Twice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(twice.folder / "ledger.sqlite", tmp_path / "ledger.sqlite")
-    writing, left = Database.writing, 0
+    writing, left = Database.writing, [0]
 
     @contextmanager
     def failing(self: Database) -> Iterator[Any]:
-        nonlocal left
-        left -= 1
-        if left == 0:
+        left[0] -= 1
+        if left[0] == 0:
             raise KeyboardInterrupt
         with writing(self) as connection:
             yield connection
@@ -286,10 +284,12 @@ def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
         asked = twice.options
         found = since(ledger, twice.former, asked, store_place(twice.store), SCHEMA)
         audit = Audit(twice.store, twice.newer, ledger, SETTINGS)
-        for left in (9, 30):
+        for first in (9, 30):
+            left[0] = first
             with pytest.raises(KeyboardInterrupt):
                 audit.start(asked, found)
-            for left in (4, 0):  # noqa: B007 (failing counts it down)
+            for second in (4, 0):
+                left[0] = second
                 begun = ledger.cut_off()
                 with suppress(KeyboardInterrupt):
                     audit.resume(begun)

@@ -42,7 +42,7 @@ NOT_RUN_COUNT = {
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
 
-CODES = {"audit": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1)}
+CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1)}
 """Exit codes that mean that a command did its work; 0 for the others."""
 
 ENDS = {"audit --resume": (2, "no run was cut off")}
@@ -124,6 +124,7 @@ def of_the_reader(word: str, folder: Path) -> str:
 
 
 SLOW = {
+    "docs/howto_curate.md",
     "docs/howto_jobs.md",
     "docs/howto_audit.md",
     "docs/howto_papers.md",
