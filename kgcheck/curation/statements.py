@@ -7,13 +7,14 @@ from itertools import groupby
 from typing import Any
 
 from kgcheck.curation.operations import Patch
-from kgcheck.curation.steps import AddedEdge, AddedNode, SetEdge, SetNode, Step
+from kgcheck.curation.steps import AddedEdge, AddedNode, DroppedNode, SetEdge, SetNode, Step
 from kgcheck.graph.marks import CHANGED_AT, CHANGED_BY, RETIRED_AT
 from kgcheck.graph.queries import Catalogue, label_place, pattern_places
 from kgcheck.graph.store import Properties
-from kgcheck.model import Triple
+from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import Schema
 
+_Shape = tuple[str, tuple[tuple[str, str], ...]]
 _WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
 
 
@@ -36,11 +37,25 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema)
         "// Parameters: patch.params.json, and $at (when, as text) and $by (who).",
     ]
     parameters: dict[str, Any] = {}
-    for (statement, places), group in groupby(every, lambda s: _shape(s, schema)):
+    for (statement, places), group in _groups(every, schema):
         name = f"rows{len(parameters) + 1}"
         parameters[name] = list(_numbered(map(_row, group)))
         lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
     return "\n".join(lines) + "\n", parameters
+
+
+def _groups(steps: Iterable[Step], schema: Schema) -> Iterator[tuple[_Shape, list[Step]]]:
+    """Steps that one statement does: alike, and none of what another of them has changed, which it would not see."""
+    for shape, alike in groupby(steps, lambda s: _shape(s, schema)):
+        group: list[Step] = []
+        known: dict[Ref | Triple, Step] = {}
+        for step in alike:
+            what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode) else step.triple
+            if known.setdefault(what, step) != step:
+                yield shape, group
+                group, known = [], {what: step}
+            group.append(step)
+        yield shape, group
 
 
 def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -52,7 +67,7 @@ def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         seen[text] += 1
 
 
-def _shape(step: Step, schema: Schema) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _shape(step: Step, schema: Schema) -> _Shape:
     """The statement of a step, and its places."""
     if isinstance(step, SetNode | AddedNode):
         places = label_place(schema.label(step.ref.label))

@@ -309,7 +309,8 @@ def server(clean_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
 
 def test_cypher_for_people_does_the_same(server: tuple[Official, OpenedStore]) -> None:
     official, store = server
-    for name, operations in OPERATIONS.items():
+    for name in ("two values of one node", "merge", "all but one"):
+        operations = OPERATIONS[name]
         with store.statements(write=False) as run:
             drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
         assert misfits == []
