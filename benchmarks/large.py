@@ -99,7 +99,7 @@ def _offline(source: Path, folder: Path) -> list[Row]:
             f"{raw:.1f} s (neo4j-admin import of the same rows, no server)",
             f"{ours / raw:.2f}",
         ),
-        _reload("Neo4j", Spent(ours, 0, 0), again),
+        _reload("Neo4j", Spent(ours, 0, 0, 0.0), again),
         Row(
             "Neo4j: export of all edges",
             f"{edges / export.seconds:,.0f} edges/s ({export})",

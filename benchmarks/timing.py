@@ -23,6 +23,7 @@ class Spent(NamedTuple):
     seconds: float
     peak_mib: int
     exit_code: int
+    cpu_s: float
 
     def __str__(self) -> str:
         return f"{self.seconds:.1f} s, {self.peak_mib:,} MiB"
@@ -59,4 +60,5 @@ def spent(*arguments: str, allowed: tuple[int, ...] = (0,)) -> Spent:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in allowed:
         raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}")
-    return Spent(seconds, usage.ru_maxrss >> 10, process.returncode)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Spent(seconds, usage.ru_maxrss >> 10, process.returncode, cpu_s)

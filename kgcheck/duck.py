@@ -106,7 +106,8 @@ def literal(text: str) -> str:
 def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), folders: Iterable[Path] = ()) -> None:
     """Let no further statement leave the database: no other file, no network, no extension, no way back.
 
-    What is attached stays attached. A statement may come from a recipe of somebody else, a view from a file of theirs.
+    What is attached stays attached, and folders that `allow` named stay open. A statement may come from a recipe of
+    somebody else, a view from a file of theirs.
 
     Args:
         connection: The database.
@@ -114,10 +115,11 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), f
         folders: Folders in which files may still be read and written.
     """
     # DuckDB compares names as they are written: where one is a pattern, it is written as one.
+    (before,) = connection.execute("SELECT current_setting('allowed_directories')").fetchall()[0]
     named = [name for path in paths for name in dict.fromkeys((str(path), escape(str(path))))]
     for setting in (
         f"allowed_paths = [{', '.join(map(literal, named))}]",
-        f"allowed_directories = [{', '.join(literal(str(folder)) for folder in folders)}]",
+        f"allowed_directories = [{', '.join(literal(str(folder)) for folder in [*before, *folders])}]",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
@@ -125,6 +127,16 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), f
         "lock_configuration = true",
     ):
         connection.execute(f"SET {setting}").fetchall()
+
+
+def allow(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Keep a folder open for files that are read and written, whatever `confine` closes later.
+
+    Args:
+        connection: The database, not confined yet.
+        folder: An absolute path.
+    """
+    connection.execute(f"SET allowed_directories = [{literal(str(folder))}]").fetchall()
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:

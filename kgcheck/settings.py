@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     ledger_password: SecretStr | None = Field(
         default=None, description="password of that user, unless PGPASSWORD or PGPASSFILE has it; never logged"
     )
+    keep_verified: bool = Field(default=True, description="an audit keeps what was judged as Parquet beside the ledger")
     query_timeout_s: float = Field(default=600.0, gt=0, description="longest time for one statement to a store")
     connect_timeout_s: float = Field(default=10.0, gt=0, description="longest wait for a connection")
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")

@@ -19,7 +19,8 @@ from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UnknownName
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.basis import basis_of, is_deciding
-from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding, Pair
+from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import ComparisonState, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Target
@@ -50,7 +51,7 @@ _Key = tuple[CheckType, Target]
 """Names a unit."""
 
 
-class _Task(NamedTuple):
+class FormerTask(NamedTuple):
     """A former finding's task, with what decides where it is looked for."""
 
     fingerprint: str
@@ -148,7 +149,7 @@ class FormerFindings:
         except UnknownName:
             return None
 
-    def _outside(self, key: _Key, tasks: list[_Task]) -> dict[str, Ended]:
+    def _outside(self, key: _Key, tasks: list[FormerTask]) -> dict[str, Ended]:
         """Of tasks that no unit of the run is of: gone where the graph has no such nodes or edges at all."""
         kind, of = key
         pattern = self._pattern(of.label or "", of.relation, of.object_label)
@@ -162,7 +163,7 @@ class FormerFindings:
         ended = (_GONE, "") if is_gone else (_UNCHECKED, _NOT_PART)
         return {task.fingerprint: ended for task in tasks}
 
-    def _ended(self, unit: Unit, tasks: list[_Task]) -> dict[str, Ended]:
+    def _ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
         self._register(tasks)
         try:
             match unit.type:
@@ -175,7 +176,7 @@ class FormerFindings:
         finally:
             self._db.execute("DROP TABLE IF EXISTS former").fetchall()
 
-    def _register(self, tasks: Sequence[_Task]) -> None:
+    def _register(self, tasks: Sequence[FormerTask]) -> None:
         """Table ``former``: the tasks, a row each."""
         columns = {name: [getattr(task, name) for task in tasks] for name in ("fingerprint", "head", "tail")}
         rows = pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
@@ -190,7 +191,8 @@ class FormerFindings:
         if unit.pattern:
             there = self._copy.pairs(unit.pattern)
         else:
-            there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {self._copy.nodes(self._label(unit))})"
+            nodes = self._copy.nodes(self._schema.label(unit.label or ""))
+            there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {nodes})"
         every, part = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
         rows = self._marked({"there": there, "is_task": f"({every})", "part": f"({part})"})
         again = self._judge_again(
@@ -246,7 +248,7 @@ class FormerFindings:
                 ended[fingerprint] = _by_outcome(outcome, reason)
         return ended
 
-    def _structure_ended(self, unit: Unit, tasks: list[_Task]) -> dict[str, Ended]:
+    def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
         """Of rules, each of which was gone through as a whole: no hit any more, or nothing left that it could hit."""
         there = self._there(tasks)
         folds = self._folds_now()
@@ -269,10 +271,10 @@ class FormerFindings:
         is_whole = len(self._store.stray_edges(_STRAY_EDGES)) < _STRAY_EDGES
         return (_GONE, "") if is_whole else (_UNCHECKED, "there are too many edges of this kind to list them all")
 
-    def _there(self, tasks: Sequence[_Task]) -> set[str]:
+    def _there(self, tasks: Sequence[FormerTask]) -> set[str]:
         """The fingerprints of tasks whose nodes and edges the graph has."""
         found: set[str] = set()
-        by_place: dict[tuple[Any, ...], list[_Task]] = defaultdict(list)
+        by_place: dict[tuple[Any, ...], list[FormerTask]] = defaultdict(list)
         for task in tasks:
             by_place[task.label, task.relation, task.object_label].append(task)
         for (label, relation, object_label), some in by_place.items():
@@ -340,9 +342,6 @@ class FormerFindings:
         )
         return self._db.execute(f"SELECT fingerprint, former.head, former.tail, {marks} FROM former {joins}").fetchall()
 
-    def _label(self, unit: Unit) -> Any:
-        return self._schema.label(unit.label or "")
-
 
 def _key(row: Any) -> _Key:
     kind = CheckType(row.type)
@@ -354,12 +353,12 @@ def _key(row: Any) -> _Key:
     return kind, Target.of(task_of(row))
 
 
-def _task(row: Any) -> _Task:
+def _task(row: Any) -> FormerTask:
     ends = row.subject_label, row.subject_id, row.relation, row.object_label, row.object_id
-    return _Task(row.fingerprint, CheckType(row.type), *ends, row.attribute, row.rule)
+    return FormerTask(row.fingerprint, CheckType(row.type), *ends, row.attribute, row.rule)
 
 
-def _alike(task: _Task) -> tuple[str | None, ...]:
+def _alike(task: FormerTask) -> tuple[str | None, ...]:
     return task.rule, task.label, task.relation, task.object_label
 
 

@@ -1,34 +1,23 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
-from collections.abc import Iterator
 
 import duckdb
 
 from kgcheck.audit.plan import Unit
-from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.precedence import FIRST_SQL
-from kgcheck.checks.repair import propose
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
 from kgcheck.checks.verdicts import judge
-from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import (
-    CheckTask,
     CheckType,
-    Finding,
     Gap,
     Outcome,
     Reason,
-    Ref,
     Stance,
     Tally,
     Tier,
-    Verdict,
     World,
 )
-
-_BATCH = 10_000
-"""Findings whose evidence is in memory together."""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
@@ -68,7 +57,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     ).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
     for number, (text,) in enumerate(signatures):
-        signature = _parsed(kind, text)
+        signature = parsed(kind, text)
         judged = judge(signature)
         gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
         ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
@@ -137,67 +126,8 @@ def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, s
     return [(task, head, tail, Outcome(outcome)) for task, head, tail, outcome in rows]
 
 
-def findings(tables: WorkingTables, run: str, unit: Unit, *, keep_all: bool = False) -> Iterator[Finding]:
-    """A finding for every judged task that is refuted or insufficient.
-
-    What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
-
-    Args:
-        tables: The working tables, after `judge_tasks`.
-        run: The run's id.
-        unit: What the tasks are of.
-        keep_all: A finding also for supported and unavailable tasks.
-
-    Yields:
-        A finding, in the order of the tasks.
-    """
-    wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
-    tables.db.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE finding_row AS
-        SELECT row_number() OVER (ORDER BY j.task) AS place, j.*, t.head, t.tail,
-               coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
-        FROM judged j JOIN task t USING (task) {wanted}
-        """
-    ).fetchall()
-    count = int(tables.db.execute("SELECT count(*) FROM finding_row").fetchall()[0][0])
-    for start in range(0, count, _BATCH):
-        yield from _batch(tables, run, unit, f"place > {start} AND place <= {start + _BATCH}")
-
-
-def _batch(tables: WorkingTables, run: str, unit: Unit, places: str) -> Iterator[Finding]:
-    chosen = f"SELECT task FROM finding_row WHERE {places}"
-    evidence, missing = tables.evidence_of(chosen), tables.gaps_of(chosen)
-    rows = tables.db.execute(
-        f"""
-        SELECT task, head, tail, value, outcome, reason, confidence, note FROM finding_row
-        WHERE {places} ORDER BY place
-        """
-    ).fetchall()
-    for number, subject, target, value, outcome, reason, confidence, note in rows:
-        task = _task(unit, subject, target, value)
-        verdict = Verdict(
-            outcome=Outcome(outcome),
-            reason=Reason(reason),
-            confidence=confidence,
-            evidence=evidence.get(number, ()),
-            missing=missing.get(number, ()),
-            note=note,
-        )
-        yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=propose(task, verdict))
-
-
-def _task(unit: Unit, subject: str, target: str | None, value: str | None) -> CheckTask:
-    if unit.pattern:
-        head, tail = Ref(label=unit.pattern.head, id=subject), Ref(label=unit.pattern.tail, id=target or "")
-        return CheckTask(
-            type=unit.type, subject=head, relation=unit.pattern.type, object=tail, attribute=unit.attribute, value=value
-        )
-    subject_ref = Ref(label=unit.label or "", id=subject)
-    return CheckTask(type=unit.type, subject=subject_ref, attribute=unit.attribute, value=value)
-
-
-def _parsed(kind: CheckType, text: str) -> Signature:
+def parsed(kind: CheckType, text: str) -> Signature:
+    """The signature that a text of ``signature_verdict`` stands for."""
     observations, gaps = json.loads(text)
     seen = [
         Observation(

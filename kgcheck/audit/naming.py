@@ -4,11 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+import duckdb
+import pyarrow as pa
+
+from kgcheck.duck import insert_arrow
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Finding, Ref
 
 _TOGETHER = 5_000
 _LONGEST = 200
+_TABLE = "node_name"
 _KEPT = 200_000
 """Names in memory: most findings of a run are about the same nodes."""
 
@@ -46,6 +51,28 @@ class NodeNames:
                 head, tail = (self._known.get(ref) if ref else None for ref in ends)
                 yield finding.model_copy(update={"names": (head, tail)})
 
+    def put(self, db: duckdb.DuckDBPyConnection, label: str, ids: str) -> None:
+        """Put what the graph calls some nodes into the table ``node_name`` (label, id, name), each once.
+
+        Args:
+            db: A working database.
+            label: Label of the nodes.
+            ids: A select of their ids, in one column.
+        """
+        db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE} (label VARCHAR, id VARCHAR, name VARCHAR)").fetchall()
+        if label not in self._labels:
+            return
+        known = f"SELECT id FROM {_TABLE} WHERE label = $label"
+        rows = db.execute(
+            f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id",
+            {"label": label},
+        ).fetchall()
+        for start in range(0, len(rows), _TOGETHER):
+            some = [id_ for (id_,) in rows[start : start + _TOGETHER]]
+            names = self._named(label, some)
+            columns = {"label": [label] * len(some), "id": list(names), "name": list(names.values())}
+            insert_arrow(db, _TABLE, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
+
     def _read(self, refs: set[Ref]) -> None:
         if len(self._known) > _KEPT:
             self._known.clear()
@@ -54,7 +81,10 @@ class NodeNames:
             if ref not in self._known and ref.label in self._labels:
                 by_label[ref.label].append(ref.id)
         for label, ids in by_label.items():
-            nodes = self._store.nodes(self._labels[label], sorted(ids))
-            for id_ in ids:
-                name = nodes.get(id_, {}).get("name")
-                self._known[Ref.model_construct(label=label, id=id_)] = str(name)[:_LONGEST] if name else None
+            for id_, name in self._named(label, ids).items():
+                self._known[Ref.model_construct(label=label, id=id_)] = name
+
+    def _named(self, label: str, ids: list[str]) -> dict[str, str | None]:
+        nodes = self._store.nodes(self._labels[label], sorted(ids))
+        names = {id_: nodes.get(id_, {}).get("name") for id_ in ids}
+        return {id_: str(name)[:_LONGEST] if name else None for id_, name in names.items()}

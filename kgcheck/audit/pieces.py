@@ -1,6 +1,6 @@
 """The pieces of one run: each judged and written to the ledger by itself."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -8,6 +8,7 @@ from typing import TypeVar
 import duckdb
 
 from kgcheck.audit import judging, structure
+from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.naming import NodeNames
@@ -15,12 +16,16 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import TaskSelection
+from kgcheck.audit.verified import keep_alike, keep_judged
 from kgcheck.errors import LedgerError, UsageError
+from kgcheck.evidence.confirmed import Plain
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.rows import FindingRows
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
 from kgcheck.profile.schema import Label, Pattern
 
@@ -45,6 +50,7 @@ class Worker:
         before: The audit whose counts are compared, or None.
         live: Services to ask, or None.
         papers: What papers say of edges, or None.
+        verified: Where what was judged is kept, or None.
     """
 
     def __init__(
@@ -57,8 +63,10 @@ class Worker:
         before: Run | None,
         live: LiveSource | None = None,
         papers: Papers | None = None,
+        verified: VerifiedFiles | None = None,
     ) -> None:
         self._db = db
+        self._verified = verified
         self._papers = papers
         self._store = store
         self._schema = store.schema
@@ -128,15 +136,23 @@ class Worker:
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            found: Iterable[Finding] = []
+            found: FindingRows | list[Finding] = []
             counted: list[Tally] = []
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
-                judged = judging.findings(self._join.tables, self._run.id, unit, keep_all=self._options.keep_all)
-                found = self._names.beside(judged)
                 counted = judging.tallies(self._db, unit, selected.plain)
+                self._keep(unit, piece, alike=number == 0 and selected.plain > 0)
+                keep_all = self._options.keep_all
+                found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
             self._ledger.record(self._run, piece, found, counted, selected.digest)
+
+    def _keep(self, unit: Unit, piece: str, *, alike: bool) -> None:
+        """Keep what was judged, before the ledger says that the piece is done."""
+        if self._verified:
+            if alike:
+                keep_alike(self._verified, self._db, self._run.id, piece, unit)
+            keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """How the tasks of a select end, by their ends: judged as those of the run are."""
@@ -157,8 +173,8 @@ class Worker:
             self._papers = papers
         return ended
 
-    def _plain(self, unit: Unit) -> str | None:
-        """A condition for tasks of which one tells all; None where each is to be looked at."""
+    def _plain(self, unit: Unit) -> Plain | None:
+        """Edges of which one tells all; None where each is to be looked at."""
         if (
             unit.type is not CheckType.TRIPLE
             or not unit.pattern

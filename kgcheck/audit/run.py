@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import duckdb
+
 from kgcheck.agents.outside import with_papers
 from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
 from kgcheck.audit.funnel import Funnel
@@ -10,13 +12,14 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
-from kgcheck.duck import working_database
+from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
@@ -143,14 +146,15 @@ class Audit:
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         with working_database(self._settings) as db, damage_named(self._snapshot):
+            verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
             join = EvidenceJoin(db, self._snapshot, attach, self._dates(options))
             if since:
                 parts = (db, self._store, join, self._ledger, run, before)
-                worker: Worker = SinceWorker(*parts, since.former, self._dates(options))
+                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified)
             else:
-                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers)
+                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -166,6 +170,14 @@ class Audit:
                 worker.compare(units, run_before(self._ledger.runs(), run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
+        """Where what is judged is kept; the working database may write there, and nowhere else."""
+        if not self._settings.keep_verified:
+            return None
+        files = VerifiedFiles.of(self._ledger, self._settings.home)
+        allow(db, files.of_run(run.id))
+        return files
 
     def _since(self, run: Run, options: AuditOptions) -> Since | None:
         """The earlier run whose findings a run carries over, still as it was when the run began."""

@@ -16,10 +16,12 @@ from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
+from kgcheck.evidence.confirmed import Plain
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.carrying import carry
 from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
 from kgcheck.reference.both import read
 
@@ -38,6 +40,7 @@ class SinceWorker(Worker):
         before: The audit whose counts are compared, or None.
         former: The earlier run.
         dates: Of what the graph has of each label and pattern, as far as they are known.
+        verified: Where what was judged is kept, or None.
     """
 
     def __init__(
@@ -50,8 +53,9 @@ class SinceWorker(Worker):
         before: Run | None,
         former: Run,
         dates: Mapping[str, str],
+        verified: VerifiedFiles | None = None,
     ) -> None:
-        super().__init__(db, store, join, ledger, run, before)
+        super().__init__(db, store, join, ledger, run, before, verified=verified)
         self._former = former
         self._changes = SnapshotChanges(db, store, self._copy, dates)
         self._part = TouchedCopy(db, store, self._changes)
@@ -124,7 +128,7 @@ class SinceWorker(Worker):
         database = self._ledger.database
         carry(database, self._run, _carried(unit), self._former, unit.type, target, left, without=found)
 
-    def _plain(self, unit: Unit) -> str | None:
+    def _plain(self, unit: Unit) -> Plain | None:
         """Of touched tasks each is looked at."""
         return None if self._tasks is self._part_tasks else super()._plain(unit)
 

@@ -9,6 +9,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
+from kgcheck.evidence.confirmed import Plain
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -85,22 +86,26 @@ class TaskSelection:
         ).fetchall()
         self._threshold = rows[0][0] or 0
 
-    def select(self, unit: Unit, plain: str | None = None) -> Selected:
+    def select(self, unit: Unit, plain: Plain | None = None) -> Selected:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
 
         Args:
             unit: Not one of structure.
-            plain: A condition on head and tail: tasks that meet it are counted, and one of them is chosen, as number 0.
+            plain: Edges that are only counted; one of them is chosen, as number 0. They stand in table ``looked``, each
+                with the links that support it.
 
         Returns:
             How many there are.
         """
         wanted = self._sampled(unit)
-        rest = f"SELECT * FROM ({wanted}) WHERE NOT coalesce({plain}, false)" if plain else wanted
+        rest = wanted
+        if plain:
+            self._look(wanted, plain)
+            rest = f"SELECT DISTINCT head, tail, {NO_VALUE} FROM looked WHERE NOT plain"
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE chosen AS
-            SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({rest})
+            SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items FROM ({rest})
             """
         ).fetchall()
         rows = self._db.execute(
@@ -112,10 +117,26 @@ class TaskSelection:
         ).fetchall()
         count, all_, chosen, numbered = rows[0]
         if chosen < count:
-            self._db.execute(
-                f"INSERT INTO chosen SELECT 0, * FROM ({wanted}) ANTI JOIN chosen USING (head, tail) LIMIT 1"
-            ).fetchall()
+            one = f"SELECT 0 AS number, head, tail, {NO_VALUE} FROM looked WHERE plain LIMIT 1"
+            self._db.execute(f"INSERT INTO chosen BY NAME {one}").fetchall()
         return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen)
+
+    def _look(self, wanted: str, plain: Plain) -> None:
+        """Table ``looked``: edges, each once for every link that supports it, and whether they are plainly supported.
+
+        A record that is made of both ids is left out: nearly all are, and they would be most of the table.
+        """
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE looked AS
+            SELECT w.head, w.tail, l.source, l.release_id, nullif(l.record, w.head || ' ' || w.tail) AS record,
+                   w.may_be AND l.source IS NOT NULL AS plain
+            FROM (SELECT head, tail, {plain.head} AS filed_head, {plain.tail} AS filed_tail,
+                         coalesce({plain.besides}, false) AS may_be FROM ({wanted})) w
+            LEFT JOIN ({plain.links}) AS l(filed_head, filed_tail, source, release_id, record)
+            USING (filed_head, filed_tail)
+            """
+        ).fetchall()
 
     def count(self, unit: Unit) -> int:
         """How many tasks of a unit the filters and the sample leave."""

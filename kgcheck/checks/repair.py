@@ -1,7 +1,16 @@
-"""What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark."""
+"""What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark.
+
+What a proposal is made of hangs on the signature and on how many ids the evidence offers: `plan_repair` decides it,
+once for all findings that are alike in these. `propose` fills a plan in for one finding, and kgcheck.audit.columns for
+many.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple, Protocol
 
 from kgcheck.checks.lists import items_of, joined, separator_of
-from kgcheck.checks.verdicts import verdict as judge
+from kgcheck.checks.signature import Signature, signature_of
+from kgcheck.checks.verdicts import judge
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict, World
 
 _RETIRED = (
@@ -15,6 +24,53 @@ _RETIRED = (
 
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
 
+SEVERAL = 2
+"""More ids than one: how many makes no difference."""
+
+
+class Filling(StrEnum):
+    """Where the value or the candidates of a change come from."""
+
+    NOTHING = "nothing"
+    REPLACEMENTS = "replacements"
+    CANDIDATES = "candidates"
+    BOTH = "both"
+    STATED = "stated"
+    COMPLETED = "completed"
+
+
+class Plan(NamedTuple):
+    """A change whose values are not filled in.
+
+    ``to``: the only replacement, what the source states, or the graph's list completed with that. ``candidates``: those
+    of the evidence, or its replacements and then those.
+    """
+
+    kind: ChangeKind
+    because: str
+    to: Filling = Filling.NOTHING
+    candidates: Filling = Filling.NOTHING
+
+
+class Offered(NamedTuple):
+    """How many different replacements and candidates the evidence against a task offers: 0, 1 or SEVERAL."""
+
+    replacements: int
+    candidates: int
+
+
+class _Ended(Protocol):
+    """How a task ended: of a verdict and of a judgement alike."""
+
+    @property
+    def outcome(self) -> Outcome: ...
+
+    @property
+    def reason(self) -> Reason: ...
+
+    @property
+    def note(self) -> str: ...
+
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     """The change that would make a refuted task right.
@@ -26,64 +82,108 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     Returns:
         The change, or None where nothing is refuted.
     """
-    if verdict.outcome is not Outcome.REFUTED:
-        return None
-    because = verdict.reason.value.replace("_", " ")
     against = [e for e in verdict.evidence if _speaks_against(e)]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))
-    match task.type:
+    offered = Offered(min(len(replacements), SEVERAL), min(len(candidates), SEVERAL))
+    signature = signature_of(task.type, verdict.evidence, verdict.missing)
+    plan = plan_repair(signature, verdict, offered, of_attribute=task.attribute is not None)
+    if plan is None:
+        return None
+    stated = next((e.value for e in against if e.value), None)
+    to: str | None = None
+    match plan.to:
+        case Filling.REPLACEMENTS:
+            to = replacements[0]
+        case Filling.STATED:
+            to = stated
+        case Filling.COMPLETED:
+            to = completed(task.value, stated)
+    shown = {Filling.CANDIDATES: candidates, Filling.BOTH: replacements + candidates}.get(plan.candidates, ())
+    return Change(kind=plan.kind, to=to, candidates=shown, because=plan.because)
+
+
+def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> Plan | None:
+    """What a change is made of.
+
+    Args:
+        signature: What was observed, and of which type of task.
+        ended: The verdict, or a judgement: outcome, reason and note.
+        offered: What the evidence offers.
+        of_attribute: The task names an attribute.
+
+    Returns:
+        The plan, or None where nothing is refuted.
+    """
+    if ended.outcome is not Outcome.REFUTED:
+        return None
+    reason = ended.reason
+    because = reason.value.replace("_", " ")
+    one_replacement = offered.replacements == 1
+    match signature.type:
         case CheckType.EXISTENCE:
-            return _for_node(replacements, candidates, because, verdict.reason)
+            return _for_node(offered, because, reason)
         case CheckType.ATTRIBUTE:
-            return _for_value(task, against, candidates, because, verdict.reason)
+            if offered.candidates == SEVERAL:
+                return Plan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
+            to = Filling.COMPLETED if reason is Reason.VALUE_MISSING else Filling.STATED
+            return Plan(ChangeKind.SET_VALUE, because, to)
         case CheckType.POTENTIAL:
-            return Change(kind=ChangeKind.ADD_EDGE, because=because)
-        case CheckType.TRIPLE if verdict.reason in _REPAIRED_WITH_THE_NODE:
-            why = "; ".join(filter(None, (because, verdict.note)))
-            if len(replacements) == 1 and _holds_with_replacement(verdict):
-                return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=why)
-            return Change(kind=ChangeKind.REVIEW, candidates=replacements + candidates, because=why)
-        case CheckType.TRIPLE if verdict.reason is Reason.ENDPOINT_DELETED and candidates:
-            return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
+            return Plan(ChangeKind.ADD_EDGE, because)
+        case CheckType.TRIPLE if reason in _REPAIRED_WITH_THE_NODE:
+            why = "; ".join(filter(None, (because, ended.note)))
+            if one_replacement and _holds_with_replacement(signature):
+                return Plan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
+            return Plan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
+        case CheckType.TRIPLE if reason is Reason.ENDPOINT_DELETED and offered.candidates:
+            return Plan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
         case CheckType.TRIPLE:
-            return Change(kind=ChangeKind.RETIRE, because=because)
-        case CheckType.STRUCTURE if task.attribute and len(replacements) == 1:
-            return Change(kind=ChangeKind.SET_VALUE, to=replacements[0], because=because)
+            return Plan(ChangeKind.RETIRE, because)
+        case CheckType.STRUCTURE if of_attribute and one_replacement:
+            return Plan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
         case _:
-            kind = ChangeKind.RETIRE if verdict.reason in _RETIRED else ChangeKind.REVIEW
-            return Change(kind=kind, because=because)
+            return Plan(ChangeKind.RETIRE if reason in _RETIRED else ChangeKind.REVIEW, because)
+
+
+def completed(value: str | None, lacking: str | None) -> str | None:
+    """What the graph says, with the names that it lacks.
+
+    A list keeps those that it has; one that stands as a text stays one.
+
+    Args:
+        value: What the graph says.
+        lacking: What the source says beyond that.
+
+    Returns:
+        The whole list; where the graph says nothing, what it lacks.
+    """
+    if not value or not value.strip():
+        return lacking
+    whole = [*(present := items_of(value)), *items_of(lacking)]
+    separator = separator_of(present)
+    return separator.join(whole) if separator else joined(whole)
+
+
+AGAINST_SQL = (
+    f"(stance = '{Stance.CONTRADICTS.value}' OR stance = '{Stance.SILENT.value}' AND world = '{World.CLOSED.value}')"
+)
+"""DuckDB's way to say that an observation speaks against a task, over the columns of the working table evidence."""
 
 
 def _speaks_against(e: Evidence) -> bool:
     return e.stance is Stance.CONTRADICTS or (e.stance is Stance.SILENT and e.world is World.CLOSED)
 
 
-def _holds_with_replacement(merged: Verdict) -> bool:
-    facts = [e for e in merged.evidence if e.about == "fact"]
-    return judge(CheckType.TRIPLE, facts).outcome is Outcome.SUPPORTED
+def _holds_with_replacement(merged: Signature) -> bool:
+    facts = tuple(o for o in merged.observations if o.about == "fact")
+    return judge(Signature(CheckType.TRIPLE, facts, ())).outcome is Outcome.SUPPORTED
 
 
-def _for_value(
-    task: CheckTask, against: list[Evidence], candidates: tuple[str, ...], because: str, reason: Reason
-) -> Change:
-    current = next((e.value for e in against if e.value), None)
-    if len(candidates) > 1:
-        return Change(kind=ChangeKind.REVIEW, candidates=candidates, because=because)
-    if reason is Reason.VALUE_MISSING and task.value and task.value.strip():
-        # A list that lacks names keeps those that it has; one that stands as a text stays one.
-        present, lacking = items_of(task.value), items_of(current)
-        separator = separator_of(present)
-        whole = separator.join([*present, *lacking]) if separator else joined([*present, *lacking])
-        return Change(kind=ChangeKind.SET_VALUE, to=whole, because=because)
-    return Change(kind=ChangeKind.SET_VALUE, to=current, because=because)
-
-
-def _for_node(replacements: tuple[str, ...], candidates: tuple[str, ...], because: str, reason: Reason) -> Change:
-    if len(replacements) == 1:
-        return Change(kind=ChangeKind.REPOINT, to=replacements[0], because=because)
-    if replacements or candidates:
-        return Change(kind=ChangeKind.REVIEW, candidates=replacements + candidates, because=because)
+def _for_node(offered: Offered, because: str, reason: Reason) -> Plan:
+    if offered.replacements == 1:
+        return Plan(ChangeKind.REPOINT, because, Filling.REPLACEMENTS)
+    if offered.replacements or offered.candidates:
+        return Plan(ChangeKind.REVIEW, because, candidates=Filling.BOTH)
     if reason in (Reason.MALFORMED_ID, Reason.UNKNOWN_ID, Reason.WRONG_NAMESPACE):
-        return Change(kind=ChangeKind.REVIEW, because=because)
-    return Change(kind=ChangeKind.RETIRE, because=because)
+        return Plan(ChangeKind.REVIEW, because)
+    return Plan(ChangeKind.RETIRE, because)

@@ -38,12 +38,12 @@ def command(
     unchecked.
     """
     from kgcheck.cli.show import TABLE_LIMIT, show_listed
-    from kgcheck.curation.findings import Page
+    from kgcheck.curation.findings import FindingPage
     from kgcheck.workspace import Workspace
 
     most = TABLE_LIMIT if limit is None and format_ == "table" else limit
     with Workspace(ledger=ledger) as workspace:
-        page = Page(workspace.list_findings(run, **filters), after, most)
+        page = FindingPage(workspace.list_findings(run, **filters), after, most)
         show_listed(page, format_, output, head=lambda: {"run": page.run, "next": page.next})
         if page.next:
             note(f"there are more: --after {page.next}")

@@ -45,6 +45,7 @@ _COMMANDS = {
     "decisions": ("kgcheck.cli.decisions", "Export and import decisions, and show their history."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
+    "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),
     "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
     "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
     "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),

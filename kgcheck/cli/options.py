@@ -143,6 +143,9 @@ def ledger_option() -> Decorator:
     """``--ledger``; None where the command line names none, and the settings do."""
     return click.option(
         "--ledger",
+        cls=Configured,
+        field="ledger",
+        setting="KGCHECK_LEDGER",
         type=LedgerName(),
         help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",

@@ -124,6 +124,35 @@ def undo(folder: Path, by: str, store: str | None, profile: str, ledger: str | N
     return _end(outcome, format_, "undone", "")
 
 
+@command.command("export")
+@_FOLDER
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["import-dir"]),
+    default="import-dir",
+    show_default=True,
+    help="import-dir: the files that the graph is loaded from, corrected.",
+)
+@click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
+@click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
+@store_option()
+@profile_option()
+def export(folder: Path, form: str, of: Path, out: Path, store: str | None, profile: str) -> int:
+    """Write the patch in DIR as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.workspace import Workspace
+
+    with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
+        exported = workspace.export_patch(folder, of, out)
+    for name, n in exported.rows.items():
+        note(f"{name}: {n:,} {'row is' if n == 1 else 'rows are'} other than in {of}")
+    for what, why, finding in exported.unplaced:
+        note(f"no place in the files: {what}: {why}; finding {finding}")
+    note(f"{out}: load it into a new store, or give it to whoever makes {of}")
+    return EXIT_FINDINGS if exported.unplaced else EXIT_CLEAN
+
+
 @command.command("list")
 @ledger_option()
 @table_or_json_option()

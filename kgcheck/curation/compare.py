@@ -13,10 +13,10 @@ from sqlalchemy.sql.selectable import NamedFromClause
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import CurrentDecision, Decisions
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import (
     COMPARED,
     ComparisonState,
-    ComparisonTable,
     FormerFinding,
     Pair,
     absent,

@@ -14,7 +14,7 @@ from pydantic import model_validator
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import UsageError
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import finding_of

@@ -31,7 +31,7 @@ _MOST_MISTAKES = 10
 _HEAD = "# Decisions about findings of kgcheck, one entry each; kgcheck decisions import takes them over.\n"
 
 
-class _Entry(Value):
+class ExchangedDecision(Value):
     """A decision as a file has it."""
 
     fingerprint: str = Field(pattern=_DIGITS)
@@ -180,7 +180,7 @@ def _read(path: Path) -> list[Decision]:
     soon = datetime.now(UTC) + timedelta(days=1)
     for where, stated in _entries(path, text):
         try:
-            entry = _Entry.model_validate(stated)
+            entry = ExchangedDecision.model_validate(stated)
         except ValidationError as error:
             wrong = error.errors()[0]
             mistakes.append(f"{where}: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}")

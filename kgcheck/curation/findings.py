@@ -192,7 +192,7 @@ class FindingList:
         return found.where(run.c.started < datetime.combine(day, time(), UTC)).exists()
 
 
-class Page:
+class FindingPage:
     """A page of a list; when it has been gone through, it knows where the next one begins.
 
     Args:

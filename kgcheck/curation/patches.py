@@ -177,6 +177,7 @@ def apply_patch(
     """
     check_place(patch, store)
     conflicts: list[Conflict] = []
+    mine: list[int] = []
     stamp = Stamp(_now(), by)
 
     def one(changes: StoreChanges, number: int) -> int:
@@ -190,6 +191,7 @@ def apply_patch(
         for step in steps:
             do(step, changes)
         changes.set_record(_key(patch, number), _line(operation, steps, stamp))
+        mine.append(number)
         return len(steps)
 
     with store.statements(write=False) as run:
@@ -202,8 +204,9 @@ def apply_patch(
         with (progress or NoProgress()).step("applying the patch", len(pending)) as step:
             states = PatchState.APPLYING, PatchState.APPLIED
             _in_turn(patch, store, stamp, pending, one, states, step.advance, wants_record=False)
-    done = len(pending) - len(conflicts)
-    return PatchOutcome(patch, PatchState.APPLIED, done, len(before), tuple(conflicts))
+    # Another process may have done some of what was pending.
+    done_before = len(patch.operations) - len(mine) - len(conflicts)
+    return PatchOutcome(patch, PatchState.APPLIED, len(mine), done_before, tuple(conflicts))
 
 
 def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> PatchOutcome:
@@ -224,6 +227,7 @@ def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress 
     """
     check_place(patch, store)
     conflicts: list[Conflict] = []
+    mine: list[int] = []
 
     def one(changes: StoreChanges, number: int) -> int:
         recorded = _read(changes, patch.id, number)
@@ -235,6 +239,7 @@ def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress 
             conflicts.append(Conflict(number, recorded.operation, str(error)))
             return 0
         changes.drop_record(_key(patch, number))
+        mine.append(number)
         return len(steps)
 
     with store.statements(write=False) as run:
@@ -246,7 +251,7 @@ def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress 
         states = PatchState.UNDOING, PatchState.UNDONE
         _in_turn(patch, store, Stamp(_now(), by), done[::-1], one, states, step.advance, wants_record=True)
     state = PatchState.UNDOING if conflicts else PatchState.UNDONE
-    return PatchOutcome(patch, state, len(done) - len(conflicts), 0, tuple(conflicts))
+    return PatchOutcome(patch, state, len(mine), 0, tuple(conflicts))
 
 
 def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:

@@ -1,6 +1,6 @@
 """What patches changed in a store, for a load that is to leave it so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kgcheck.curation.patches import Recorded, patches_in, recorded_in
@@ -24,9 +24,21 @@ def curated_in(store: OpenedStore) -> Curated:
     """
     if not store.meta():
         return Curated()
-    found = _Found()
     recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
-    for done in sorted(recorded, key=lambda r: (r.at, r.patch, r.number)):
+    return curated_by(sorted(recorded, key=lambda r: (r.at, r.patch, r.number)))
+
+
+def curated_by(recorded: Iterable[Recorded]) -> Curated:
+    """What operations changed.
+
+    Args:
+        recorded: The operations with their steps, in the order in which they were done.
+
+    Returns:
+        Each node and edge once.
+    """
+    found = _Found()
+    for done in recorded:
         found.add(done)
     return Curated(tuple(found.touched_nodes()), tuple(found.touched_edges()))
 
@@ -69,8 +81,8 @@ class _Found:
         for triple, f in (*present, *self._dropped):
             if f.there or f.before is not None:
                 pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
-                ends, recorded = (triple.head.id, triple.tail.id), tuple(f.recorded)
-                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, recorded)
+                ends, known = (triple.head.id, triple.tail.id), (digest(f.after), tuple(f.recorded))
+                yield Touched(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
 
     def _node(self, step: SetNode | AddedNode | DroppedNode, done: Recorded) -> None:
         known = self._nodes.get(step.ref)

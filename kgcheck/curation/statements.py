@@ -1,6 +1,8 @@
 """A patch as Cypher, for people: statements with parameters, and the parameters in a file of their own."""
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -36,20 +38,29 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema)
     parameters: dict[str, Any] = {}
     for (statement, places), group in groupby(every, lambda s: _shape(s, schema)):
         name = f"rows{len(parameters) + 1}"
-        parameters[name] = [_row(step) for step in group]
+        parameters[name] = list(_numbered(map(_row, group)))
         lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
     return "\n".join(lines) + "\n", parameters
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows, each with how many before it are just like it: of edges that are alike, each row means another one."""
+    seen = Counter[str]()
+    for row in rows:
+        text = json.dumps(row, sort_keys=True)
+        yield row | {"nth": seen[text]} if "was" in row and "head" in row else row
+        seen[text] += 1
 
 
 def _shape(step: Step, schema: Schema) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The statement of a step, and its places."""
     if isinstance(step, SetNode | AddedNode):
         places = label_place(schema.label(step.ref.label))
-        statement = "people_set_node" if isinstance(step, SetNode) else "people_add_node"
+        statement = "update_patched_node" if isinstance(step, SetNode) else "create_patched_node"
     elif isinstance(step, SetEdge | AddedEdge):
         t: Triple = step.triple
         places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
-        statement = "people_set_edge" if isinstance(step, SetEdge) else "people_add_edge"
+        statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
     else:
         raise TypeError(step)
     return statement, tuple(places.items())

@@ -8,6 +8,7 @@ same (kgcheck.evidence.stance).
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import duckdb
 
@@ -21,7 +22,28 @@ from kgcheck.profile.schema import Label, Pattern
 from kgcheck.reference.ids_sql import authority, base, key
 
 
-def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> str | None:
+class Plain(NamedTuple):
+    """SQL for the edges of a pattern that are plainly supported, over the columns head and tail.
+
+    Attributes:
+        links: A select of the links that support them: head, tail, source, release_id and record.
+        head: The id under which links file the head.
+        tail: The same of the tail.
+        besides: What must be true of an edge besides having such a link.
+    """
+
+    links: str
+    head: str
+    tail: str
+    besides: str
+
+    @property
+    def condition(self) -> str:
+        """All of it as one condition."""
+        return f"({self.head}, {self.tail}) IN (SELECT head, tail FROM ({self.links})) AND {self.besides}"
+
+
+def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> Plain | None:
     """SQL for the edges of a pattern that a snapshot plainly supports.
 
     Args:
@@ -31,7 +53,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
         tail: Label of the tails.
 
     Returns:
-        A condition on the columns head and tail; None where no edge of the pattern can be told to be so.
+        The edges; None where no edge of the pattern can be told to be so.
     """
     if not pattern.checks or (tail.site and not head.site):
         return None
@@ -48,12 +70,13 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
                 return None
             conditions.append(looked)
     best = min(check.tier.rank for check in speaking)
-    pair = f"({key(head, 'head')}, {key(tail, 'tail')})"
-    stated = " UNION ALL ".join(_pairs(c, "=") for c in speaking if c.tier.rank == best)
-    conditions.insert(0, f"{pair} IN ({stated})")
-    if _qualified(db, " UNION ALL ".join(_pairs(c, "<>") for c in speaking), stated):
-        conditions.append(f"{pair} NOT IN (FROM qualified)")
-    return " AND ".join(conditions)
+    ends = key(head, "head"), key(tail, "tail")
+    deciding = [check for check in speaking if check.tier.rank == best]
+    stated = " UNION ALL ".join(_pairs(check, "=") for check in deciding)
+    if _qualified(db, " UNION ALL ".join(_pairs(check, "<>") for check in speaking), stated):
+        conditions.append(f"({ends[0]}, {ends[1]}) NOT IN (FROM qualified)")
+    links = " UNION ALL ".join(_pairs(check, "=", ", source, release_id, record") for check in deciding)
+    return Plain(links, *ends, " AND ".join(conditions) or "true")
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
@@ -160,15 +183,15 @@ def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:
     return name
 
 
-def _pairs(check: EdgeCheck, how: str) -> str:
+def _pairs(check: EdgeCheck, how: str, more: str = "") -> str:
     """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
 
-    In both orders, where order means nothing.
+    With more columns of the link, and in both orders, where order means nothing.
 
     Returns:
         A select.
     """
     links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(check.link)}"
     chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
-    pairs = f"SELECT head_now AS head, tail_now AS tail {chosen}"
-    return f"{pairs} UNION ALL SELECT tail_now, head_now {chosen}" if check.match == "either_order" else pairs
+    pairs = f"SELECT head_now AS head, tail_now AS tail{more} {chosen}"
+    return f"{pairs} UNION ALL SELECT tail_now, head_now{more} {chosen}" if check.match == "either_order" else pairs

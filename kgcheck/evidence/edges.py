@@ -208,14 +208,12 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> None:
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
     """
-    ways = [_link("e.head_now", "e.tail_now", turned=False)]
-    if check.match == "either_order":
-        ways.append(_link("e.tail_now", "e.head_now", turned=True) + " AND e.head_now <> e.tail_now")
+    ways, named = [_links_of_pairs(tables, check)], {}
     if check.match == "descendant":
-        ways.append(_link_to_descendant(check.ontology or "", few=_has_few_links(tables, check)))
+        ways.append(_link_to_descendant(check.ontology or ""))
+        named = {"source": check.source, "relation": check.link}
     tables.db.execute(
-        f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}",
-        {"source": check.source, "relation": check.link},
+        f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
     ).fetchall()
     tables.add_evidence(
         f"""
@@ -383,49 +381,39 @@ _RETRACTED = """l.retracted,
            CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
 
 
-def _link(head: str, tail: str, *, turned: bool) -> str:
-    return f"""
-    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, {turned} AS turned,
-           l.head || ' ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN ref.link l ON l.head_now = {head} AND l.tail_now = {tail} JOIN ref.release r ON r.id = l.release_id
-    WHERE l.source = $source AND l.relation = $relation"""
+def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
+    """A select of the links between the very ends; in both orders, where order means nothing.
 
-
-_FEW_LINKS = 20_000_000
-"""So many pairs of a task and a link of its head are gone through more quickly than all that is above the links."""
-
-
-def _has_few_links(tables: WorkingTables, check: EdgeCheck) -> bool:
-    """Whether the heads of the tasks have few links, each counted with every task of its head."""
-    rows = tables.db.execute(
-        """
-        SELECT coalesce(sum(l.number * e.number), 0) <= $few
-        FROM (SELECT head_now, count(*) AS number FROM ends GROUP BY head_now) e
-        JOIN (SELECT head_now, count(*) AS number FROM ref.link WHERE source = $source AND relation = $relation
-              GROUP BY head_now) l USING (head_now)
-        """,
-        {"few": _FEW_LINKS, "source": check.source, "relation": check.link},
-    ).fetchall()
-    return bool(rows[0][0])
-
-
-def _link_to_descendant(ontology: str, *, few: bool) -> str:
-    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below.
-
-    Where the heads have few links, each is looked at with each task of its head.
+    Of millions of links few are of these tasks, so their places are found first, by as few columns as that takes.
 
     Returns:
-        A select.
+        The select, over a table that is filled.
     """
-    if few:
-        return f"""
-    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
-           '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN ref.link l ON l.head_now = e.head_now JOIN ref.release r ON r.id = l.release_id
-    SEMI JOIN (SELECT DISTINCT id, ancestor FROM ref.ancestor WHERE ontology = {literal(ontology)}) a
-    ON a.id = l.tail_now AND a.ancestor = e.tail_now
-    WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
+    place = "l.rowid" if _has_rows(tables) else "l"
+    of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"
+    found = f"SELECT e.task, {place} AS place, {{turned}} AS turned FROM ends e JOIN ref.link l ON {of_check} AND "
+    same = found.format(turned="false") + "l.head_now = e.head_now AND l.tail_now = e.tail_now"
+    if check.match == "either_order":
+        turned = "l.head_now = e.tail_now AND l.tail_now = e.head_now AND e.head_now <> e.tail_now"
+        same += f" UNION ALL {found.format(turned='true')}{turned}"
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS {same}").fetchall()
+    links = "found_link f JOIN ref.link l ON l.rowid = f.place"
+    if not _has_rows(tables):
+        links = "(SELECT task, turned, unnest(place) FROM found_link) l"
+    return f"""
+    SELECT task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, turned,
+           l.head || ' ' || l.tail AS said, {_RETRACTED}
+    FROM {links} JOIN ref.release r ON r.id = l.release_id"""
+
+
+def _has_rows(tables: WorkingTables) -> bool:
+    """Whether links are a table, of which a row has a place, and not a view over several."""
+    there = "FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link'"
+    return bool(tables.db.execute(f"SELECT 1 {there}").fetchall())
+
+
+def _link_to_descendant(ontology: str) -> str:
+    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,

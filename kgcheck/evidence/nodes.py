@@ -11,7 +11,7 @@ import duckdb
 
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.duck import literal
-from kgcheck.evidence.confirmed import plainly_supported
+from kgcheck.evidence.confirmed import Plain, plainly_supported
 from kgcheck.evidence.coverage import add_gaps, complete_release
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges
 from kgcheck.evidence.scores import look_up_scores
@@ -212,8 +212,8 @@ class EvidenceJoin:
         """
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
-    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> str | None:
-        """A condition for edges that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
+    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> Plain | None:
+        """SQL for edges that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
         return plainly_supported(self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:

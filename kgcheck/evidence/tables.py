@@ -15,7 +15,7 @@ from urllib.parse import quote
 import duckdb
 
 from kgcheck.duck import identifier
-from kgcheck.model import Evidence, Gap, Reason
+from kgcheck.model import Evidence, Gap, Reason, Stance
 
 
 class Column(NamedTuple):
@@ -237,20 +237,32 @@ class WorkingTables:
         Returns:
             By task, the evidence of each that has any, what speaks of ends last.
         """
-        rows = self.db.execute(
-            f"""
-            SELECT e.task, e.source, coalesce(e.release, r.release, '') AS release, e.record, e.url, r.url_template,
-                   coalesce(e.retrieved_at, r.retrieved_at) AS retrieved_at, r.built_at, e.stance, e.world, e.tier,
-                   e.reason, e.value, e.quote, e.score, e.about, e.replacements, e.candidates, t.head, t.tail
-            FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
-                 LEFT JOIN task t ON t.task = e.task
-            ORDER BY e.task, e.about DESC, e.stance DESC, e.source, e.record
-            """
-        ).fetchall()
+        order = ", ".join(("task", *SHOWN_ORDER))
+        rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall()
         found: dict[int, list[Evidence]] = {}
-        for row in rows:
-            found.setdefault(row[0], []).append(_evidence(_EvidenceRow(*row[1:])))
+        for task, *row in rows:
+            found.setdefault(task, []).append(_evidence(_EvidenceRow(*row)))
         return {task: tuple(items) for task, items in found.items()}
+
+    def stated(self, tasks: str) -> str:
+        """A select of the evidence of tasks with what its releases say: task, and the columns of Evidence.
+
+        Args:
+            tasks: A select that gives the column task.
+
+        Returns:
+            The select; times are in UTC and to the second.
+        """
+        now = f"TIMESTAMP '{datetime.now(UTC):%Y-%m-%d %H:%M:%S}'"
+        return f"""
+        SELECT e.task, e.source, coalesce(e.release, r.release, '') AS release, e.record,
+               coalesce(e.url, {ADDRESS_SQL.format(template="r.url_template", record="e.record", ends=_ENDS)}) AS url,
+               date_trunc('second', coalesce(e.retrieved_at, r.retrieved_at, {now})) AS retrieved_at,
+               date_trunc('second', r.built_at) AS pinned_at, e.stance, e.world, e.tier, e.reason, e.value, e.quote,
+               e.score, e.about, coalesce(e.replacements, []) AS replacements,
+               coalesce(e.candidates, []) AS candidates
+        FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
+             LEFT JOIN task t ON t.task = e.task"""
 
     def gaps_of(self, tasks: str) -> dict[int, tuple[Gap, ...]]:
         """The gaps of tasks, by task; see `evidence_of`."""
@@ -274,10 +286,9 @@ class _EvidenceRow(NamedTuple):
     source: str
     release: str
     record: str
-    url: str | None
-    url_template: str | None
-    retrieved_at: datetime | None
-    built_at: datetime | None
+    url: str
+    retrieved_at: datetime
+    pinned_at: datetime | None
     stance: str
     world: str
     tier: str
@@ -286,35 +297,14 @@ class _EvidenceRow(NamedTuple):
     quote: str | None
     score: float | None
     about: str
-    replacements: list[str] | None
-    candidates: list[str] | None
-    head: str | None
-    tail: str | None
+    replacements: list[str]
+    candidates: list[str]
 
 
 def _evidence(row: _EvidenceRow) -> Evidence:
-    at = row.retrieved_at.replace(tzinfo=UTC) if row.retrieved_at else datetime.now(UTC)
-    ends = " ".join(end for end in (row.head, row.tail) if end)
-    return Evidence.model_validate(
-        {
-            "source": row.source,
-            "release": row.release,
-            "record": row.record,
-            "url": row.url if row.url is not None else address(row.url_template or "", row.record, ends),
-            "retrieved_at": at.replace(microsecond=0),
-            "pinned_at": row.built_at.replace(tzinfo=UTC, microsecond=0) if row.built_at else None,
-            "stance": row.stance,
-            "world": row.world,
-            "tier": row.tier,
-            "reason": row.reason,
-            "value": row.value,
-            "quote": row.quote,
-            "score": row.score,
-            "about": row.about,
-            "replacements": row.replacements or (),
-            "candidates": row.candidates or (),
-        }
-    )
+    pinned = row.pinned_at and row.pinned_at.replace(tzinfo=UTC)
+    stated = row._replace(retrieved_at=row.retrieved_at.replace(tzinfo=UTC), pinned_at=pinned)
+    return Evidence.model_validate(stated._asdict())
 
 
 @lru_cache(10_000)
@@ -338,6 +328,42 @@ def address(template: str, record: str, ends: str = "") -> str:
         return ""
     parts = "%0d".join(quote(part) for part in (record if " " in record else ends or record).split(" "))
     return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)
+
+
+_QUOTED = "replace(url_encode({text}), '%2F', '/')"
+_OTHER_SAFE = {"%3A": ":", "%40": "@", "%2C": ",", "%3B": ";", "%3D": "="}
+
+
+def _address_sql() -> str:
+    record = _QUOTED.format(text="{record}")
+    for code, sign in _OTHER_SAFE.items():
+        record = f"replace({record}, '{code}', '{sign}')"
+    named = "CASE WHEN contains({record}, ' ') OR {ends} = '' THEN {record} ELSE {ends} END"
+    pair = f"replace({_QUOTED.format(text=named)}, '%20', '%0d')"
+    # The signs of the places are doubled twice: once for this text, once for that which is made of it.
+    with_pair = f"""CASE WHEN contains({{template}}, '{{{{pair}}}}') THEN replace({{template}}, '{{{{pair}}}}', {pair})
+                    ELSE {{template}} END"""
+    return f"coalesce(replace({with_pair}, '{{{{record}}}}', {record}), '')"
+
+
+ADDRESS_SQL = _address_sql()
+"""DuckDB's way to say `address`, of columns; no template is an empty address."""
+
+_ENDS = "concat_ws(' ', nullif(t.head, ''), nullif(t.tail, ''))"
+
+_ABOUT = ("tail", "search", "head", "fact")
+_STANCES = (Stance.SUPPORTS.value, Stance.SILENT.value, Stance.CONTRADICTS.value)
+SHOWN_ORDER = (
+    f"list_position({list(_ABOUT)}, about)",
+    f"list_position({list(_STANCES)}, stance)",
+    "source",
+    "record",
+    "release",
+    "coalesce(reason, '')",
+    "coalesce(value, '')",
+    "coalesce(score, 0.0)",
+)
+"""The order in which the evidence of a task is shown."""
 
 
 def as_markdown() -> str:

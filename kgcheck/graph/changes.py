@@ -1,7 +1,7 @@
 """The whole state of single nodes and edges, and small changes of them in one transaction, for both kinds of stores.
 
 `kgcheck.graph.store` reads what a profile describes, and leaves out what is retired; here stands all that a store has
-of one node or edge, the marks of curation included. Statements are those of the catalogue, named ``change_...``.
+of one node or edge, the marks of curation included. Statements are those of the catalogue.
 """
 
 import hashlib
@@ -135,7 +135,7 @@ class StoreChanges:
 
     def node(self, ref: Ref) -> NodeState | None:
         label = self.schema.label(ref.label)
-        rows = self._rows("change_node", label_place(label), id=ref.id)
+        rows = self._rows("whole_node", label_place(label), id=ref.id)
         if len(rows) > 1:
             raise NotAsExpected(f"{len(rows)} nodes are {ref}")
         for node, labels in rows:
@@ -144,7 +144,7 @@ class StoreChanges:
 
     def edges(self, triple: Triple) -> list[EdgeState]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        rows = self._rows("change_edges", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
+        rows = self._rows("whole_edges", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
         return [EdgeState(triple, _properties(edge), str(key)) for edge, key in rows]
 
     def edges_of(self, ref: Ref) -> list[EdgeState]:
@@ -154,39 +154,39 @@ class StoreChanges:
             for pattern in self.schema.relations:
                 if ref.label != (pattern.head if side == "out" else pattern.tail):
                     continue
-                for other, edge, key in self._rows(f"change_edges_{side}", pattern_places(pattern), id=ref.id):
+                for other, edge, key in self._rows(f"whole_edges_{side}", pattern_places(pattern), id=ref.id):
                     triple = _triple(ref, pattern, other, outwards=side == "out")
                     mine += 1
                     found[pattern.type, pattern.head, pattern.tail, str(key)] = EdgeState(
                         triple, _properties(edge), str(key)
                     )
-            [[degree]] = self._rows(f"change_degree_{side}", label_place(self.schema.label(ref.label)), id=ref.id)
+            [[degree]] = self._rows(f"degree_{side}", label_place(self.schema.label(ref.label)), id=ref.id)
             if degree != mine:
                 raise NotAsExpected(f"{ref} has edges of a kind that the profile does not describe")
         return list(found.values())
 
     def set_node(self, ref: Ref, values: Properties) -> None:
-        self._write("change_set_node", label_place(self.schema.label(ref.label)), "n", values, {"id": ref.id})
+        self._write("update_one_node", label_place(self.schema.label(ref.label)), "n", values, {"id": ref.id})
 
     def set_edge(self, edge: EdgeState, values: Properties) -> None:
-        self._write("change_set_edge", self._places(edge.triple), "r", values, self._edge(edge))
+        self._write("update_one_edge", self._places(edge.triple), "r", values, self._edge(edge))
 
     def add_node(self, node: NodeState) -> None:
         label = self.schema.label(node.ref.label)
         if not set(node.also) <= set(label.also):
             raise NotAsExpected(f"{node.ref} has a label that the profile does not describe")
         place = labels_place(label.model_copy(update={"also": node.also}))
-        self._write("change_add_node", place, "n", node.properties, {"id": node.ref.id})
+        self._write("create_one_node", place, "n", node.properties, {"id": node.ref.id})
 
     def add_edge(self, triple: Triple, properties: Properties) -> None:
         ends = {"head_id": triple.head.id, "tail_id": triple.tail.id}
-        self._write("change_add_edge", self._places(triple), "r", properties, ends)
+        self._write("create_one_edge", self._places(triple), "r", properties, ends)
 
     def drop_node(self, ref: Ref) -> None:
-        self._done(self._rows("change_drop_node", label_place(self.schema.label(ref.label)), id=ref.id))
+        self._done(self._rows("remove_one_node", label_place(self.schema.label(ref.label)), id=ref.id))
 
     def drop_edge(self, edge: EdgeState) -> None:
-        self._done(self._rows("change_drop_edge", self._places(edge.triple), **self._edge(edge)))
+        self._done(self._rows("remove_one_edge", self._places(edge.triple), **self._edge(edge)))
 
     # What kgcheck writes down beside the graph
 
@@ -204,7 +204,7 @@ class StoreChanges:
 
     def drop_record(self, key: str) -> None:
         """Forget what was written down under a key."""
-        self._rows("record_drop", {}, key=key)
+        self._rows("remove_record", {}, key=key)
 
     def lock(self, refs: Iterable[Ref]) -> None:
         """Keep others on a server from changing nodes, and the edges at them, until the transaction ends."""
@@ -212,7 +212,7 @@ class StoreChanges:
             return
         # In one order for all, so that two who lock do not wait for each other.
         for ref in sorted(set(refs), key=lambda r: (r.label, r.id)):
-            self._rows("change_lock", label_place(self.schema.label(ref.label)), id=ref.id)
+            self._rows("update_lock", label_place(self.schema.label(ref.label)), id=ref.id)
 
     def _places(self, triple: Triple) -> dict[str, str]:
         return pattern_places(self.schema.pattern(triple.head.label, triple.relation, triple.tail.label))
@@ -229,10 +229,10 @@ class StoreChanges:
             self._done(self._rows(statement, places, values=values, **more))
             return
         numbered = {f"value{i}": value for i, value in enumerate(values.values())}
-        setting = statement in ("change_set_node", "change_set_edge")
+        setting = statement in ("update_one_node", "update_one_edge")
         sign, prefix = ("=", f"{variable}.") if setting else (":", "")
         pairs = [f"{prefix}{quoted(name)} {sign} ${value}" for name, value in zip(values, numbered, strict=True)]
-        if statement == "change_add_node":
+        if statement == "create_one_node":
             pairs.insert(0, "id: $id")
         self._done(self._rows(statement, places | {"values": ", ".join(pairs)}, **numbered, **more))
 

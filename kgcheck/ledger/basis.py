@@ -1,6 +1,7 @@
 """The basis of a finding: what a decision about it is a decision about."""
 
 import hashlib
+from collections.abc import Iterable
 
 from kgcheck.model import Evidence, Finding, Stance, World
 
@@ -39,3 +40,44 @@ def is_deciding(evidence: Evidence) -> bool:
 
 def _observed(evidence: Evidence) -> str:
     return WITHIN.join((evidence.source, evidence.record, evidence.stance.value, evidence.value or ""))
+
+
+DECIDING_SQL = f"((stance <> '{Stance.SILENT.value}' OR world = '{World.CLOSED.value}') AND about <> 'search')"
+"""DuckDB's way to say `is_deciding`, over the columns of the working table evidence."""
+
+OBSERVED_SQL = f"concat_ws(chr({ord(WITHIN)}), source, record, stance, coalesce(value, ''))"
+"""DuckDB's way to say which piece of evidence it is, over the same columns."""
+
+
+def basis_sql(outcome: str, reason: str, value: str, kind: str, to: str, candidates: str, observed: str) -> str:
+    """DuckDB's way to say `basis_of`.
+
+    Args:
+        outcome: Of the verdict; like all that follow, SQL.
+        reason: Of the verdict.
+        value: What the graph says.
+        kind: Of the proposed change; NULL of none.
+        to: What it changes to.
+        candidates: A list of those that it proposes.
+        observed: A list of OBSERVED_SQL of what decides, each once, sorted; NULL of none.
+
+    Returns:
+        An expression.
+    """
+    chosen = f"coalesce(array_to_string({candidates}, chr({ord(WITHIN)})), '')"
+    parts = [f"coalesce({part}, '')" for part in (outcome, reason, value, kind, to)]
+    return digest_sql([*parts, chosen], observed)
+
+
+def digest_sql(parts: Iterable[str], more: str = "NULL") -> str:
+    """DuckDB's way to say 16 hexadecimal digits of parts, as fingerprints and bases have them.
+
+    Args:
+        parts: Texts, as SQL; none is NULL.
+        more: A list of further parts, as SQL.
+
+    Returns:
+        An expression.
+    """
+    listed = f"list_concat([{', '.join(parts)}], {more})"
+    return f"left(sha256(array_to_string({listed}, chr({ord(PART)}))), 16)"

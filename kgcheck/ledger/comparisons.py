@@ -4,8 +4,7 @@ That a finding is new, still there or changed is seen from the findings of two r
 not find again only that run could tell, while it had the graph and the references: it writes it down here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,17 +16,13 @@ from sqlalchemy import (
     ForeignKey,
     FromClause,
     Index,
-    Row,
     Select,
     String,
     Subquery,
     Table,
     Text,
     case,
-    cast,
-    delete,
     func,
-    insert,
     literal,
     select,
     true,
@@ -35,13 +30,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import NamedFromClause
 
-from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
 from kgcheck.ledger.tables import FINDING, METADATA, RUN, JsonText, UtcTime
-from kgcheck.model import Finding, Outcome, Value
+from kgcheck.model import Outcome, Value
 
 if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
+    pass
 
 COMPARISON = Table(
     "comparison",
@@ -120,145 +114,6 @@ class Pair(NamedTuple):
     after: str
 
 
-class ComparisonTable:
-    """Reads and writes what became of findings.
-
-    Args:
-        database: Of a ledger.
-    """
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
-    def before(self, run: str) -> str | None:
-        """The id of the run that a run was compared with when it ended; None where there was none."""
-        with self._database.reading() as connection:
-            return compared_with(connection, run)
-
-    def record(self, run: str, before: str | None, former: Iterable[FormerFinding], at: datetime) -> dict[str, int]:
-        """Write what became of the findings of the run before, in place of what was written before.
-
-        Args:
-            run: The run.
-            before: What it is compared with.
-            former: What is not to be seen from the findings of both.
-            at: The time.
-
-        Returns:
-            How many findings are in each state; none where there was no run before.
-        """
-        rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
-        with self._database.writing() as connection:
-            for table in (COMPARED, COMPARISON):
-                connection.execute(delete(table).where(table.c.run == run))
-            for some in batches(rows):
-                connection.execute(insert(COMPARED), some)
-            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}))
-            counts = _counts(connection, Pair(before, run)) if before else {}
-            connection.execute(COMPARISON.update().where(COMPARISON.c.run == run).values(counts=counts))
-        return counts
-
-    def counts(self, pair: Pair) -> dict[str, int]:
-        """How many findings are in each state."""
-        kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
-        with self._database.reading() as connection:
-            found: dict[str, int] | None = connection.execute(kept).scalar()
-            return _counts(connection, pair) if found is None else found
-
-    def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
-        """The states of some findings; those that neither run knows are left out."""
-        rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
-        with self._database.reading() as connection:
-            is_kept = compared_with(connection, pair.after) == pair.before
-            for start in range(0, len(rest), _TOGETHER):
-                states = _states(pair, is_kept=is_kept, only=rest[start : start + _TOGETHER])
-                found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
-        return found
-
-    def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
-        """Which of some findings are known to be wrong after a run."""
-        found: set[str] = set()
-        with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                known = _known(run, fingerprints[start : start + _TOGETHER])
-                found |= set(connection.scalars(select(known.c.fingerprint)))
-        return found
-
-    def kept_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
-        """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
-        found: dict[str, str] = {}
-        with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
-                query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
-                query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
-                found |= dict(connection.execute(query).tuples().all())
-        return found
-
-    def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
-        """Findings of the earlier run that the later one did not find, those of one target together.
-
-        Args:
-            pair: The runs.
-
-        Yields:
-            A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
-            and ``named`` and ``kept_...``, which are there where the run that found it is not.
-        """
-        lost, now, kept = absent(pair, is_kept=False).subquery("lost"), FINDING.alias(), COMPARED.alias()
-        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
-        here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
-        earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
-        joined = lost.outerjoin(FINDING, there).outerjoin(now, here).outerjoin(kept, earlier)
-        columns = [c.label(f"kept_{c.name}") for c in kept.columns]
-        named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
-        query = select(FINDING, *named, *columns).select_from(joined)
-        target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
-        with self._database.reading() as connection:
-            yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
-
-    def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
-        """Findings of a run by some rules.
-
-        Args:
-            run: The run's id.
-            rules: The rules.
-            folded: Only those whose subject has this id.
-            unless: Only those whose subject has another id than this.
-
-        Returns:
-            Rows of finding.
-        """
-        query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
-        query = query.where(FINDING.c.subject_id == folded) if folded else query
-        query = query.where(FINDING.c.subject_id != unless) if unless else query
-        with self._database.reading() as connection:
-            return connection.execute(query.where(FINDING.c.rule.is_not(None)).order_by(FINDING.c.fingerprint)).all()
-
-    def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
-        """Findings that changed and of which the later run could not look at a source.
-
-        Args:
-            pair: The runs.
-
-        Yields:
-            The finding as it is, and as it was last found.
-        """
-        found, known, then = _found(pair.after, ()), _known(pair.before, ()), FINDING.alias()
-        changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
-        changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
-        now = FINDING.c.fingerprint, FINDING.c.run
-        with self._database.reading() as connection:
-            ids = changed.subquery("changed_finding")
-            query = select(FINDING).join(ids, ids.c.fingerprint == now[0]).where(now[1] == pair.after)
-            # A gap is text here: an empty list is what most have.
-            query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
-            for row in connection.execute(query):
-                old = select(then).where(then.c.fingerprint == row.fingerprint, then.c.run == row.found_in)
-                if former := connection.execute(old).first():
-                    yield finding_of(row), finding_of(former)
-
-
 class Present(NamedTuple):
     """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
 
@@ -327,12 +182,12 @@ def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any
     Returns:
         A select.
     """
-    known, kept = _known(pair.before, only), _kept(pair.after, only)
+    known, kept = known_after(pair.before, only), _kept(pair.after, only)
     now = FINDING.alias("now")
     again = select(now.c.fingerprint).where(
         now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
-    settled = func.coalesce(_settled(pair, known.c.fingerprint), ComparisonState.UNCHECKED.value)
+    settled = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
     state = func.coalesce(kept.c.state, settled) if is_kept else settled
     joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if is_kept else known
     columns = known.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
@@ -367,7 +222,8 @@ def compared_with(connection: Connection, run: str) -> str | None:
     return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
 
 
-def _found(run: str, only: Sequence[str]) -> Subquery:
+def found_by(run: str, only: Sequence[str]) -> Subquery:
+    """The findings of a run, or some of them: fingerprint, basis, outcome."""
     columns = FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.outcome
     return _some(select(*columns).where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN)), FINDING, only)
 
@@ -377,7 +233,7 @@ def _kept(run: str, only: Sequence[str]) -> Subquery:
     return _some(select(*columns).where(COMPARED.c.run == run), COMPARED, only)
 
 
-def _known(run: str, only: Sequence[str]) -> Subquery:
+def known_after(run: str, only: Sequence[str]) -> Subquery:
     """What is known to be wrong after a run: what it found, and what it had to leave as it was found before."""
     left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
     left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
@@ -397,38 +253,30 @@ def _some(query: Select[Any], table: Table, only: Sequence[str]) -> Subquery:
     return (query.where(table.c.fingerprint.in_(only)) if only else query).subquery()
 
 
-def _settled(pair: Pair, fingerprint: ColumnElement[str]) -> ColumnElement[Any]:
+def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     """Fixed or gone by the latest run up to the later one that could tell; NULL where it was found after that."""
     ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
     store = select(RUN.c.store).where(RUN.c.id == pair.after).scalar_subquery()
     seen_by, by = RUN.alias(), RUN.alias()
     seen = select(func.max(seen_by.c.number)).join_from(FINDING, seen_by, seen_by.c.id == FINDING.c.run)
-    seen = seen.where(FINDING.c.fingerprint == fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store)
+    seen = seen.where(
+        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store
+    )
     seen = seen.where(seen_by.c.number <= ends[pair.after])
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(
-        COMPARED.c.fingerprint == fingerprint,
+        COMPARED.c.fingerprint == known.c.fingerprint,
         COMPARED.c.state.in_((ComparisonState.FIXED.value, ComparisonState.GONE.value)),
         by.c.store == store,
         by.c.number.between(ends[pair.before], ends[pair.after]),
-        by.c.number > func.coalesce(seen.scalar_subquery(), 0),
+        by.c.number > func.coalesce(seen.correlate(known).scalar_subquery(), 0),
     )
-    return settled.order_by(by.c.number.desc()).limit(1).scalar_subquery()
+    return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
 
 
-def _states(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
+def states_of(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
+    """The states of all findings of two runs, or of some: fingerprint, state."""
     found, lost = present(pair, is_kept=is_kept), absent(pair, is_kept=is_kept, only=only).subquery("lost")
     here = select(FINDING.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
     here = here.where(FINDING.c.fingerprint.in_(only)) if only else here
     return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")
-
-
-def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
-    states = _states(pair, is_kept=compared_with(connection, pair.after) == pair.before)
-    rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order({name: count for name, count in rows})}
-
-
-def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:
-    for state in ComparisonState:
-        yield state, counts.get(state.value, 0)

@@ -16,9 +16,11 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delet
 
 from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
+from kgcheck.ledger.bulk import insert_findings
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
+    FindingRows,
     batches,
     finding_of,
     finding_row,
@@ -96,14 +98,19 @@ class Ledger(Closing):
             return {row.piece: row.digest for row in rows}
 
     def record(
-        self, run: Run, piece: str, findings: Iterable[Finding], tallies: Sequence[Tally], tasks: str = ""
+        self,
+        run: Run,
+        piece: str,
+        findings: Iterable[Finding] | FindingRows,
+        tallies: Sequence[Tally],
+        tasks: str = "",
     ) -> None:
         """Write a finished piece of work, its findings and its tallies, all or nothing.
 
         Args:
             run: The run.
             piece: Names the piece in the run.
-            findings: What it found.
+            findings: What it found, as values or as rows.
             tallies: What it counted.
             tasks: Digest of the tasks that the piece is of.
 
@@ -112,10 +119,12 @@ class Ledger(Closing):
         """
         with collection_paused():
             # Made before the transaction begins, so that other writers wait only for the disk.
-            found = [finding_row(run.id, f) for f in findings]
+            found = [] if isinstance(findings, FindingRows) else [finding_row(run.id, f) for f in findings]
             counted = [tally_row(run.id, piece, t) for t in tallies]
             with self._database.writing(alone=False) as connection:
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
+                if isinstance(findings, FindingRows):
+                    insert_findings(connection, findings)
                 for table, rows in ((FINDING, found), (TALLY, counted)):
                     for some in batches(rows):
                         connection.execute(insert(table), some)

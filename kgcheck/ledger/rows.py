@@ -1,6 +1,6 @@
 """Values of the ledger as rows of its tables, and back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kgcheck.ledger.basis import basis_of
@@ -49,6 +49,17 @@ def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     )
     known = {name: getattr(row, name) for name in _RUN_COLUMNS}
     return Run(**(known | {"made_with": row.made_with or {}}), releases=pinned)
+
+
+class FindingRows:
+    """Findings as rows of the table finding, ready to be written: in the order of its columns, JSON as text.
+
+    Args:
+        batches: Some rows at a time.
+    """
+
+    def __init__(self, batches: Iterable[list[tuple[Any, ...]]]) -> None:
+        self.batches = batches
 
 
 def finding_row(run: str, finding: Finding) -> dict[str, Any]:

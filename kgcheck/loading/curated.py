@@ -41,6 +41,8 @@ class Touched(NamedTuple):
     retired: bool = False
     there: bool = True
     """Whether the store still has it, retired or not."""
+    whole: str = ""
+    """Of an edge, the digest of all that the store has of it, the marks included."""
     recorded: tuple[tuple[str, int], ...] = ()
     """What the store says of it: the key of the record, and the number of the step in it."""
 
@@ -322,8 +324,7 @@ def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
     for triple, fact, values in updates:
         with store.statements(write=True) as run:
             changes = StoreChanges(store, run)
-            wanted = digest(fact.after)
-            edge = next((e for e in changes.edges(triple) if digest(e.properties) == wanted), None)
+            edge = next((e for e in changes.edges(triple) if digest(e.properties) == fact.whole), None)
             if edge is None:
                 raise StoreError(f"the edge {triple} has changed meanwhile", "run the same command again")
             changes.set_edge(edge, values)

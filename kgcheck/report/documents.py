@@ -19,7 +19,7 @@ from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
 from kgcheck.report.choice import ShownFindings
-from kgcheck.report.standing import ALONE, Decided, Standing
+from kgcheck.report.standing import ALONE, STATES, Standing, decision_words
 from kgcheck.report.tables import called_in, deciding, outcomes, proposal
 from kgcheck.visible import visible
 
@@ -112,16 +112,6 @@ OUTCOMES: dict[Outcome, str] = {
 }
 """Every outcome in plain words, in the order of reports."""
 
-STATES: dict[str, str] = {
-    "new": "Not found by the run before.",
-    "still": "Found before as it is now.",
-    "changed": "Found before with another reason, proposal or evidence.",
-    "fixed": "Checked again, and it holds no more.",
-    "gone": "What it was about is no longer in the graph.",
-    "unchecked": "Not looked at this time, or it could not be: it stands as it was.",
-}
-"""What became of findings since the run before, in plain words."""
-
 _WEB = re.compile(
     r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
 )
@@ -205,17 +195,6 @@ def proposed(finding: Finding) -> str:
     if change and change.kind is ChangeKind.SET_VALUE and change.to is None:
         return "find the right value"
     return proposal(change)
-
-
-def decision_words(decided: Decided | None) -> str:
-    """A decision in a few words; empty where there is none."""
-    if not decided:
-        return ""
-    done = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}[decided.action]
-    until = f" until {decided.until}" if decided.until else ""
-    note = f": {decided.note}" if decided.note else ""
-    was = "" if decided.stands else "was "
-    return f"{was}{done}{until} by {decided.by}, {decided.at:%Y-%m-%d}{note}"
 
 
 def is_web(url: str) -> bool:

@@ -53,3 +53,24 @@ class Standing(NamedTuple):
 
 ALONE = Standing()
 """Of a run that is compared with none, and of which nothing was decided."""
+
+STATES: dict[str, str] = {
+    "new": "Not found by the run before.",
+    "still": "Found before as it is now.",
+    "changed": "Found before with another reason, proposal or evidence.",
+    "fixed": "Checked again, and it holds no more.",
+    "gone": "What it was about is no longer in the graph.",
+    "unchecked": "Not looked at this time, or it could not be: it stands as it was.",
+}
+"""What became of findings since the run before, in plain words."""
+
+
+def decision_words(decided: Decided | None) -> str:
+    """A decision in a few words; empty where there is none."""
+    if not decided:
+        return ""
+    done = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}[decided.action]
+    until = f" until {decided.until}" if decided.until else ""
+    note = f": {decided.note}" if decided.note else ""
+    was = "" if decided.stands else "was "
+    return f"{was}{done}{until} by {decided.by}, {decided.at:%Y-%m-%d}{note}"

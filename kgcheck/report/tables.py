@@ -13,6 +13,7 @@ from kgcheck.agents.transcript import Event
 from kgcheck.audit.papers import PapersOnEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.ledger.patches import PatchEntry
+from kgcheck.ledger.verified import Verified
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
@@ -266,6 +267,24 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
         content = " ".join(filter(None, (e.value, score, e.quote)))
         evidence.add_row(*(cell(c) for c in (*cells, content, _dates(e), e.url)))
     return Group(facts, Text(), evidence)
+
+
+def verified_table(edge: str, found: Verified | None) -> RenderableType:
+    """What is verified of an edge."""
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    facts.add_row(cell("edge", style="bold"), cell(edge))
+    if found is None:
+        facts.add_row(cell("outcome", style="bold"), cell("nobody has looked"))
+        return facts
+    for name, value in (
+        ("outcome", f"{found.outcome.value}, {found.reason.value}, confidence {found.confidence:.3f}"),
+        ("source", f"{found.source}, release {found.release}" if found.source else ""),
+        ("record", found.record),
+        ("run", f"{found.run}, begun {found.at:%Y-%m-%d %H:%M} UTC"),
+    ):
+        if value:
+            facts.add_row(cell(name, style="bold"), cell(value))
+    return facts
 
 
 def _dates(e: Evidence) -> str:

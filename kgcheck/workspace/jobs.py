@@ -22,6 +22,7 @@ from kgcheck.ledger.jobs import JobRun, JobRuns
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
@@ -64,6 +65,9 @@ def run_job(
         ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
         old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
         forget(ledger.database, sorted(old))
+        files = VerifiedFiles.of(ledger, settings.home)
+        for run in old:
+            files.remove(run)
         return ended
 
 

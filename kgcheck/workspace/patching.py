@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgcheck.audit.run import store_place
 from kgcheck.curation.decisions import Decisions
+from kgcheck.curation.export import Exported, export_patch
 from kgcheck.curation.making import PatchMade, make_patch
 from kgcheck.curation.operations import Patch, in_words, read_patch
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, undo_patch, write_undo
@@ -138,3 +139,10 @@ def _keep(
         for number, operation in enumerate(patch.operations, 1)
     ]
     PatchTable(ledger.database).keep(entry, operations)
+
+
+def export(workspace: "Workspace", folder: Path, of: Path, out: Path) -> Exported:
+    """See Workspace.export_patch."""
+    patch = read_patch(folder)
+    with _opened(workspace, write=False) as store:
+        return export_patch(patch, store, of, out, workspace.settings, progress=workspace.progress)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.compare import RunDiff
     from kgcheck.curation.decisions import CurrentDecision, Decision, Made
     from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.export import Exported
     from kgcheck.curation.findings import FindingList
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Ledger, Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.place import LedgerPlace
+    from kgcheck.ledger.verified import Verified, VerifiedReader
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.names import Names
     from kgcheck.literature.search import LiteratureIndex
@@ -613,6 +615,27 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return diff_of(ledger, before, after)
 
+    # What is verified
+
+    def verified(self, what: "CheckTask | Triple | str") -> "Verified | None":
+        """What the newest audit of the store found that looked at an edge, a node or an attribute.
+
+        Findings, and what is right as well: by which record of which release, in which run, and when that began. The
+        graph and the references are not asked, and decisions of people change nothing here.
+
+        Args:
+            what: An edge, in words too (``"P04637 ACTS_ON Q00987"``), or a task.
+
+        Returns:
+            None where nobody has looked, which says nothing about the edge.
+
+        Raises:
+            UsageError: The words are no edge.
+        """
+        from kgcheck.workspace.verified import verified_of
+
+        return verified_of(self._verified_reader(), self.schema, what)
+
     def list_findings(
         self,
         run: "str | Run" = "latest",
@@ -825,6 +848,25 @@ class Workspace(Closing):
 
         return undo(self, Path(folder), by=by)
 
+    def export_patch(self, folder: str | Path, of: str | Path, out: str | Path) -> "Exported":
+        """Write an import directory with what the patch in a folder changes, whether it is applied or not.
+
+        Args:
+            folder: Of the patch.
+            of: The import directory that the graph was loaded from.
+            out: A new or empty folder to write to.
+
+        Returns:
+            What was written, and what no row of the files can be made to state.
+
+        Raises:
+            InputError: There is no patch, it was edited, or a folder cannot be read or written.
+            UsageError: It is for another store, or `out` is not empty.
+        """
+        from kgcheck.workspace.patching import export
+
+        return export(self, Path(folder), _folder(of), Path(out))
+
     def patches(self) -> "list[PatchEntry]":
         """The patches in the ledger, newest first."""
         from kgcheck.ledger.patches import PatchTable
@@ -1017,6 +1059,16 @@ class Workspace(Closing):
             tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
         findings = Findings(self.ledger, run)
         return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
+
+    def _verified_reader(self) -> "VerifiedReader":
+        """The files of what was judged; they and the ledger stay open."""
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
+        from kgcheck.workspace.verified import place_of
+
+        ledger = self._opened.get("verified ledger", lambda: Ledger(self.ledger, create=False))
+        files = VerifiedFiles.of(ledger, self.settings.home)
+        return self._opened.get("verified", lambda: nullcontext(VerifiedReader(ledger, files, place_of(self.store))))
 
     @contextmanager
     def _reading(self) -> "Iterator[Ledger]":

@@ -2,15 +2,17 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from kgcheck.curation.effects import Stamp, steps_of
-from kgcheck.curation.making import fitting
+from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import Operation, Patch
-from kgcheck.curation.patches import apply_patch, check_patch, patches_in, recorded_in, undo_patch
+from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
+from kgcheck.curation.statements import statements_of
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges, content_digest
@@ -303,6 +305,49 @@ def server(clean_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
     with official(create=True) as opened:
         put_graph(opened)
         yield official, cast(OpenedStore, opened)
+
+
+def test_cypher_for_people_does_the_same(server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+    for name, operations in OPERATIONS.items():
+        with store.statements(write=False) as run:
+            drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
+        assert misfits == []
+        patch = patch_of([d.operation for d in drafted], store, "run", by="x")
+        apply_patch(patch, store, by=HOSTILE)
+        applied, at = content_digest(store), patches_in(store)[patch.id].at
+        undo_patch(patch, store, by="x")
+
+        text, parameters = statements_of(patch, [d.steps for d in drafted], CKG)
+        body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+        for statement in body.split(";\n"):
+            if statement.strip():
+                official.run(statement, **parameters, at=at, by=HOSTILE)
+        assert content_digest(store) == applied, name
+        # From what the store keeps of it, there is nothing to undo: the other way back is the same patch.
+        official.run("MATCH (n) WHERE NOT n:KgcheckStore DETACH DELETE n")
+        put_graph(store)
+
+
+def test_two_who_apply_a_patch_at_once_do_it_once(server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+    before = content_digest(store)
+    operations = [set_value(ref(i), "name", f"new {n}") for n in range(40) for i in ("A", "B")]
+    patch = made(store, *operations, merge(ref("A"), ref("B")))
+
+    def apply(by: str) -> PatchOutcome:
+        with official(create=True) as opened:
+            return apply_patch(patch, cast(OpenedStore, opened), by=by)
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(apply, ("Anna", "Bert")))
+
+    number = len(patch.operations)
+    assert sum(outcome.done for outcome in outcomes) == number
+    assert [outcome.done + outcome.before for outcome in outcomes] == [number, number]
+    assert [outcome.conflicts for outcome in outcomes] == [(), ()]
+    assert undo_patch(patch, store, by="x").done == number
+    assert content_digest(store) == before
 
 
 def test_values_and_labels_that_no_profile_knows_stay_as_they_are(server: tuple[Official, OpenedStore]) -> None:

@@ -241,7 +241,7 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
     said = audit(tmp_path, "--type", "potential", "--format", "json")
 
     held = json.loads(said.out)
-    assert set(held) == {"run", "tallies", "findings"}
+    assert set(held) == {"run", "tallies", "findings", "compared"}
     assert len(held["findings"]) == 4
     assert held["run"]["id"] in said.err
     assert Path(held["run"]["store"]) == demo().store

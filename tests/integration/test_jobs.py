@@ -102,9 +102,73 @@ def test_commands_take_what_kgcheck_toml_names(folder: Path, monkeypatch: pytest
     assert kgcheck("runs", cwd=inner).refuses(f"there is no ledger at {folder / 'other.sqlite'}")
     monkeypatch.delenv("KGCHECK_LEDGER")
     assert kgcheck("runs", "--ledger", "third.sqlite", cwd=inner).refuses("there is no ledger at third.sqlite")
-    shown = " ".join(kgcheck("audit", "--help", cwd=inner).out.split())
-    assert f"[default: {folder / 'reference.duckdb'}, as" in shown
+    # The help breaks lines wherever a path has a hyphen.
+    shown = "".join(kgcheck("audit", "--help", cwd=inner).out.split())
+    assert f"[default:{folder / 'reference.duckdb'},as" in shown
+    assert f"[default:{folder / 'ledger.sqlite'},as" in shown
     # What is wrong in the file is wrong for every command that would take something from it, and for no other.
     (folder / "kgcheck.toml").write_text("stroes = 1")
     assert kgcheck("runs", cwd=inner).refuses(f"{folder / 'kgcheck.toml'} is wrong: stroes: there is no such key")
     assert kgcheck("profile", "list", cwd=inner).code == 0
+
+
+MORE = """
+[notifications.team]
+address_env = "NO_SUCH_ADDRESS"
+when = ["always"]
+
+[jobs.questions]
+kind = "batch"
+task = "kgqa"
+file = "questions.json"
+out = "answers/{job}"
+notify = ["team"]
+
+[jobs.late]
+kind = "load"
+directory = "not-there"
+notify = ["team"]
+"""
+
+
+def test_a_batch_is_a_job_and_a_message_that_cannot_be_sent_loses_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
+    (folder / "kgcheck.toml").write_text(AUDIT + MORE)
+    questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
+    (folder / "questions.json").write_text(json.dumps(questions))
+
+    ended = kgcheck("job", "run", "questions", "--format", "json", cwd=folder)
+
+    assert ended.code == 0, ended.err
+    run = json.loads(ended.out)
+    assert (run["state"], run["severity"], run["result"]["done"]) == ("done", "ok", 1)
+    assert (folder / "answers" / "questions" / "metrics.json").exists()
+    why = "the environment has no NO_SUCH_ADDRESS"
+    assert run["result"]["notifications"] == [{"name": "team", "sent": False, "why": why}]
+    assert f"notification team: {why}" in ended.err
+
+
+def test_a_job_that_fails_says_why_and_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
+    (folder / "kgcheck.toml").write_text(AUDIT + MORE)
+
+    assert kgcheck("job", "run", "late", cwd=folder).refuses(f"there is no folder {folder / 'not-there'}")
+
+    (row,) = json.loads(kgcheck("job", "history", "--format", "json", cwd=folder).out)
+    assert (row["job"], row["state"], row["severity"]) == ("late", "failed", "error")
+    assert "there is no folder" in row["message"]
+    assert row["result"]["notifications"][0]["sent"] is False
+
+
+def test_init_writes_a_project_and_the_schema(tmp_path: Path) -> None:
+    ended = kgcheck("init", "project", cwd=tmp_path)
+
+    assert (ended.code, ended.out) == (0, "")
+    (row,) = json.loads(kgcheck("job", "list", "--format", "json", cwd=tmp_path / "project").out)
+    assert (row["job"], row["schedule"], row["last"]) == ("nightly", "30 2 * * *", None)
+    assert kgcheck("init", "project", cwd=tmp_path).refuses("project/kgcheck.toml is there already")
+    schema = json.loads(kgcheck("init", "--schema", cwd=tmp_path).out)
+    assert schema == json.loads((tmp_path / "project" / ".kgcheck" / "kgcheck.schema.json").read_text())
+    assert not (tmp_path / "kgcheck.toml").exists()

@@ -29,7 +29,10 @@ from tests.support.postgres import USER, PostgresServer, fresh_schema, named
 from tests.unit.test_ledger import finding, run, tally
 
 BOTH = list(product(("sqlite", "postgresql"), repeat=2))
-PAIRS = pytest.mark.parametrize("kinds", BOTH, ids=["-to-".join(pair) for pair in BOTH])
+PAIRS = pytest.mark.parametrize(
+    "kinds",
+    [pytest.param(pair, id="-to-".join(pair), marks=[pytest.mark.slow] * (pair[0] == pair[1])) for pair in BOTH],
+)
 
 
 class Places:
@@ -132,7 +135,7 @@ def test_a_copy_again_adds_what_is_missing(places: Places, kinds: tuple[str, str
 
 
 @PAIRS
-@pytest.mark.parametrize("difference", ["run", "row", "more"])
+@pytest.mark.parametrize("difference", ["row", *(pytest.param(d, marks=pytest.mark.slow) for d in ("run", "more"))])
 def test_other_rows_are_never_written_over(places: Places, kinds: tuple[str, str], difference: str) -> None:
     source, target = map(places.new, kinds)
     fill(source)

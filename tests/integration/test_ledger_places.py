@@ -50,6 +50,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return named(fresh_schema(request.getfixturevalue("server").address()))
 
 
+# Most other tests of audits, of resuming and of commands are of a file.
+MOSTLY_POSTGRESQL = pytest.mark.parametrize(
+    "place", ["postgresql", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True
+)
+
+
 def opened(place: str, *, create: bool = True) -> Ledger:
     return Ledger(ledger_place(place, Settings()), create=create)
 
@@ -68,6 +74,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Audited:
         return audited(store, tmp_path_factory.mktemp("expected") / "l.sqlite", demo().reference, **OVER)
 
 
+@MOSTLY_POSTGRESQL
 def test_every_command_works_on_both(place: str, expected: Audited, monkeypatch: pytest.MonkeyPatch) -> None:
     where = ("--store", demo().store, "--reference", demo().reference)
 
@@ -92,6 +99,7 @@ def test_every_command_works_on_both(place: str, expected: Audited, monkeypatch:
         assert workspace.findings().to_arrow().num_rows == len(found)
 
 
+@MOSTLY_POSTGRESQL
 def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> None:
     with EmbeddedStore(demo().store, load_schema()) as store:
         with BrittleLedger(ledger_place(place, Settings()), 2) as ledger, pytest.raises(CutOff):
@@ -104,6 +112,55 @@ def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> Non
     assert ended.code == 1, ended.err
     with opened(place, create=False) as ledger:
         assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)
+
+
+def curated(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What commands of curation write over two audits; runs and times, which differ, are left out."""
+    monkeypatch.setenv("KGCHECK_LEDGER", place)
+    where = ("--store", demo().store, "--reference", demo().reference)
+    written: list[Any] = []
+
+    def command(*arguments: object) -> str:
+        ended = kgcheck(*arguments, cwd=folder)
+        assert ended.code in (0, 1), (arguments, ended.err)
+        return re.sub(r"20\d\d-?\d\d-?\d\d[-T ]\d\d:?\d\d[\w:.-]*", "WHEN", ended.out)
+
+    for label in ("Protein", "Disease"):
+        command("audit", "--type", "existence", *where, "--label", label)
+    command("audit", "--type", "existence", *where)
+    written.append(command("diff", "--format", "json"))
+    first, second = (
+        json.loads(line)["fingerprint"] for line in command("findings", "--format", "jsonl").splitlines()[:2]
+    )
+    for action, by in (("reject", "a"), ("accept", "b"), ("reject", "c")):
+        command("decide", first, action, "--note", "seen 'twice' \\", "--by", by)
+    command("decide", second, "accept", "--by", "a")
+    for wanted in (
+        (), ("--reason", "id_deleted"), ("--label", "Protein"), ("--text", "p0"), ("--text", "%_"), ("--state", "new"),
+        ("--state", "still", "--state", "fixed"), ("--decision", "open"), ("--decision", "rejected"),
+        ("--since", "2026-01-01"), ("--limit", "3"), ("--after", second, "--limit", "2"),
+    ):  # fmt: skip
+        written.append((wanted, command("findings", *wanted, "--format", "jsonl")))
+    written += [command("explain", first), command("report", "latest", "--format", "json")]
+    assert "reject" in written[-2]
+    command("decisions", "export", folder / "decisions.jsonl")
+    written += [command("decisions", "import", folder / "decisions.jsonl")]
+    written += [command("patch", "make", "--accepted", "--out", folder / "patch", *where[:2])]
+    written += [command("patch", "check", folder / "patch", *where[:2])]
+    return written
+
+
+@pytest.mark.slow
+def test_curation_is_the_same_on_both(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[list[str]] = []
+    for place in (str(tmp_path / "l.sqlite"), named(fresh_schema(server.address()))):
+        folder = tmp_path / f"{len(results)}"
+        folder.mkdir()
+        results.append([str(part).replace(str(folder), "FOLDER") for part in curated(place, folder, monkeypatch)])
+
+    assert results[0] == results[1]
+    assert len(results[0]) == 18
+    assert sum(bool(part) for part in results[0]) == 18
 
 
 def test_findings_have_one_order_in_any_language(server: PostgresServer, tmp_path: Path) -> None:
@@ -379,7 +436,7 @@ with Ledger(ledger_place(place, Settings())) as ledger:
 """
 
 
-@pytest.mark.parametrize("place", ["postgresql", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
+@MOSTLY_POSTGRESQL
 def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
     """One of them is killed; its pieces are whole, and nobody else notices."""
     names = {"a": -1, "b": -1, "killed": 8}

@@ -36,7 +36,8 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
         join = EvidenceJoin(db, snapshot)
         for number, pair in enumerate(pairs):
             join.tables.add_task(number, *pair)
-        condition = join.plainly_supported(pattern, head, tail) or "false"
+        edges = join.plainly_supported(pattern, head, tail)
+        condition = edges.condition if edges else "false"
         plain = db.execute(f"SELECT head || ' ' || tail FROM task WHERE coalesce({condition}, false)").fetchall()
         join.edges(pattern, head, tail)
         judge_tasks(db, CheckType.TRIPLE)

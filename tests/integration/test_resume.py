@@ -20,6 +20,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace
+from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
@@ -46,7 +47,12 @@ class BrittleLedger(Ledger):
         self._left = pieces
 
     def record(
-        self, run: Run, piece: str, findings: Iterable[Finding], tallies: Sequence[Tally], tasks: str = ""
+        self,
+        run: Run,
+        piece: str,
+        findings: Iterable[Finding] | FindingRows,
+        tallies: Sequence[Tally],
+        tasks: str = "",
     ) -> None:
         if self._left == 0:
             raise CutOff

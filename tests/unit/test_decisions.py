@@ -21,7 +21,7 @@ from kgcheck.curation import forms
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import Action, Choice, Decision, Decisions, DecisionState, decide, standing_of
 from kgcheck.curation.exchange import export_decisions, import_decisions
-from kgcheck.curation.findings import FindingFilter, FindingList, Page, wanted
+from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage, wanted
 from kgcheck.errors import KgcheckError, UnknownName, UsageError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import DecisionTable, state_column
@@ -472,7 +472,7 @@ def test_pages_together_are_what_fits_the_filter(listed: RunDiff, filters: dict[
     found, cursor = list[str](), None
     wanted_ = FindingList(listed, wanted(**filters))
     while True:
-        page = Page(wanted_, cursor, size)
+        page = FindingPage(wanted_, cursor, size)
         found += [one.fingerprint for one in page]
         if not page.next:
             break

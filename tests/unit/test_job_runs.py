@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from sqlalchemy import URL
 
 from kgcheck.curation import jobs
 from kgcheck.curation.config import RetryRule
@@ -24,6 +25,7 @@ from kgcheck.errors import (
 from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.progress import NoProgress
+from tests.support.postgres import fresh_schema
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
 LEASE = timedelta(minutes=5)
@@ -31,9 +33,17 @@ GOOD = JobWork(Severity.OK, "all is well", run="r1")
 NEVER = RetryRule()
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
+    if request.param == "sqlite":
+        return tmp_path / "ledger.sqlite"
+    address: URL = fresh_schema(request.getfixturevalue("postgres_server").address())
+    return address
+
+
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[JobRuns]:
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+def runs(place: Path | URL) -> Iterator[JobRuns]:
+    with Ledger(place) as ledger:
         yield JobRuns(ledger.database)
 
 
@@ -72,12 +82,12 @@ def test_a_sign_of_life_keeps_it(runs: JobRuns) -> None:
         runs.begin("nightly", "b 2", NOW + LEASE + timedelta(seconds=1), LEASE)
 
 
-def test_of_many_at_once_one_begins(tmp_path: Path) -> None:
+def test_of_many_at_once_one_begins(place: Path | URL) -> None:
     ready, begun, refused = threading.Barrier(8), list[JobRun](), list[KgcheckError]()
-    Ledger(tmp_path / "ledger.sqlite").close()
+    Ledger(place).close()
 
     def begin(number: int) -> None:
-        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with Ledger(place) as ledger:
             ready.wait()
             try:
                 begun.append(JobRuns(ledger.database).begin("nightly", f"w {number}", NOW, LEASE))

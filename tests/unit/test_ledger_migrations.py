@@ -219,6 +219,13 @@ def opened(place: Path | URL, statements: int = 0) -> subprocess.Popen[str]:
     )
 
 
+# What SQLite does when it is killed, or opened by two at once, tests/unit/test_ledger_formats.py says of format 1.
+ON_POSTGRESQL = pytest.mark.parametrize(
+    "place", ["postgresql", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True
+)
+
+
+@ON_POSTGRESQL
 @pytest.mark.parametrize("statements", [11, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 14))])
 def test_a_killed_change_of_format_is_begun_again(place: Path | URL, statements: int) -> None:
     write_format_2(place, found())
@@ -233,6 +240,7 @@ def test_a_killed_change_of_format_is_begun_again(place: Path | URL, statements:
     assert differences(place) == []
 
 
+@ON_POSTGRESQL
 @pytest.mark.parametrize("old", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_several_processes_open_one_ledger_at_once(place: Path | URL, old: bool) -> None:
     if old:

@@ -1,0 +1,220 @@
+"""Findings of judged tasks as rows of the ledger's table finding, made in DuckDB: of none a value is made in Python.
+
+What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compares both for whatever an audit writes.
+"""
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.audit.judging import parsed
+from kgcheck.audit.naming import NodeNames
+from kgcheck.audit.plan import Unit
+from kgcheck.checks.lists import JOINED_SQL
+from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
+from kgcheck.checks.verdicts import Judgement
+from kgcheck.duck import literal
+from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
+from kgcheck.ledger.basis import DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
+from kgcheck.ledger.rows import WORST_FIRST, FindingRows
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import CheckType, Evidence, Outcome, Reason
+
+_TOGETHER = 10_000
+"""Rows that are handed over together."""
+
+_PLAN = pa.schema(
+    [
+        ("verdict", pa.int64()),
+        ("replaced", pa.int64()),
+        ("offered", pa.int64()),
+        ("kind", pa.string()),
+        ("because", pa.string()),
+        ("fills", pa.string()),
+        ("shows", pa.string()),
+    ]
+)
+_WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
+
+
+def finding_rows(
+    tables: WorkingTables, names: NodeNames, run: str, unit: Unit, *, keep_all: bool = False
+) -> FindingRows:
+    """A row for every judged task that is refuted or insufficient, in the order of the tasks.
+
+    What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
+
+    Args:
+        tables: The working tables, after `judge_tasks`. Nothing else may use their database until all rows are taken.
+        names: What the graph calls its nodes.
+        run: The run's id.
+        unit: What the tasks are of.
+        keep_all: A finding also for supported and unavailable tasks.
+
+    Returns:
+        The rows.
+    """
+    db = tables.db
+    wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE found AS
+        SELECT j.task, j.verdict, t.head, t.tail, coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        FROM judged j JOIN task t USING (task) {wanted}
+        """
+    ).fetchall()
+    if not db.execute("SELECT 1 FROM found LIMIT 1").fetchall():
+        return FindingRows(())
+    _collect(tables)
+    _plan(db, unit)
+    _complete(db)
+    head, tail = (unit.pattern.head, unit.pattern.tail) if unit.pattern else (unit.label or "", None)
+    names.put(db, head, "SELECT head FROM found")
+    if tail is not None:
+        names.put(db, tail, "SELECT tail FROM found")
+    db.execute(f"CREATE OR REPLACE TEMP TABLE finding_row AS {_rows(run, unit, head, tail)}").fetchall()
+    rows = db.execute("SELECT * EXCLUDE (task) FROM finding_row ORDER BY task")
+    return FindingRows(iter(lambda: rows.fetchmany(_TOGETHER), []))
+
+
+def _collect(tables: WorkingTables) -> None:
+    """Tables ``found_evidence`` and ``found_gap``: what is known of each task that is found, in one row."""
+    time = "strftime({0}, '%Y-%m-%dT%H:%M:%SZ')"
+    # A number that is none cannot stand in JSON.
+    written = {"score": "CASE WHEN isfinite(score) THEN score END"}
+    written |= {name: time.format(name) for name in ("retrieved_at", "pinned_at")}
+    fields = ", ".join(f"{name} := {written.get(name, name)}" for name in Evidence.model_fields)
+    # Sorted as lists of few items, which takes a third of the time of an aggregate that sorts.
+    order = ", ".join(f"key_{number} := {key}" for number, key in enumerate(SHOWN_ORDER))
+    tables.db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE found_evidence AS
+        SELECT task, shown, best_score, stated, {_distinct("replacements")} AS replacements,
+               {_distinct("candidates")} AS candidates, observed
+        FROM (
+            SELECT task, '[' || array_to_string(list_transform(items, lambda x: x.shown), ',') || ']' AS shown,
+                   items[1].score AS best_score, list_sort(list_distinct(list_transform(
+                       list_filter(items, lambda x: x.is_deciding), lambda x: x.observed))) AS observed,
+                   list_filter(list_transform(against, lambda x: x.value), lambda v: v <> '')[1] AS stated,
+                   flatten(list_transform(against, lambda x: x.replacements)) AS replacements,
+                   flatten(list_transform(against, lambda x: x.candidates)) AS candidates
+            FROM (
+                SELECT task, items, list_filter(items, lambda x: x.is_against) AS against
+                FROM (
+                    SELECT task, CASE WHEN len(items) > 1 THEN list_sort(items) ELSE items END AS items
+                    FROM (
+                        SELECT task, list(struct_pack({order}, shown := to_json(struct_pack({fields}))::VARCHAR,
+                            is_against := {AGAINST_SQL}, is_deciding := {DECIDING_SQL}, observed := {OBSERVED_SQL},
+                            value := value, score := score, replacements := replacements, candidates := candidates
+                            )) AS items
+                        FROM ({tables.stated("FROM found")}) GROUP BY task))));
+        CREATE OR REPLACE TEMP TABLE found_gap AS
+        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
+        FROM gap SEMI JOIN found USING (task) GROUP BY task;
+        CREATE OR REPLACE TEMP TABLE found_alike AS
+        SELECT f.task, f.verdict, least(coalesce(len(e.replacements), 0), {SEVERAL}) AS replaced,
+               least(coalesce(len(e.candidates), 0), {SEVERAL}) AS offered
+        FROM found f LEFT JOIN found_evidence e USING (task)
+        """
+    ).fetchall()
+
+
+def _distinct(items: str) -> str:
+    """SQL for a list with each item once, where it stands first."""
+    return f"list_filter({items}, lambda x, i: list_position({items}, x) = i)"
+
+
+def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> None:
+    """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT v.number, a.replaced, a.offered, v.signature, v.outcome, v.reason, v.confidence, v.note
+        FROM found_alike a JOIN signature_verdict v ON v.number = a.verdict
+        """
+    ).fetchall()
+    plans = []
+    for number, replaced, offered, signature, outcome, reason, confidence, note in rows:
+        ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
+        ids = Offered(replaced, offered)
+        plan = plan_repair(parsed(unit.type, signature), ended, ids, of_attribute=unit.attribute is not None)
+        if plan:
+            made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
+            plans.append(dict(zip(_PLAN.names, (number, *ids, *made), strict=True)))
+    _put(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
+
+
+def _complete(db: duckdb.DuckDBPyConnection) -> None:
+    """Table ``whole_value``: lists with the names that they lack."""
+    rows = db.execute(
+        f"""
+        SELECT task, f.value, e.stated FROM found f JOIN found_alike a USING (task, verdict)
+        JOIN repair_plan p USING (verdict, replaced, offered) JOIN found_evidence e USING (task)
+        WHERE p.fills = '{Filling.COMPLETED.value}'
+        """
+    ).fetchall()
+    whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in rows]
+    _put(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
+
+
+def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    db.register("incoming", rows)
+    try:
+        db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM incoming").fetchall()
+    finally:
+        db.unregister("incoming")
+
+
+def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
+    """A select of the columns of the table finding, in their order, with the number of the task before them."""
+    relation = unit.pattern.type if unit.pattern else None
+    of_task = {
+        "type": _text(unit.type.value),
+        "subject_label": _text(head),
+        "subject_id": "f.head",
+        "relation": _text(relation),
+        "object_label": _text(tail),
+        "object_id": "f.tail" if tail is not None else "NULL",
+        "attribute": _text(unit.attribute),
+        "rule": "NULL",
+    }
+    # In the order of CheckTask.fingerprint, which is not that of the table.
+    named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
+    is_ranked = unit.type is CheckType.POTENTIAL
+    severity = " ".join(f"WHEN '{outcome.value}' THEN {place}" for place, outcome in enumerate(WORST_FIRST))
+    change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN e.replacements[1]
+        WHEN '{Filling.STATED.value}' THEN e.stated WHEN '{Filling.COMPLETED.value}' THEN w.whole END"""
+    candidates = f"""CASE p.shows WHEN '{Filling.CANDIDATES.value}' THEN e.candidates
+        WHEN '{Filling.BOTH.value}' THEN list_concat(e.replacements, e.candidates) ELSE [] END"""
+    columns = {
+        **of_task,
+        "fingerprint": digest_sql(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
+        "run": _text(run),
+        "subject_name": "h.name",
+        "object_name": "t.name" if tail is not None else "NULL",
+        "value": "f.value",
+        "outcome": "v.outcome",
+        "reason": "v.reason",
+        "confidence": "v.confidence",
+        "note": "v.note",
+        "evidence": "coalesce(e.shown, '[]')",
+        "gaps": "coalesce(to_json(g.gaps)::VARCHAR, '[]')",
+        "change_kind": "p.kind",
+        "change_to": change_to,
+        "change_because": "p.because",
+        "change_candidates": f"to_json({candidates})::VARCHAR",
+        "basis": basis_sql("v.outcome", "v.reason", "f.value", "p.kind", change_to, candidates, "e.observed"),
+        "carried_from": "NULL",
+        "severity": f"CASE v.outcome {severity} END",
+        "by_confidence": "-v.confidence" if is_ranked else "0.0::DOUBLE",
+        "by_score": "-coalesce(e.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",
+    }
+    tails = f"LEFT JOIN node_name t ON t.label = {_text(tail)} AND t.id = f.tail" if tail is not None else ""
+    return f"""
+    SELECT f.task, {", ".join(f"{columns[column.name]} AS {column.name}" for column in FINDING.columns)}
+    FROM found f JOIN found_alike a USING (task, verdict) JOIN signature_verdict v ON v.number = f.verdict
+    LEFT JOIN found_evidence e USING (task) LEFT JOIN found_gap g USING (task)
+    LEFT JOIN repair_plan p USING (verdict, replaced, offered) LEFT JOIN whole_value w USING (task)
+    LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""
+
+
+def _text(text: str | None) -> str:
+    return "NULL" if text is None else literal(text)

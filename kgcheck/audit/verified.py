@@ -1,0 +1,68 @@
+"""Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
+
+import duckdb
+
+from kgcheck.audit.plan import Unit
+from kgcheck.checks.repair import AGAINST_SQL
+from kgcheck.evidence.tables import WorkingTables
+from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
+from kgcheck.model import Tier
+
+_TIERS = ", ".join(repr(tier.value) for tier in Tier)
+
+
+def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: str, unit: Unit) -> None:
+    """Keep the tasks of a piece that were looked at one by one.
+
+    Args:
+        files: Where to.
+        tables: The working tables, after `judge_tasks`.
+        run: The run's id.
+        piece: Names the piece in the run.
+        unit: What the tasks are of.
+    """
+    if unit.type not in KEPT_TYPES:
+        return
+    # Of several observations, one that says what the verdict says, for its reason, of the best tier.
+    rank = f"""struct_pack(
+        otherwise := CASE j.outcome WHEN 'supported' THEN stance <> 'supports' WHEN 'refuted' THEN NOT {AGAINST_SQL}
+                     ELSE false END,
+        another := e.reason IS DISTINCT FROM j.reason, tier := list_position([{_TIERS}], tier),
+        score := -coalesce(score, 0.0), source := e.source, record := e.record)"""
+    rows = f"""
+    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.best.source, d.best.release, d.best.record
+    FROM judged j JOIN task t USING (task) LEFT JOIN (
+        SELECT e.task, arg_min(struct_pack(source := e.source, release := coalesce(e.release, r.release),
+                                           record := e.record), {rank}) AS best
+        FROM evidence e JOIN judged j USING (task) LEFT JOIN ref.release r ON r.id = e.release_id GROUP BY e.task
+    ) d USING (task) WHERE task > 0"""
+    files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
+
+
+def keep_alike(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit) -> None:
+    """Keep the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
+
+    Args:
+        files: Where to.
+        db: The working database, after `judge_tasks` of a piece with number 0.
+        run: The run's id.
+        piece: Names the piece in the run.
+        unit: What the tasks are of.
+    """
+    outcome, reason, confidence = db.execute(
+        "SELECT outcome, reason, confidence FROM judged WHERE task = 0"
+    ).fetchall()[0]
+    same = {"outcome": outcome, "reason": reason, "confidence": confidence, "record_of_ends": True}
+    stated = db.execute("SELECT DISTINCT source, release_id FROM looked WHERE plain LIMIT 2").fetchall()
+    origin = ", source, (SELECT release FROM ref.release WHERE id = release_id) AS release"
+    if len(stated) == 1:
+        ((source, release_id),) = stated
+        names = db.execute("SELECT release FROM ref.release WHERE id = $id", {"id": release_id}).fetchall()
+        same |= {"source": source, "release": names[0][0] if names else None}
+        origin = ""
+    rows = f"SELECT head, tail, record{origin} FROM looked WHERE plain"
+    files.write(db, files.paths(run, piece)[1], rows, same | _about(run, piece, unit))
+
+
+def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:
+    return {"run": run, "piece": piece, "type": unit.type.value, **dict(unit.target)}

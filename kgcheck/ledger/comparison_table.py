@@ -1,0 +1,178 @@
+"""Reads and writes what became of findings, in the ledger."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row, Text, cast, delete, func, insert, select
+
+from kgcheck.ledger.comparisons import (
+    COMPARED,
+    COMPARISON,
+    ComparisonState,
+    FormerFinding,
+    Pair,
+    absent,
+    compared_with,
+    found_by,
+    known_after,
+    states_of,
+)
+from kgcheck.ledger.rows import batches, finding_of
+from kgcheck.ledger.tables import FINDING
+from kgcheck.model import Finding
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+_TOGETHER = 500
+
+
+class ComparisonTable:
+    """Reads and writes what became of findings.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def before(self, run: str) -> str | None:
+        """The id of the run that a run was compared with when it ended; None where there was none."""
+        with self._database.reading() as connection:
+            return compared_with(connection, run)
+
+    def record(self, run: str, before: str | None, former: Iterable[FormerFinding], at: datetime) -> dict[str, int]:
+        """Write what became of the findings of the run before, in place of what was written before.
+
+        Args:
+            run: The run.
+            before: What it is compared with.
+            former: What is not to be seen from the findings of both.
+            at: The time.
+
+        Returns:
+            How many findings are in each state; none where there was no run before.
+        """
+        rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
+        with self._database.writing() as connection:
+            for table in (COMPARED, COMPARISON):
+                connection.execute(delete(table).where(table.c.run == run))
+            for some in batches(rows):
+                connection.execute(insert(COMPARED), some)
+            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}))
+            counts = _counts(connection, Pair(before, run)) if before else {}
+            connection.execute(COMPARISON.update().where(COMPARISON.c.run == run).values(counts=counts))
+        return counts
+
+    def counts(self, pair: Pair) -> dict[str, int]:
+        """How many findings are in each state."""
+        kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
+        with self._database.reading() as connection:
+            found: dict[str, int] | None = connection.execute(kept).scalar()
+            return _counts(connection, pair) if found is None else found
+
+    def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
+        """The states of some findings; those that neither run knows are left out."""
+        rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
+        with self._database.reading() as connection:
+            is_kept = compared_with(connection, pair.after) == pair.before
+            for start in range(0, len(rest), _TOGETHER):
+                states = states_of(pair, is_kept=is_kept, only=rest[start : start + _TOGETHER])
+                found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
+        return found
+
+    def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
+        """Which of some findings are known to be wrong after a run."""
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                known = known_after(run, fingerprints[start : start + _TOGETHER])
+                found |= set(connection.scalars(select(known.c.fingerprint)))
+        return found
+
+    def kept_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
+        """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
+        found: dict[str, str] = {}
+        with self._database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
+                query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
+                found |= {row.fingerprint: row.basis for row in connection.execute(query)}
+        return found
+
+    def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
+        """Findings of the earlier run that the later one did not find, those of one target together.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
+            and ``named`` and ``kept_...``, which are there where the run that found it is not.
+        """
+        lost, now, kept = absent(pair, is_kept=False).subquery("lost"), FINDING.alias(), COMPARED.alias()
+        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
+        earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
+        joined = lost.outerjoin(FINDING, there).outerjoin(now, here).outerjoin(kept, earlier)
+        columns = [c.label(f"kept_{c.name}") for c in kept.columns]
+        named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
+        query = select(FINDING, *named, *columns).select_from(joined)
+        target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
+        with self._database.reading() as connection:
+            yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
+
+    def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
+        """Findings of a run by some rules.
+
+        Args:
+            run: The run's id.
+            rules: The rules.
+            folded: Only those whose subject has this id.
+            unless: Only those whose subject has another id than this.
+
+        Returns:
+            Rows of finding.
+        """
+        query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
+        query = query.where(FINDING.c.subject_id == folded) if folded else query
+        query = query.where(FINDING.c.subject_id != unless) if unless else query
+        with self._database.reading() as connection:
+            return connection.execute(query.where(FINDING.c.rule.is_not(None)).order_by(FINDING.c.fingerprint)).all()
+
+    def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
+        """Findings that changed and of which the later run could not look at a source.
+
+        Args:
+            pair: The runs.
+
+        Yields:
+            The finding as it is, and as it was last found.
+        """
+        found, known, then = found_by(pair.after, ()), known_after(pair.before, ()), FINDING.alias()
+        changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
+        changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
+        now = FINDING.c.fingerprint, FINDING.c.run
+        with self._database.reading() as connection:
+            ids = changed.subquery("changed_finding")
+            query = select(FINDING).join(ids, ids.c.fingerprint == now[0]).where(now[1] == pair.after)
+            # A gap is text here: an empty list is what most have.
+            query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
+            for row in connection.execute(query):
+                old = select(then).where(then.c.fingerprint == row.fingerprint, then.c.run == row.found_in)
+                if former := connection.execute(old).first():
+                    yield finding_of(row), finding_of(former)
+
+
+def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
+    states = states_of(pair, is_kept=compared_with(connection, pair.after) == pair.before)
+    rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
+    return {state.value: count for state, count in _in_order({row[0]: row[1] for row in rows})}
+
+
+def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:
+    for state in ComparisonState:
+        yield state, counts.get(state.value, 0)

@@ -1,0 +1,247 @@
+"""What was judged, right or wrong, as Parquet files beside the ledger: by which record of which release.
+
+A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
+A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run
+leaves no piece without its file, and no file that is read half. Rows are sorted by their first id and stand in small
+groups, so that the answer about one task is read from one or two of these, whatever the size of the file.
+"""
+
+import json
+import re
+import shutil
+from bisect import bisect_left
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self
+
+import duckdb
+from sqlalchemy import func, select
+
+from kgcheck.duck import literal
+from kgcheck.errors import LedgerError
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.run import Run
+from kgcheck.ledger.tables import FINDING, PIECE, RUN
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
+from kgcheck.outputs import replacing
+
+if TYPE_CHECKING:
+    pass
+
+COLUMNS = ("head", "tail", "outcome", "reason", "confidence", "source", "release", "record")
+"""The columns of a file; one that is the same in all of its rows may stand in its metadata instead."""
+
+KEPT_TYPES = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
+"""Types of tasks that are kept: those about what the graph says."""
+
+_METADATA = "kgcheck"
+_GROUP = 4096
+"""Rows that are read together: half a millisecond."""
+
+_SUFFIX = ".verified"
+_RUN_ID = re.compile(r"[\w.-]+")
+
+
+class Verified(Value):
+    """How the newest run that looked at a task judged it, and what decided.
+
+    ``source``, ``release`` and ``record`` are those of the best evidence for the outcome: none where there was none.
+    """
+
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    source: str | None = None
+    release: str | None = None
+    record: str | None = None
+    run: str
+    at: datetime
+
+
+class VerifiedFiles:
+    """The folder of the files.
+
+    Args:
+        folder: Made when the first file is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+
+    @classmethod
+    def of(cls, ledger: Ledger, home: Path) -> Self:
+        """The files of a ledger: beside its file, or in a home folder where it is on a server."""
+        place = ledger.place
+        return cls(place.with_name(place.name + _SUFFIX) if isinstance(place, Path) else home / "verified")
+
+    def paths(self, run: str, piece: str) -> tuple[Path, Path]:
+        """Where the files of a piece are: of tasks that were looked at one by one, and of those that are alike."""
+        name = sha256(piece.encode()).hexdigest()[:16]
+        return self.of_run(run) / f"{name}.parquet", self.of_run(run) / f"{name}-alike.parquet"
+
+    def write(
+        self, db: duckdb.DuckDBPyConnection, path: Path, rows: str, same: Mapping[str, str | float | None]
+    ) -> None:
+        """Write a file, whole or not at all.
+
+        Args:
+            db: A working database.
+            path: The file.
+            rows: A select of some of COLUMNS, a head among them.
+            same: What all rows have in common: others of COLUMNS, and what the file is about.
+
+        Raises:
+            LedgerError: It cannot be written.
+        """
+        metadata = literal(json.dumps({name: value for name, value in same.items() if value is not None}))
+        try:
+            with replacing(path) as partial:
+                db.execute(
+                    f"""
+                    COPY (SELECT * FROM ({rows}) ORDER BY head) TO {literal(str(partial))} (FORMAT parquet,
+                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{_METADATA}: {metadata}}})
+                    """
+                ).fetchall()
+        except (OSError, duckdb.IOException) as error:
+            raise LedgerError(
+                f"cannot write what was verified to {path.parent}: {error}",
+                "free disk space; kgcheck audit --resume goes on with a run that kgcheck runs lists",
+            ) from error
+
+    def remove(self, run: str) -> None:
+        """Remove the files of a run."""
+        shutil.rmtree(self.of_run(run), ignore_errors=True)
+
+    def of_run(self, run: str) -> Path:
+        """The folder of a run."""
+        if not _RUN_ID.fullmatch(run) or run in (".", ".."):
+            raise LedgerError(f"{run!r} is no id of a run", "the ledger was not written by kgcheck")
+        return self.folder / run
+
+
+class VerifiedReader:
+    """Answers from the files of a ledger, for any number of threads. Files stay open; what comes meanwhile is seen.
+
+    Args:
+        ledger: The ledger; it must stay open.
+        files: Its files.
+        store: Only of runs over this store; of any, where it is None.
+    """
+
+    def __init__(self, ledger: Ledger, files: VerifiedFiles, store: str | None = None) -> None:
+        self._ledger = ledger
+        self._files = files
+        self._store = store
+        self._seen: tuple[object, ...] = ()
+        self._pieces: dict[str, list[tuple[Run, list[str]]]] = {}
+        self._turn = RLock()
+        self._open: dict[Path, _File | None] = {}
+
+    def of(self, task: CheckTask) -> Verified | None:
+        """What is known of a task.
+
+        Args:
+            task: An existence, an attribute or an edge.
+
+        Returns:
+            What the newest run found that looked at it; None where none did.
+        """
+        with self._turn:
+            return self._of(task)
+
+    def _of(self, task: CheckTask) -> Verified | None:
+        self._refresh()
+        tail = task.object.id if task.object else None
+        for run, pieces in self._pieces.get(_unit(task), ()):
+            for piece in pieces:
+                for path in self._files.paths(run.id, piece):
+                    if row := self._file(path, task.subject.id, tail):
+                        return self._answer(run, task, row)
+        return None
+
+    def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:
+        found = Verified(run=run.id, at=run.started, **{name: row.get(name) for name in COLUMNS[2:]})
+        if run.team and found.outcome is not Outcome.SUPPORTED:
+            # The team may have decided it afterwards: the finding says so.
+            of_run = (FINDING.c.run == run.id) & (FINDING.c.fingerprint == task.fingerprint)
+            query = select(FINDING.c.outcome, FINDING.c.reason, FINDING.c.confidence).where(of_run)
+            with self._ledger.database.reading() as connection:
+                if decided := connection.execute(query).one_or_none():
+                    if decided.outcome != found.outcome.value:
+                        return Verified(run=run.id, at=run.started, **decided._mapping)
+        return found
+
+    def _file(self, path: Path, head: str, tail: str | None) -> Mapping[str, Any] | None:
+        if path not in self._open:
+            self._open[path] = _File(path) if path.exists() else None
+        file = self._open[path]
+        return file.row(head, tail) if file else None
+
+    def _refresh(self) -> None:
+        """Read anew which pieces there are, where there are others than before."""
+        with self._ledger.database.reading() as connection:
+            counted = select(func.count(), func.max(PIECE.c.run)).select_from(PIECE)
+            seen = tuple(connection.execute(counted).one())
+            if seen == self._seen:
+                return
+            wanted = (RUN.c.store == self._store) if self._store is not None else RUN.c.id.is_not(None)
+            listed = select(PIECE.c.run, PIECE.c.piece).join(RUN, RUN.c.id == PIECE.c.run).where(wanted)
+            pieces: dict[tuple[str, str], list[str]] = {}
+            for run, piece in connection.execute(listed.order_by(RUN.c.number.desc(), PIECE.c.piece)):
+                pieces.setdefault((run, piece.rpartition(" #")[0]), []).append(piece)
+        runs = {run.id: run for run in self._ledger.runs()}
+        self._pieces = {}
+        for (run, unit), names in pieces.items():
+            self._pieces.setdefault(unit, []).append((runs[run], names))
+        self._open = {path: file for path, file in self._open.items() if file}
+        self._seen = seen
+
+
+def _unit(task: CheckTask) -> str:
+    """The beginning of the names of the pieces that tasks like this one are in; see kgcheck.audit.plan.Unit.piece."""
+    return f"{task.type.value} {Target.of(task)}"
+
+
+class _File:
+    """An open file: which of its groups of rows may have an id is known without reading any."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            self._parquet: pq.ParquetFile = pq.ParquetFile(path, memory_map=True)
+            metadata = self._parquet.metadata
+            self._same: dict[str, Any] = json.loads(metadata.metadata[_METADATA.encode()])
+            names = self._parquet.schema_arrow.names
+            groups = [
+                metadata.row_group(n).column(names.index("head")).statistics for n in range(metadata.num_row_groups)
+            ]
+            self._first = [group.min for group in groups]
+            self._last = [group.max for group in groups]
+        except (OSError, pa.ArrowException, KeyError, ValueError, AttributeError) as error:
+            raise LedgerError(
+                f"{path} cannot be read: {error}", "it was not written by kgcheck, or is damaged: remove it"
+            ) from error
+
+    def row(self, head: str, tail: str | None) -> dict[str, Any] | None:
+        """The row of a task; of several records that decide it, the first."""
+        import pyarrow.compute as pc
+
+        group = bisect_left(self._last, head)
+        while group < len(self._first) and self._first[group] <= head:
+            rows = self._parquet.read_row_group(group, use_threads=False)
+            same = pc.equal(rows["head"], head)
+            if tail is not None:
+                same = pc.and_(same, pc.equal(rows["tail"], tail))
+            place = pc.index(same, True).as_py()
+            if place >= 0:
+                row: dict[str, Any] = self._same | rows.slice(place, 1).to_pylist()[0]
+                if row.get("record", "") is None and self._same.get("record_of_ends"):
+                    row["record"] = f"{head} {tail}"
+                return row
+            group += 1
+        return None
