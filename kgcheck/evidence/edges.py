@@ -210,7 +210,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> None:
     """
     ways, named = [_links_of_pairs(tables, check)], {}
     if check.match == "descendant":
-        ways.append(_link_to_descendant(check.ontology or "", few=_has_few_links(tables, check)))
+        ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
     tables.db.execute(
         f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
@@ -412,41 +412,8 @@ def _has_rows(tables: WorkingTables) -> bool:
     return bool(tables.db.execute(f"SELECT 1 {there}").fetchall())
 
 
-_FEW_LINKS = 20_000_000
-"""So many pairs of a task and a link of its head are gone through more quickly than all that is above the links."""
-
-
-def _has_few_links(tables: WorkingTables, check: EdgeCheck) -> bool:
-    """Whether the heads of the tasks have few links, each counted with every task of its head."""
-    rows = tables.db.execute(
-        """
-        SELECT coalesce(sum(l.number * e.number), 0) <= $few
-        FROM (SELECT head_now, count(*) AS number FROM ends GROUP BY head_now) e
-        JOIN (SELECT head_now, count(*) AS number FROM ref.link WHERE source = $source AND relation = $relation
-              GROUP BY head_now) l USING (head_now)
-        """,
-        {"few": _FEW_LINKS, "source": check.source, "relation": check.link},
-    ).fetchall()
-    return bool(rows[0][0])
-
-
-def _link_to_descendant(ontology: str, *, few: bool) -> str:
-    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below.
-
-    Where the heads have few links, each is looked at with each task of its head.
-
-    Returns:
-        A select.
-    """
-    if few:
-        return f"""
-    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
-           '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
-    FROM ends e JOIN ref.link l ON l.head_now = e.head_now JOIN ref.release r ON r.id = l.release_id
-    SEMI JOIN (SELECT DISTINCT id, ancestor FROM ref.ancestor WHERE ontology = {literal(ontology)}) a
-    ON a.id = l.tail_now AND a.ancestor = e.tail_now
-    WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
+def _link_to_descendant(ontology: str) -> str:
+    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,

@@ -185,6 +185,7 @@ def test_what_was_carried_names_the_run_that_made_it(twice: Twice) -> None:
     assert twice.former in {f.carried_from for f in again.findings}
 
 
+@pytest.mark.slow
 def test_the_snapshot_names_the_run_that_looked_into_it(twice: Twice) -> None:
     moved = twice.folder / "kept.duckdb"
     shutil.copy(twice.older, moved)
@@ -200,6 +201,7 @@ def test_the_snapshot_names_the_run_that_looked_into_it(twice: Twice) -> None:
     }
 
 
+@pytest.mark.slow
 def test_another_graph_is_checked_as_a_whole(twice: Twice) -> None:
     other = crowded_graph(step=4)
     part = twice.audit(other)
@@ -212,6 +214,7 @@ def test_another_graph_is_checked_as_a_whole(twice: Twice) -> None:
     assert "does not say whether the graph has changed" in twice.audit(mute).run.warnings[-1]
 
 
+@pytest.mark.slow
 def test_a_run_that_kept_nothing_of_how_it_was_made_is_not_gone_on_from(twice: Twice) -> None:
     with Ledger(twice.folder / "ledger.sqlite") as ledger:
         former = ledger.run(twice.former)
@@ -272,11 +275,11 @@ def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     writing, left = Database.writing, [0]
 
     @contextmanager
-    def failing(self: Database) -> Iterator[Any]:
+    def failing(self: Database, **how: Any) -> Iterator[Any]:
         left[0] -= 1
         if left[0] == 0:
             raise KeyboardInterrupt
-        with writing(self) as connection:
+        with writing(self, **how) as connection:
             yield connection
 
     monkeypatch.setattr(Database, "writing", failing)
@@ -298,6 +301,7 @@ def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
             equal(twice.full, part)
 
 
+@pytest.mark.slow
 def test_a_source_with_other_releases_is_looked_at_as_a_whole(twice: Twice, tmp_path: Path) -> None:
     more = some_facts(moved=True)
     more.release("goa", "r2", "2026-02-01").link("ASSOCIATED_WITH", MANY[2], TERMS[0])
@@ -322,7 +326,7 @@ def assert_equal_to_everything(folder: Path, older: Facts, later: Facts, **optio
     return Counter(piece.rsplit("#", 1)[1] for piece in done)
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs_of_snapshots())
 def test_what_changed_is_equal_to_everything(
     tmp_path_factory: pytest.TempPathFactory, pair: tuple[Facts, Facts]
@@ -331,7 +335,7 @@ def test_what_changed_is_equal_to_everything(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs_of_snapshots(), st.booleans())
 def test_what_changed_is_equal_to_everything_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, pair: tuple[Facts, Facts], keep_all: bool
