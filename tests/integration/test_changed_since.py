@@ -326,14 +326,6 @@ def assert_equal_to_everything(folder: Path, older: Facts, later: Facts, **optio
     return Counter(piece.rsplit("#", 1)[1] for piece in done)
 
 
-@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
-@given(pairs_of_snapshots())
-def test_what_changed_is_equal_to_everything(
-    tmp_path_factory: pytest.TempPathFactory, pair: tuple[Facts, Facts]
-) -> None:
-    assert_equal_to_everything(tmp_path_factory.mktemp("generated"), *pair)
-
-
 @pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs_of_snapshots(), st.booleans())

@@ -180,7 +180,7 @@ def test_columns_are_values_in_generated_snapshots(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=10, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.one_of(snapshots(), crowded_snapshots().map(lambda crowd: crowd[1])), st.sampled_from(UNITS))
 def test_columns_are_values_in_many_generated_snapshots(
     tmp_path_factory: pytest.TempPathFactory, facts: Facts, unit: Unit
