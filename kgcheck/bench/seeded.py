@@ -72,6 +72,10 @@ class _Overlay:
         """See GraphStore; a seeded edge is never one."""
         return self._store.stray_edges(limit)
 
+    def state(self) -> str | None:
+        """See GraphStore; a change of one item is nothing to go on from."""
+        return None
+
     def unknown(self) -> dict[str, int]:
         """See GraphStore; a change is of what the profile describes."""
         return self._store.unknown()

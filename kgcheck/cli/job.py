@@ -37,7 +37,8 @@ def read_config(config: Path | None, *, warn: bool = False) -> "Project":
         InputMissing: There is none.
         WrongFile: Something is wrong in it.
     """
-    from kgcheck.curation.project import NAME, find_file, overlaps, read_project
+    from kgcheck.curation.project import overlaps, read_project
+    from kgcheck.curation.project_file import NAME, find_file
     from kgcheck.errors import InputMissing
 
     path = config or find_file()

@@ -39,7 +39,7 @@ _COMMANDS = {
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
-    "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, still there, changed, fixed, gone or unchecked."),
+    "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),
     "findings": ("kgcheck.cli.findings", "List findings by filters, with what was decided about them."),
     "decide": ("kgcheck.cli.decide", "Accept, reject, defer or reopen findings."),
     "decisions": ("kgcheck.cli.decisions", "Export and import decisions, and show their history."),

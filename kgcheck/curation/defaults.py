@@ -2,8 +2,12 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kgcheck.curation.project import Project, find_file, read_project
+from kgcheck.curation.project_file import find_file
+
+if TYPE_CHECKING:
+    from kgcheck.curation.project import Project
 
 
 def configured(field: str) -> tuple[str, str] | None:
@@ -27,12 +31,14 @@ def configured(field: str) -> tuple[str, str] | None:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, changed: int) -> Project:
+def _read(path: Path, changed: int) -> "Project":
+    from kgcheck.curation.project import read_project
+
     # Once a command, not once an option. Schedules are no matter here: APScheduler need not be installed.
     return read_project(path, whole=False)
 
 
-def _value(project: Project, field: str) -> str | None:
+def _value(project: "Project", field: str) -> str | None:
     store, reference = project.store_of(), project.reference_of()
     match field:
         case "store":

@@ -1,7 +1,6 @@
 """kgcheck.toml as it lies in a folder: where it is found, what is wrong with it, and paths that hold from anywhere."""
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -24,16 +23,12 @@ from kgcheck.curation.config import (
     StoreEntry,
     json_schema,
 )
+from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment
-from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName, nearest
+from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
 from kgcheck.outputs import write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
-
-NAME = "kgcheck.toml"
-
-VARIABLE = "KGCHECK_CONFIG"
-"""Names the file where it is not looked for; empty: there is none."""
 
 _HINT = "kgcheck init --schema writes a JSON schema with every key, for your editor"
 _SECRET_KEY = re.compile(
@@ -132,38 +127,6 @@ class Project:
 def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> E | None:
     name = named or default or (next(iter(entries)) if len(entries) == 1 else None)
     return entries[name] if name else None
-
-
-def find_file(start: Path | None = None) -> Path | None:
-    """The file that applies in a folder: that of the environment, or the nearest one upwards.
-
-    A file of another person is not taken from a folder above: it names the server that gets the password.
-
-    Args:
-        start: The folder; the working folder unless named.
-
-    Returns:
-        The file; None where there is none.
-
-    Raises:
-        ConfigurationError: It belongs to another person.
-        InputMissing: The environment names one that is not there.
-    """
-    if (named := os.environ.get(VARIABLE)) is not None:
-        if named and not Path(named).is_file():
-            raise InputMissing(f"there is no file {named}, and {VARIABLE} names it", "correct it, or unset it")
-        return Path(named) if named else None
-    folder = (start or Path.cwd()).absolute()
-    for place in (folder, *folder.parents):
-        path = place / NAME
-        if path.is_file():
-            if path.stat().st_uid not in (os.getuid(), 0):
-                raise ConfigurationError(
-                    f"{path} belongs to another person, and could name a server that gets your password",
-                    f"if you trust it: export {VARIABLE}={path}",
-                )
-            return path
-    return None
 
 
 def read_project(path: Path, *, whole: bool = True) -> Project:

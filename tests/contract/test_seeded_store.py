@@ -175,7 +175,13 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_method_of_the_protocol_is_left_out() -> None:
     methods = {n for c in (GraphStore, LoadTarget) for n, _ in inspect.getmembers(c, inspect.isfunction)}
 
-    assert {n for n in methods if not n.startswith("_")} - {"close"} == set(READS) | REFUSED
+    assert {n for n in methods if not n.startswith("_")} - {"close", "state"} == set(READS) | REFUSED
+
+
+def test_nobody_can_know_whether_a_seeded_store_changed(plain: Path) -> None:
+    with EmbeddedStore(plain, CKG) as store:
+        assert store.state()
+        assert seeded(store, next(iter(CASES.values()))[0]).state() is None
 
 
 @pytest.mark.parametrize("case", CASES)

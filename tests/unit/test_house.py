@@ -17,8 +17,6 @@ LONGER = {
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
     "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
     "kgcheck/agents/toolbox.py": "one list of tools, each with what it does",
-    "kgcheck/model.py": "the values that everything speaks in, side by side",
-    "kgcheck/loading/load.py": "one load, from the files to the store, step after step",
     "kgcheck/workspace/workspace.py": "one class, the API, whose methods document every argument",
     "kgcheck/questions/joining.py": "one search for ways between what a question names",
 }

@@ -11,7 +11,8 @@ import pytest
 
 from kgcheck.choices import FORMATS
 from kgcheck.curation.config import AuditJob, JobFile, RefreshJob, duration, json_schema
-from kgcheck.curation.project import Project, find_file, overlaps, read_project, write_project
+from kgcheck.curation.project import Project, overlaps, read_project, write_project
+from kgcheck.curation.project_file import find_file
 from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName
 from kgcheck.profile.toml_files import WrongFile
 

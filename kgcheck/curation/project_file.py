@@ -1,0 +1,43 @@
+"""Where kgcheck.toml is found; apart from what reads it, so that commands without one start at once."""
+
+import os
+from pathlib import Path
+
+from kgcheck.errors import ConfigurationError, InputMissing
+
+NAME = "kgcheck.toml"
+
+VARIABLE = "KGCHECK_CONFIG"
+"""Names the file where it is not looked for; empty: there is none."""
+
+
+def find_file(start: Path | None = None) -> Path | None:
+    """The file that applies in a folder: that of the environment, or the nearest one upwards.
+
+    A file of another person is not taken from a folder above: it names the server that gets the password.
+
+    Args:
+        start: The folder; the working folder unless named.
+
+    Returns:
+        The file; None where there is none.
+
+    Raises:
+        ConfigurationError: It belongs to another person.
+        InputMissing: The environment names one that is not there.
+    """
+    if (named := os.environ.get(VARIABLE)) is not None:
+        if named and not Path(named).is_file():
+            raise InputMissing(f"there is no file {named}, and {VARIABLE} names it", "correct it, or unset it")
+        return Path(named) if named else None
+    folder = (start or Path.cwd()).absolute()
+    for place in (folder, *folder.parents):
+        path = place / NAME
+        if path.is_file():
+            if path.stat().st_uid not in (os.getuid(), 0):
+                raise ConfigurationError(
+                    f"{path} belongs to another person, and could name a server that gets your password",
+                    f"if you trust it: export {VARIABLE}={path}",
+                )
+            return path
+    return None
