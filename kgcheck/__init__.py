@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgcheck.settings import Settings
     from kgcheck.workspace import Workspace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CheckTask",
