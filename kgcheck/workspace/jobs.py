@@ -11,7 +11,7 @@ from typing import Any
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
-from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, RefreshJob, Retention
+from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, ReferenceEntry, RefreshJob, Retention
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
 from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
@@ -160,40 +160,38 @@ class _Worker:
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
 
     def _refresh(self, job: RefreshJob, run: JobRun, progress: Progress) -> JobWork:
-        """Fetch, build, compare, and audit: each is done once, also where the run is cut off between them."""
+        """Fetch, build, compare, put in place, and audit: each is done once, also where the run is cut off between."""
+        reference = self._project.reference_of(job)
+        if reference is None or reference.files is None:
+            raise UsageError(f"job {self._name} names no reference with files")
+        snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
         _, noted = open_since(self._runs, run)
         changes = noted.get("changes")
         if changes is None:
-            changes = self._renew(job, run, progress)
+            changes = self._build(job, reference, Path(reference.files), progress)
+            # Written down first: a run that goes on from here must not compare the new snapshot with itself.
+            self._runs.note(run, result={"changes": changes})
+        # Where it was put in place by a run before, there is no newer one any more.
+        if newer.exists():
+            _take_place(newer, snapshot)
         text = f"{sum(changes.values()):,} rows of {len(changes)} tables changed" if changes else "nothing changed"
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
-        reference = self._project.reference_of(job)
-        done = self._audit(job, run, progress, since=before_of(Path(reference.snapshot)) if reference else None)
+        done = self._audit(job, run, progress, since=before_of(snapshot))
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
-    def _renew(self, job: RefreshJob, run: JobRun, progress: Progress) -> dict[str, int]:
-        """A new snapshot in the place of the old one, which stays beside it; what changed, by source and table."""
-        reference = self._project.reference_of(job)
-        if reference is None or reference.files is None:
-            raise UsageError(f"job {self._name} names no reference with files")
-        files, snapshot = Path(reference.files), Path(reference.snapshot)
-        newer = snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
+    def _build(self, job: RefreshJob, reference: ReferenceEntry, files: Path, progress: Progress) -> dict[str, int]:
+        """A newer snapshot beside the one that is there; what changed, by source and table."""
+        snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
         with self._open(progress, str(newer)) as workspace:
             if job.fetch:
                 self._fetch(job, files, workspace, progress)
             workspace.build_reference(files, releases=reference.releases)
-            older = [] if not snapshot.exists() else compare_snapshots(snapshot, newer, workspace.schema)
-        if snapshot.exists():
-            counts = {f"{c.source} {c.table}": c.added + c.removed + c.changed for c in older}
-        else:
-            counts = {"snapshot made": 1}
-        changes = {name: count for name, count in counts.items() if count}
-        # Written down first: a run that goes on from here must not compare the new snapshot with itself.
-        self._runs.note(run, result={"changes": changes})
-        _take_place(newer, snapshot)
-        return changes
+            if not snapshot.exists():
+                return {"snapshot made": 1}
+            counts = compare_snapshots(snapshot, newer, workspace.schema)
+        return {f"{c.source} {c.table}": changed for c in counts if (changed := c.added + c.removed + c.changed)}
 
     def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace, progress: Progress) -> None:
         with Http(self._settings) as http:
@@ -324,6 +322,11 @@ def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> 
         notes=notes,
         figures={"done": batch.done, "before": batch.before, "failed": batch.failed, "unfinished": left > 0},
     )
+
+
+def _newer_of(snapshot: Path) -> Path:
+    """Where a refresh builds the snapshot that is to take the place of one."""
+    return snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
 
 
 def before_of(snapshot: Path) -> Path:

@@ -1,12 +1,17 @@
 """Jobs of kgcheck.toml, run for real on the demo."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from kgcheck.curation.project import read_project
+from kgcheck.ledger.jobs import JobState
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.profile.folder import profile_dir
+from kgcheck.workspace.jobs import run_job
 from tests.support.audits import demo, kgcheck
 
 AUDIT = """
@@ -65,6 +70,48 @@ def test_warnings_end_with_0(folder: Path) -> None:
     assert ended.code == 0
     assert ended.out.startswith("ids: warn: audit ")
     assert "warn: 1 refuted of 3 looked at, > 0" in ended.out
+
+
+@pytest.mark.parametrize("replaced", [0, 1])
+def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one(
+    folder: Path, replaced: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = profile_dir("ckg") / "demo" / "reference"
+    shutil.copytree(sources, folder / "sources")
+    file = folder / "sources" / "entity.tsv"
+    old = "hgnc\t2017-02\tA1S9T\t\twithdrawn\t\tUBA1\t"
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, old.replace("UBA1", "UBA1|UBA7")), encoding="utf-8")
+    (folder / "kgcheck.toml").write_text(
+        AUDIT.replace('duckdb"\n', 'duckdb"\nfiles = "sources"\n')
+        .replace('kind = "audit"', 'kind = "refresh"\nfetch = false')
+        .replace('["PARK2", "PRNP", "P35354"]', '["A1S9T"]')
+    )
+    left = replaced
+    replace = os.replace
+
+    def cut_off(source: str | Path, target: str | Path) -> None:
+        nonlocal left
+        if Path(target).suffix == ".duckdb" and not Path(target).name.startswith("."):
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kgcheck.workspace.jobs.os.replace", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(read_project(folder / "kgcheck.toml"), "ids")
+    run, done = run_job(read_project(folder / "kgcheck.toml"), "ids")
+
+    assert run.state is JobState.DONE
+    assert done.figures["changes"] == {"hgnc lifecycle": 1}
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        (finding,) = ledger.findings(ledger.run(done.run or ""))
+    assert {e.replacements for e in finding.verdict.evidence if e.replacements} == {("UBA1", "UBA7")}
+    assert sorted(p.name for p in folder.glob("*.duckdb")) == ["reference.before.duckdb", "reference.duckdb"]
+    assert not list(folder.glob(".*.duckdb"))
 
 
 def test_unknown_job_and_no_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
