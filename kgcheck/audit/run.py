@@ -16,6 +16,7 @@ from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
+from kgcheck.graph.open import place_of
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
@@ -207,7 +208,7 @@ class Audit:
 
 def store_place(store: GraphStore) -> str:
     """Where a store is, the same from every folder."""
-    return str(Path(store.name).resolve()) if store.backend == "embedded" else store.name
+    return place_of(store.name) if store.backend == "embedded" else store.name
 
 
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:

@@ -69,6 +69,11 @@ def open_store(
     return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile, with_retired=with_retired)
 
 
+def place_of(name: str) -> str:
+    """Where the store of that name is, the same from every folder, without opening it."""
+    return name if is_address(name) else str(Path(name).resolve())
+
+
 def is_address(name: str) -> bool:
     """Whether a store of that name is a server, which is sent credentials, and not a file."""
     return "://" in name

@@ -1,13 +1,10 @@
 """Asks what is verified of an edge, in the words of a person or as a value."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.open import is_address
-from kgcheck.model import CheckTask, CheckType, Ref, Triple
+from kgcheck.model import CheckTask, CheckType, Triple
 from kgcheck.profile.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,21 +31,12 @@ def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Ver
     return next((verified for verified in found if verified), None)
 
 
-def place_of(store: str) -> str:
-    """Where a store is, as runs name it, without opening it."""
-    return store if is_address(store) else str(Path(store).resolve())
-
-
 def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:
     if isinstance(what, CheckTask):
         yield what
         return
     for triple in [what] if isinstance(what, Triple) else _edges(schema, what):
         yield CheckTask(type=CheckType.TRIPLE, subject=triple.head, relation=triple.relation, object=triple.tail)
-
-
-def _has_form(schema: Schema, end: Ref) -> bool:
-    return re.fullmatch(schema.label(end.label).id_pattern, end.id) is not None
 
 
 def _edges(schema: Schema, words: str) -> Iterator[Triple]:
@@ -66,7 +54,8 @@ def _edges(schema: Schema, words: str) -> Iterator[Triple]:
             ]
             # Most patterns of a relation are ruled out by the form of the ids; an odd id may have been judged, too.
             yield from sorted(
-                meant, key=lambda triple: -sum(_has_form(schema, end) for end in (triple.head, triple.tail))
+                meant,
+                key=lambda triple: -sum(schema.label(end.label).matches(end.id) for end in (triple.head, triple.tail)),
             )
             return
     known = ", ".join(schema.relation_types)

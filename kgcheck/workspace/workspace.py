@@ -1067,9 +1067,9 @@ class Workspace(Closing):
 
     def _verified_reader(self) -> "VerifiedReader":
         """The files of what was judged; they and the ledger stay open."""
+        from kgcheck.graph.open import place_of
         from kgcheck.ledger.ledger import Ledger
         from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
-        from kgcheck.workspace.verified import place_of
 
         ledger = self._opened.get("verified ledger", lambda: Ledger(self.ledger, create=False))
         files = VerifiedFiles.of(ledger, self.settings.home)

@@ -16,7 +16,9 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
+from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
+from kgcheck.workspace.verified import verified_of
 from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import Audited, MemoryStore, audited, demo, kgcheck
 from tests.support.facts import SCHEMA, Facts
@@ -228,3 +230,14 @@ def test_words_and_command(audit: tuple[Path, Audited]) -> None:
     unknown = kgcheck("verified", "P99999 ACTS_ON P00001", *place, "--format", "json")
     assert (unknown.code, unknown.out.strip()) == (3, "null")
     assert kgcheck("verified", "P99999", *place).refuses("'P99999' is no edge")
+
+
+def test_ids_have_the_form_that_a_profile_means(audit: tuple[Path, Audited]) -> None:
+    # Python's own engine cannot read the first, and would take ages for the second.
+    for pattern in (r"\pL[0-9]+", "(A+)+[0-9]?"):
+        stated = SCHEMA.model_dump(by_alias=True)
+        next(one for one in stated["labels"] if one["name"] == "Protein")["id_pattern"] = pattern
+        schema = Schema.model_validate(stated)
+        with Ledger(audit[0], create=False) as ledger:
+            reader = VerifiedReader(ledger, VerifiedFiles.of(ledger, Path("unused")))
+            assert verified_of(reader, schema, f"{'A' * 40}! ACTS_ON P04637") is None

@@ -23,6 +23,7 @@ from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.jobs import run_job
+from tests.support.clock import Clock
 
 pytest.importorskip("apscheduler")
 DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
@@ -66,32 +67,6 @@ error_if = "> 0"
 
 WITHDRAWN, RENAMED, OBSOLETE = "6551cda8", "0a832529", "3274ec00"
 """Findings of the demo: the gene A12M1 (to be retired), the gene A1S9T, and the process GO:0007569."""
-
-
-class Clock:
-    """In the place of the event that the scheduler waits for: waiting moves the clock on; it ends at a time."""
-
-    def __init__(self, traveller: Any, end: datetime) -> None:
-        self.traveller = traveller
-        self.end = end
-        self.woken = False
-
-    def is_set(self) -> bool:
-        return False
-
-    def set(self) -> None:
-        self.woken = True
-
-    def clear(self) -> None:
-        self.woken = False
-
-    def wait(self, seconds: float) -> None:
-        if self.woken:
-            return
-        then = min(datetime.now(UTC) + timedelta(seconds=min(seconds, 1e8)), self.end)
-        self.traveller.move_to(then)
-        if then >= self.end:
-            raise KeyboardInterrupt
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import time_machine
@@ -14,6 +13,7 @@ from kgcheck.curation.serving import Server
 from kgcheck.errors import UsageError
 from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
+from tests.support.clock import Clock
 
 pytest.importorskip("apscheduler")
 DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
@@ -114,33 +114,6 @@ def test_firings_of_several_come_in_order() -> None:
     assert [(name, at.astimezone(UTC).hour) for at, name in found] == [("b", 3), ("a", 17), ("b", 3)]
 
 
-class Clock:
-    """In the place of the event that the scheduler waits for: waiting moves the clock on; it ends at a time."""
-
-    def __init__(self, server: Server, traveller: Any, end: datetime) -> None:
-        self.scheduler = server.scheduler
-        self.traveller = traveller
-        self.end = end
-        self.woken = False
-
-    def is_set(self) -> bool:
-        return False
-
-    def set(self) -> None:
-        self.woken = True
-
-    def clear(self) -> None:
-        self.woken = False
-
-    def wait(self, seconds: float) -> None:
-        if self.woken:
-            return
-        then = min(datetime.now(UTC) + timedelta(seconds=min(seconds, 1e8)), self.end)
-        self.traveller.move_to(then)
-        if then >= self.end:
-            raise KeyboardInterrupt
-
-
 TEXT = """
 time_zone = "Europe/Berlin"
 [jobs.nightly]
@@ -180,7 +153,7 @@ def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, take
             return 0
 
         server = Server(project, runs, start, lambda line: None, executor=DebugExecutor())
-        server.scheduler._event = Clock(server, traveller, end)
+        server.scheduler._event = Clock(traveller, end)
         with pytest.raises(KeyboardInterrupt):
             server.serve()
         assert not server.scheduler.running
