@@ -62,13 +62,26 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
         DELETE FROM topic USING superseded s WHERE s.release_id = topic.release_id AND s.topic = topic.topic
         """
     ).fetchall()
-    done: set[tuple[str, str]] = set()
+    left = _perhaps_repeated(db)
     for pattern in schema.relations:
         for check in pattern.checks:
-            if (check.source, check.link) not in done:
-                done.add((check.source, check.link))
+            if (check.source, check.link) in left:
+                left.remove((check.source, check.link))
                 tails = covers_tails(schema.label(pattern.head), schema.label(pattern.tail))
                 _drop_repeated_links(db, check, tails=tails)
+
+
+def _perhaps_repeated(db: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
+    """The sources and relations of which a release has links, and a newer one covers a subject."""
+    found = db.execute(
+        """
+        SELECT DISTINCT l.source, l.relation FROM (SELECT DISTINCT source, relation, release_id FROM link) l
+        JOIN (SELECT DISTINCT source, topic, release_id FROM covered) c ON c.source = l.source AND c.topic = l.relation
+        JOIN release o ON o.id = l.release_id AND o.recency > 0
+        JOIN release n ON n.id = c.release_id AND n.recency > o.recency
+        """
+    ).fetchall()
+    return {(str(source), str(relation)) for source, relation in found}
 
 
 def _drop_repeated_links(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tails: bool) -> None:
@@ -214,12 +227,13 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
     So does a task that names one (kgcheck.evidence.edges), and both speak of the entry where they name an isoform.
     """
     db.execute("UPDATE link SET head_now = head, tail_now = tail").fetchall()
+    linked = set(db.execute("SELECT DISTINCT source, relation FROM link").fetchall())
     done: set[tuple[str, ...]] = set()
     for pattern in schema.relations:
         for check in pattern.checks:
             for end, label in (("head", schema.label(pattern.head)), ("tail", schema.label(pattern.tail))):
                 chosen = (check.source, check.link, end, label.authority.source)
-                if chosen not in done and not label.site:
+                if chosen[:2] in linked and chosen not in done and not label.site:
                     done.add(chosen)
                     _update_ends(db, chosen, label)
 

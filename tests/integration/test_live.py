@@ -140,8 +140,8 @@ FAULTS: list[tuple[str, Fault]] = [
     ("HTML instead of JSON", loopback.page()),
     ("HTML 404", loopback.page(404)),
     ("truncated JSON", loopback.truncated),
-    ("slow headers", loopback.slow_headers(0.6)),
-    ("slow body", loopback.slow_body(0.6)),
+    ("slow headers", loopback.slow_headers(5)),
+    ("slow body", loopback.slow_body(5)),
     ("connection reset", loopback.reset),
     ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/")),
     ("200 with an error body", loopback.error_in_200()),
@@ -159,7 +159,7 @@ ASKED = [
 @pytest.mark.parametrize("fault", [f for _, f in FAULTS], ids=[n for n, _ in FAULTS])
 def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
     world.uniprot.server.always = world.string.server.always = fault
-    judged = world.verdicts(ASKED, http_pause_s=60)
+    judged = world.verdicts(ASKED, http_pause_s=60, **loopback.limits(fault))
 
     assert {(v.outcome, v.reason) for v in judged} == {(UNAVAILABLE, Reason.SOURCE_UNAVAILABLE)}
     assert all(gap.cause is Reason.SOURCE_UNAVAILABLE for v in judged for gap in v.missing)

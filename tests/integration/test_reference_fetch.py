@@ -48,8 +48,8 @@ class Provider:
         return Reply(200, self.body, headers)
 
     def fetch(self, **more: Any) -> Fetched:
-        given: dict[str, Any] = {"cache_dir": self._cache, "http_attempts": 1, "http_wait_s": 0, "http_timeout_s": 0.5}
-        with Http(Settings(**(given | more)), sleep=lambda seconds: None) as http:
+        given: dict[str, Any] = {"cache_dir": self._cache, "http_attempts": 1, "http_wait_s": 0}
+        with Http(Settings(**(given | loopback.limits() | more)), sleep=lambda seconds: None) as http:
             (done,) = fetch_references(self.folder, SCHEMA, http)
         return done
 
@@ -189,13 +189,13 @@ def test_a_file_that_is_unchanged_is_left(provider: Provider) -> None:
         (loopback.answers(500, b""), "answered 500"),
         (loopback.busy(), "answered 429"),
         (loopback.reset, "cannot be reached"),
-        (loopback.slow_headers(1), "did not answer in time"),
+        (loopback.slow_headers(5), "did not answer in time"),
     ],
 )
 def test_a_file_that_cannot_be_had_says_why(fault: Any, told: str, provider: Provider) -> None:
     provider.server.always = fault
 
-    assert told in provider.fetch().failure
+    assert told in provider.fetch(**loopback.limits(fault)).failure
     assert not (provider.folder / "data.dat").exists()
 
 
@@ -203,7 +203,7 @@ def _dripping(handler: Any, reply: Reply) -> None:
     """Half of the file at once, and then a byte now and then."""
     half = len(reply.raw) // 2
     loopback.send(handler, reply, length=len(reply.raw), body=reply.raw[:half])
-    for at in range(half, half + 40):
+    for at in range(half, half + 400):
         handler.wfile.write(reply.raw[at : at + 1])
         handler.wfile.flush()
         time.sleep(0.05)
@@ -223,23 +223,23 @@ def test_a_file_that_drips_is_given_up_and_goes_on_later(limits: dict[str, Any],
     slow = provider.fetch(**limits)
 
     assert told in slow.failure
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 10
     assert provider.fetch().failure == ""
     assert provider.saved == BODY
     (went_on,) = provider.ranges_asked
-    assert len(BODY) // 2 < int(went_on.removeprefix("bytes=").removesuffix("-")) < len(BODY) // 2 + 40
+    assert len(BODY) // 2 < int(went_on.removeprefix("bytes=").removesuffix("-")) < len(BODY) // 2 + 400
 
 
 def test_headers_that_drip_are_given_up(provider: Provider) -> None:
-    provider.server.always = loopback.dripping_headers(3)
+    provider.server.always = loopback.dripping_headers(30)
     started = time.monotonic()
 
     assert "in time" in provider.fetch(http_total_s=0.3).failure
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 10
 
 
 def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
-    provider.server.faults += [loopback.send, loopback.slow_body(3)]
+    provider.server.faults += [loopback.send, loopback.slow_body(30)]
 
     assert "took longer than" in provider.fetch(fetch_total_s=0.4).failure
     assert provider.fetch().failure == ""

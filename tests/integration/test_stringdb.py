@@ -30,7 +30,7 @@ def make(server: StringServer, tmp_path: Path) -> Iterator[Callable[..., StringD
     opened: list[Http] = []
 
     def string(**more: Any) -> StringDb:
-        limits: dict[str, Any] = {"http_timeout_s": 0.25, "http_total_s": 0.4, "http_attempts": 2, "http_max_mb": 2}
+        limits: dict[str, Any] = loopback.limits() | {"http_attempts": 2, "http_max_mb": 2}
         settings = Settings(
             **(limits | {"string_url": server.server.url, "string_calls_per_s": 1e6, "cache_dir": tmp_path} | more)
         )
@@ -235,8 +235,8 @@ FAULTS: list[tuple[str, Fault]] = [
     ("missing route is 404 HTML", loopback.page(404)),
     ("HTML instead of JSON", loopback.page()),
     ("truncated JSON", loopback.truncated),
-    ("slow headers", loopback.slow_headers(0.6)),
-    ("slow body", loopback.slow_body(0.8)),
+    ("slow headers", loopback.slow_headers(5)),
+    ("slow body", loopback.slow_body(5)),
     ("connection reset", loopback.reset),
     ("redirect to another host", loopback.answers(302, b"", Location="http://127.0.0.2/")),
     ("200 with an error body", loopback.answers(200, [{"Error": "internal", "ErrorMessage": "x"}])),
@@ -255,7 +255,7 @@ def test_a_fault_is_never_silence_and_goes_when_it_goes(
     make().version()
     server.server.always = fault
     with pytest.raises(SourceError):
-        make().network([KRAS, CDC37])
+        make(**loopback.limits(fault)).network([KRAS, CDC37])
     server.server.always = None
 
     assert len(make().network([KRAS, CDC37]).links) == 1

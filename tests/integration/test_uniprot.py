@@ -31,7 +31,7 @@ def make(server: UniProtServer, tmp_path: Path) -> Iterator[Callable[..., UniPro
     opened: list[Http] = []
 
     def uniprot(**more: Any) -> UniProt:
-        limits: dict[str, Any] = {"http_timeout_s": 0.25, "http_total_s": 0.4, "http_attempts": 2, "http_max_mb": 2}
+        limits: dict[str, Any] = loopback.limits() | {"http_attempts": 2, "http_max_mb": 2}
         settings = Settings(
             **(limits | {"uniprot_url": server.server.url, "uniprot_calls_per_s": 1e6, "cache_dir": tmp_path} | more)
         )
@@ -326,8 +326,8 @@ FAULTS: list[tuple[str, Fault]] = [
     ("500", loopback.answers(500, {"messages": ["Internal server error"]})),
     ("HTML instead of JSON", loopback.page()),
     ("truncated JSON", loopback.truncated),
-    ("slow headers", loopback.slow_headers(0.6)),
-    ("slow body", loopback.slow_body(0.8)),
+    ("slow headers", loopback.slow_headers(5)),
+    ("slow body", loopback.slow_body(5)),
     ("connection reset", loopback.reset),
     ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/uniprotkb/P21802")),
     ("redirect without a reason", loopback.answers(303, {}, Location="/uniprotkb/P21802")),
@@ -346,8 +346,8 @@ def test_a_fault_is_never_a_life_and_goes_when_it_goes(
 ) -> None:
     server.server.always = fault
     with pytest.raises(SourceError):
-        make().record("P15056")
-    found, failed = make().records(["P15056"])
+        make(**loopback.limits(fault)).record("P15056")
+    found, failed = make(**loopback.limits(fault)).records(["P15056"])
     server.server.always = None
 
     assert (found, list(failed)) == ({}, ["P15056"])

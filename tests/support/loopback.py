@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
@@ -165,34 +166,50 @@ def reset(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
     os.close(handler.connection.detach())
 
 
-def slow_headers(seconds: float) -> Fault:
+@dataclass(frozen=True)
+class Slow:
+    """A fault that takes time."""
+
+    answer: Fault
+
+    def __call__(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
+        self.answer(handler, reply)
+
+
+def limits(fault: Fault | None = None) -> dict[str, Any]:
+    """How long a client waits: a slow fault is soon given up; nothing else is, however busy the machine."""
+    timeout, total = (0.25, 0.4) if isinstance(fault, Slow) else (30, 60)
+    return {"http_timeout_s": timeout, "http_total_s": total}
+
+
+def slow_headers(seconds: float) -> Slow:
     """Nothing at all for a while."""
 
     def fault(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         time.sleep(seconds)
         send(handler, reply)
 
-    return fault
+    return Slow(fault)
 
 
-def dripping_headers(seconds: float) -> Fault:
+def dripping_headers(seconds: float) -> Slow:
     """A byte of a header now and then."""
 
     def fault(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
         _drip(handler, seconds)
 
-    return fault
+    return Slow(fault)
 
 
-def slow_body(seconds: float) -> Fault:
+def slow_body(seconds: float) -> Slow:
     """A byte of the body now and then."""
 
     def fault(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         send(handler, reply, length=1_000_000, body=b"[")
         _drip(handler, seconds)
 
-    return fault
+    return Slow(fault)
 
 
 def huge(size: int) -> Fault:

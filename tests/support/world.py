@@ -15,6 +15,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, Verdict
 from kgcheck.settings import Settings
 from kgcheck.workspace.opening import live_sources
+from tests.support import loopback
 from tests.support.audits import Audited, of_run
 from tests.support.facts import SCHEMA
 from tests.support.loopback import Loopback
@@ -39,8 +40,7 @@ class World:
             "http_attempts": 1,
             "http_wait_s": 0,
             "http_pause_s": 0,
-            "http_timeout_s": 0.3,
-            "http_total_s": 0.4,
+            **loopback.limits(),
             "http_max_mb": 5,
             "duckdb_threads": 1,
         }

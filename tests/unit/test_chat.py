@@ -214,12 +214,12 @@ def test_a_packed_answer_is_not_unpacked(serve: Any) -> None:
 
 
 def test_an_answer_that_drips_ends_with_the_seconds(serve: Any) -> None:
-    client, _ = serve(play.stubborn(Raw(b" " * 100, "application/json", drip_s=0.05)))
+    client, _ = serve(play.stubborn(Raw(b" " * 400, "application/json", drip_s=0.05)))
     started = time.monotonic()
 
     with pytest.raises(BudgetExceeded, match="seconds"):
         client.complete(ASK, meter=Meter(Limits(seconds=0.4)))
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -238,13 +238,13 @@ def test_endpoint_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_seconds_end_a_slow_model_in_time(serve: Any, streamed: bool) -> None:
-    client, _ = serve(play.slow(play.good(Say("late")), 2.0))
+    client, _ = serve(play.slow(play.good(Say("late")), 20))
     meter = Meter(Limits(seconds=0.3))
     started = time.monotonic()
 
     with pytest.raises(BudgetExceeded, match="seconds"):
         client.complete(ASK, meter=meter, on_text=(lambda _: None) if streamed else None)
-    assert time.monotonic() - started < 1.9
+    assert time.monotonic() - started < 10
 
 
 def test_turns_tokens_and_money_are_limited(serve: Any) -> None:

@@ -51,7 +51,7 @@ class Client:
     def __init__(self, server: Loopback, folder: Path, **settings: Any) -> None:
         self.slept: list[float] = []
         self.service = Service("Test", server.url, settings.pop("pace", 1000.0), "KGCHECK_TEST_URL", RELEASED)
-        limits: dict[str, Any] = {"http_timeout_s": 0.25, "http_total_s": 0.3, "http_max_mb": 1, "http_attempts": 3}
+        limits: dict[str, Any] = loopback.limits() | {"http_max_mb": 1, "http_attempts": 3}
         self.http = Http(Settings(**(limits | {"cache_dir": folder} | settings)), sleep=self.slept.append)
 
     def fact(self, **options: Any) -> Any:
@@ -128,9 +128,9 @@ TRANSIENT: list[tuple[str, Fault]] = [
     ("HTML instead of JSON", loopback.page()),
     ("truncated JSON", loopback.truncated),
     ("body cut off", loopback.cut_off),
-    ("slow headers", loopback.slow_headers(0.6)),
-    ("dripping headers", loopback.dripping_headers(1)),
-    ("slow body", loopback.slow_body(1)),
+    ("slow headers", loopback.slow_headers(5)),
+    ("dripping headers", loopback.dripping_headers(5)),
+    ("slow body", loopback.slow_body(5)),
     ("connection reset", loopback.reset),
 ]
 
@@ -139,7 +139,7 @@ TRANSIENT: list[tuple[str, Fault]] = [
 def test_one_fault_is_survived(fault: Fault, server: Loopback, make: Callable[..., Client]) -> None:
     server.faults.append(fault)
 
-    assert make().fact() == {"fact": 1}
+    assert make(**loopback.limits(fault)).fact() == {"fact": 1}
     assert len(server.calls) == 2
 
 
@@ -149,9 +149,9 @@ LASTING: list[tuple[str, Fault, type[SourceError]]] = [
     ("HTML instead of JSON", loopback.page(), SourceAnswer),
     ("truncated JSON", loopback.truncated, SourceAnswer),
     ("body cut off", loopback.cut_off, SourceUnreachable),
-    ("slow headers", loopback.slow_headers(0.6), SourceTimeout),
-    ("dripping headers", loopback.dripping_headers(1), SourceTimeout),
-    ("slow body", loopback.slow_body(1), SourceTimeout),
+    ("slow headers", loopback.slow_headers(5), SourceTimeout),
+    ("dripping headers", loopback.dripping_headers(5), SourceTimeout),
+    ("slow body", loopback.slow_body(5), SourceTimeout),
     ("connection reset", loopback.reset, SourceUnreachable),
     ("huge body", loopback.huge(3_000_000), SourceAnswer),
     ("forbidden", loopback.answers(403, b"x"), SourceRefused),
@@ -163,7 +163,7 @@ def test_a_lasting_fault_is_one_error_and_nothing_is_kept(
     fault: Fault, kind: type[SourceError], server: Loopback, make: Callable[..., Client]
 ) -> None:
     server.always = fault
-    client = make(http_attempts=2)
+    client = make(http_attempts=2, **loopback.limits(fault))
     with pytest.raises(SourceError) as caught:
         client.fact()
     server.always = None
