@@ -29,7 +29,7 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema)
     Returns:
         Cypher without any value, and its parameters.
     """
-    cypher = Catalogue("neo4j")
+    cypher = Catalogue("neo4j", schema.labels)
     every = (step for some in steps for step in some)
     lines = [
         f"// kgcheck patch {patch.id}: {len(patch.operations)} operations, for people to read.",

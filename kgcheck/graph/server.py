@@ -94,7 +94,7 @@ class CypherServerStore(ABC):
         self.schema = schema
         self.name = name
         self.with_retired = with_retired
-        self._cypher = Catalogue("neo4j")
+        self._cypher = Catalogue("neo4j", schema.labels)
         self._batch_rows = batch_rows
         self._in_flight = in_flight
 
@@ -140,7 +140,7 @@ class CypherServerStore(ABC):
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         rows = self._rows("nodes_by_ids", label_place(label) | self._kept("n"), ids=ids) if ids else []
-        return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
+        return one_of_each({"id": str(node[label.key])} | plain(node, label.properties) for (node,) in rows)
 
     def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
         if "name" not in label.properties:
@@ -251,16 +251,23 @@ class CypherServerStore(ABC):
         self._write(self._cypher.text("create_meta_constraint"), {})
 
     def prepare(self) -> None:
+        numbered = [label.name for label in self.schema.labels if label.key_type != "string"]
+        if numbered:
+            raise StoreError(
+                f"nodes of {', '.join(numbered)} have numbers for keys in this profile, and a load writes texts",
+                "load into an embedded store, or with a profile without key_type",
+            )
         self._write(self._cypher.text("create_meta_constraint"), {})
         for label in self.schema.labels:
             name = quoted(f"kgcheck_{label.name}_id")
-            self._write(self._cypher.text("create_constraint", **label_place(label), name=name), {})
+            places = label_place(label) | {"name": name, "key": quoted(label.key)}
+            self._write(self._cypher.text("create_constraint", **places), {})
         self._write(self._cypher.text("await_indexes"), {})
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        columns = ["id", *label.properties]
-        text = self._cypher.text("create_nodes", **labels_place(label), properties=fields(columns))
-        self._write_rows(text, columns, rows)
+        properties = fields([label.key, *label.properties])
+        text = self._cypher.text("create_nodes", **labels_place(label), properties=properties)
+        self._write_rows(text, ["id", *label.properties], rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))

@@ -11,9 +11,10 @@ from antlr4.tree.Tree import TerminalNode
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.keys import read_key, wanted_key
 from kgcheck.graph.queries import quoted
 from kgcheck.graph.store import SUBSET
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.schema import KEY, Label, Schema
 
 FUNCTIONS = {
     name.lower(): name
@@ -69,6 +70,8 @@ class Writer:
     labels: set[str] = field(default_factory=set)
     _labelled: set[str] = field(default_factory=set)
     _bare: list[str] = field(default_factory=list)
+    _label_of: dict[str, str] = field(default_factory=dict)
+    _edges: set[str] = field(default_factory=set)
 
     def write(self, node: Any) -> str:
         """The text of a node of the tree.
@@ -141,11 +144,13 @@ class Writer:
         links = node.patternElemChain()
         nodes = [first, *(link.nodePattern() for link in links)]
         details = [link.relationshipPattern().relationDetail() for link in links]
+        self._edges |= {plain_name(detail.symbol()) for detail in details if detail is not None and detail.symbol()}
         typed = [detail is not None and detail.relationshipTypes() is not None for detail in details]
         for i, one in enumerate(nodes):
             name = plain_name(one.symbol()) if one.symbol() else ""
             if one.nodeLabels() is not None:
                 self._labelled.add(name or "-")
+                self._label_of[name] = plain_name(one.nodeLabels().name()[0])
             elif not any(typed[max(0, i - 1) : i + 1]):
                 self._bare.append(name)
 
@@ -190,7 +195,14 @@ class Writer:
         return self._parts(node)
 
     def _mapPair(self, node: ParserRuleContext) -> str:
-        return f"{self._property(node.name())} : {self.write(node.expression())}"
+        name, value = self._property(node.name()), self.write(node.expression())
+        holder = node.parentCtx.parentCtx.parentCtx
+        if plain_name(node.name()) != KEY or not isinstance(holder, CypherParser.NodePatternContext):
+            return f"{name} : {value}"
+        own = [plain_name(one) for one in holder.nodeLabels().name()] if holder.nodeLabels() is not None else []
+        known = self._label_of.get(plain_name(holder.symbol())) if holder.symbol() else None
+        label = self._key_holder(own[0] if own else known, as_written(holder))
+        return f"{quoted(label.key)} : {wanted_key(value, label)}" if label else f"{name} : {value}"
 
     def _propertyExpression(self, node: ParserRuleContext) -> str:
         names = node.name()
@@ -201,7 +213,23 @@ class Writer:
             return _number(node.getText())
         if len(names) > 1 or not isinstance(node.atom().getChild(0), CypherParser.SymbolContext):
             raise UsageError(f"{as_written(node)!r}: a property is taken of a variable", HINT)
-        return f"{variable(node.atom().symbol())}.{self._property(names[0])}"
+        holder, name = variable(node.atom().symbol()), self._property(names[0])
+        if plain_name(names[0]) == KEY:
+            of = plain_name(node.atom().symbol())
+            label = self._key_holder(self._label_of.get(of), as_written(node)) if of not in self._edges else None
+            return read_key(holder, label, quoted) if label else f"{holder}.{name}"
+        return f"{holder}.{name}"
+
+    def _key_holder(self, name: str | None, written: str) -> Label | None:
+        """The label whose key is meant, where keys are not called so: on a server that kgcheck did not fill."""
+        others = [s for s in self.schema.labels if (s.key, s.key_type) != (KEY, "string")]
+        if self.backend == "embedded" or not others:
+            return None
+        if name is not None:
+            return self.schema.label(name)
+        if len({(s.key, s.key_type) for s in self.schema.labels}) > 1:
+            raise UsageError(f"{written!r}: labels have keys of their own here", "give the node a label in its MATCH")
+        return others[0]
 
     def _listExpression(self, node: ParserRuleContext) -> str:
         if node.IN() is None:

@@ -84,7 +84,7 @@ class OfflineImport:
     def prepare(self) -> None:
         """Write the header of every label and pattern; a constraint needs a server."""
         for label in self.schema.labels:
-            self._header(label.name, ",".join([f"id:ID({label.name})", *_columns(label.properties)]))
+            self._header(label.name, ",".join([f"{label.key}:ID({label.name})", *_columns(label.properties)]))
         for pattern in self.schema.relations:
             ends = [f":START_ID({pattern.head})", f":END_ID({pattern.tail})"]
             self._header(str(pattern), ",".join([*ends, *_columns(pattern.properties)]))
