@@ -47,7 +47,7 @@ def with_keys(statement: str, places: Mapping[str, str], labels: Iterable[Label]
     if not others:
         return statement
     # A node that is made may have more labels after its own.
-    of_place = {place: others.get(places.get(place, "").split(":")[0]) for place in _PLACE_OF.values()}
+    of_place = {place: others.get(_own(places.get(place, ""))) for place in _PLACE_OF.values()}
 
     def node(found: re.Match[str]) -> str:
         label = of_place[found[1]]
@@ -63,3 +63,9 @@ def with_keys(statement: str, places: Mapping[str, str], labels: Iterable[Label]
         return f"coalesce({', '.join(f'toString({variable}.{quoted(name)})' for name in names)})"
 
     return _VALUE.sub(value, _NODE.sub(node, statement))
+
+
+def _own(place: str) -> str:
+    """The first of the labels that a place holds; one may have a colon between its backticks."""
+    found = re.match("`[^`]*`", place)
+    return found[0] if found else ""

@@ -11,11 +11,10 @@ from functools import cache
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.keys import with_keys
 from kgcheck.graph.marks import RETIRED
-from kgcheck.profile.schema import Label, Pattern, PropertyType
+from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 
 _PLACE = re.compile(r"<([a-z_]+)>")
-_QUOTABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 EMBEDDED_TYPES: dict[PropertyType, str] = {
     "string": "STRING",
@@ -70,7 +69,7 @@ def _read(backend: str, name: str) -> str:
 
 def is_name(name: str) -> bool:
     """Whether a name is one that a schema may hold."""
-    return _QUOTABLE.fullmatch(name) is not None
+    return NAME_OF_GRAPH.fullmatch(name) is not None
 
 
 def quoted(name: str) -> str:

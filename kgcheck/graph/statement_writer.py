@@ -34,6 +34,7 @@ _EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
 
 _MOST_HOPS = 30
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}(?::[A-Za-z][A-Za-z0-9_]{0,63})?", re.ASCII)
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.|\Z)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "'": "'", '"': '"', "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -150,14 +151,14 @@ class Writer:
             name = plain_name(one.symbol()) if one.symbol() else ""
             if one.nodeLabels() is not None:
                 self._labelled.add(name or "-")
-                self._label_of[name] = plain_name(one.nodeLabels().name()[0])
+                self._label_of[name] = plain_name(one.nodeLabels().name()[0], _PREFIXED)
             elif not any(typed[max(0, i - 1) : i + 1]):
                 self._bare.append(name)
 
     def _nodeLabels(self, node: ParserRuleContext) -> str:
         if not isinstance(node.parentCtx, CypherParser.NodePatternContext):
             raise UsageError(f"a label stands in a node: (p:{self.schema.label_names[0]})", HINT)
-        names = [plain_name(name) for name in node.name()]
+        names = [plain_name(name, _PREFIXED) for name in node.name()]
         if len(names) != 1:
             # LadybugDB takes several for one or the other, Neo4j for one and the other.
             raise UsageError("a node has one label", HINT)
@@ -175,7 +176,7 @@ class Writer:
 
     def _relationshipTypes(self, node: ParserRuleContext) -> str:
         types = self.schema.relation_types
-        return ": " + " | ".join(self._known("relation", plain_name(name), types) for name in node.name())
+        return ": " + " | ".join(self._known("relation", plain_name(name, _PREFIXED), types) for name in node.name())
 
     def _rangeLit(self, node: ParserRuleContext) -> str:
         bounds = "".join(child.getText() for child in node.getChildren()).replace(" ", "")
@@ -199,9 +200,10 @@ class Writer:
         holder = node.parentCtx.parentCtx.parentCtx
         if plain_name(node.name()) != KEY or not isinstance(holder, CypherParser.NodePatternContext):
             return f"{name} : {value}"
-        own = [plain_name(one) for one in holder.nodeLabels().name()] if holder.nodeLabels() is not None else []
         known = self._label_of.get(plain_name(holder.symbol())) if holder.symbol() else None
-        label = self._key_holder(own[0] if own else known, as_written(holder))
+        if holder.nodeLabels() is not None:
+            known = plain_name(holder.nodeLabels().name()[0], _PREFIXED)
+        label = self._key_holder(known, as_written(holder))
         return f"{quoted(label.key)} : {wanted_key(value, label)}" if label else f"{name} : {value}"
 
     def _propertyExpression(self, node: ParserRuleContext) -> str:
@@ -285,12 +287,12 @@ def variable(node: ParserRuleContext) -> str:
     return quoted(plain_name(node))
 
 
-def plain_name(node: ParserRuleContext) -> str:
+def plain_name(node: ParserRuleContext, form: re.Pattern[str] = _PLAIN) -> str:
     """A name, without the backticks that it may have."""
     name: str = node.getText()
     if len(name) > 2 and name[0] == name[-1] == "`":
         name = name[1:-1]
-    if not _PLAIN.fullmatch(name):
+    if not form.fullmatch(name):
         raise UsageError(f"{name!r} is not a plain name", "a name is of letters, digits and _")
     return name
 

@@ -143,7 +143,7 @@ class _Survey:
         found = []
         for name in dict.fromkeys(name for values in sample for name in values):
             values = [v[name] for v in sample if v.get(name) is not None]
-            if not is_name(name):
+            if not is_name(name) or ":" in name:
                 self._left_out.append(f"property {name!r} of {of}: not a plain name")
             elif values:
                 found.append(PropertySurvey(name=name, type=_type_of(values), filled=len(values)))

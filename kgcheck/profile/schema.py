@@ -21,6 +21,8 @@ from kgcheck.profile.patterns import group_names, groups_of, matches, whole_patt
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+NAME_OF_GRAPH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?::[A-Za-z][A-Za-z0-9_]*)?")
+"""Names of labels and relations, which may have a prefix as those of Biolink have: ``biolink:Gene``."""
 
 KEY = "id"
 """What the key of a node is called in every store that kgcheck fills, unless the profile says otherwise."""
@@ -194,9 +196,15 @@ class Schema(Value):
         return self
 
     def _odd_names(self) -> Iterator[Mistake]:
-        names = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
-        names += [(f"relations[{p}]", p.type) for p in self.relations]
-        names += [(f"labels[{label.name}].key", label.key) for label in self.labels]
+        prefixed = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
+        prefixed += [(f"relations[{p}]", p.type) for p in self.relations]
+        for where, name in prefixed:
+            if not NAME_OF_GRAPH.fullmatch(name):
+                what = (
+                    f"{name!r} is not a plain name: letters, digits and _ only, after a prefix with a colon or without"
+                )
+                yield Mistake(where=where, what=what)
+        names = [(f"labels[{label.name}].key", label.key) for label in self.labels]
         for kind, holders in (("labels", self.labels), ("relations", self.relations)):
             for holder in holders:
                 shown = holder.name if isinstance(holder, Label) else holder

@@ -11,11 +11,12 @@ import pytest
 from kgcheck import Settings
 from kgcheck.errors import StoreError
 from kgcheck.graph.changes import content_digest
+from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import Schema, load_schema
-from tests.integration.test_profiles import audited, build, copied, drafted, load
+from tests.integration.test_profiles import Wrong, audited, build, copied, drafted, load
 from tests.support.audits import kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget
 
@@ -96,3 +97,50 @@ def _reads_of_a_model(store: Neo4jStore, schema: Schema) -> None:
     assert rows("MATCH (g:Gene) WHERE g.id = '1080' RETURN count(*) AS n") == [{"n": 1}]
     (found,) = rows("MATCH (g:Gene {id: '1080'})-[:PARTICIPATES]->(m:Molecular_function) RETURN m.id AS id LIMIT 1")
     assert str(found["id"]).startswith("GO:")
+
+
+def as_kgx_writes_it(driver: neo4j.Driver) -> None:
+    labels, _, _ = driver.execute_query("MATCH (n) UNWIND labels(n) AS label RETURN DISTINCT label")
+    for (label,) in labels:
+        driver.execute_query(f"MATCH (n:`{label}`) SET n:`biolink:{label}` REMOVE n:`{label}`")
+    types, _, _ = driver.execute_query("MATCH ()-[r]->() RETURN DISTINCT type(r) AS type")
+    for (name,) in types:
+        driver.execute_query(
+            f"MATCH (a)-[r:`{name}`]->(b) CREATE (a)-[s:`biolink:{name}`]->(b) SET s = properties(r) DELETE r"
+        )
+
+
+def plainly(wrong: Wrong) -> Wrong:
+    return {(reason, subject.replace("biolink:", "")) for reason, subject in wrong}
+
+
+def test_names_with_a_prefix_as_kgx_writes_them(server: Neo4jTarget, tmp_path: Path) -> None:
+    snapshot = build(profile_dir("kgx") / "demo" / "reference", tmp_path / "r.duckdb", "kgx")
+    load(copied("kgx", tmp_path), server.uri, "kgx")
+    with server.driver() as driver:
+        foreign(driver, "RETURN 1")
+        plain, counts = drafted(server.uri, tmp_path / "plain", snapshot, tmp_path / "l.sqlite")
+        as_kgx_writes_it(driver)
+
+    mine = tmp_path / "mine"
+    wrong, counted = drafted(server.uri, mine, snapshot, tmp_path / "d.sqlite")
+    assert (plainly(wrong), counted) == (plain, counts)
+    assert counts["supported"] > 200
+    schema = load_schema(str(mine))
+    assert all(name.startswith("biolink:") for name in (*schema.label_names, *schema.relation_types))
+    text = "MATCH (g:`biolink:Gene`)-[:`biolink:located_in`]->(c:`biolink:CellularComponent`) RETURN count(*) AS n"
+    with Neo4jStore(server.uri, schema, Settings()) as store:
+        asked = store.query(read_statement(text, schema, "neo4j"), 10, 30)
+        # The same in an embedded store.
+        with EmbeddedStore(tmp_path / "g.lbdb", schema, create=True) as copy:
+            copy.prepare()
+            for label in schema.labels:
+                for table in store.scan_nodes(label):
+                    copy.add_nodes(label, table)
+            for pattern in schema.relations:
+                for table in store.scan_edges(pattern):
+                    copy.add_edges(pattern, table)
+    with EmbeddedStore(tmp_path / "g.lbdb", schema) as copy:
+        assert copy.query(read_statement(text, schema, "embedded"), 10, 30) == asked
+    assert asked[0]["n"] > 0
+    assert drafted(tmp_path / "g.lbdb", tmp_path / "again", snapshot, tmp_path / "e.sqlite") == (wrong, counted)
