@@ -265,12 +265,19 @@ class SnapshotChanges:
         self._make("changed pair", f"SELECT * FROM ({pairs}) AS p(head, tail)")
         found = f"""
             SELECT h.id AS head, t.id AS tail FROM "changed pair" p
-            JOIN (SELECT DISTINCT id, unnest([id, now]) AS name FROM {self._nodes(head)}) h ON h.name = p.head
-            JOIN (SELECT DISTINCT id, unnest([id, now]) AS name FROM {self._nodes(tail)}) t ON t.name = p.tail"""
+            JOIN {self._names(head)} h ON h.name = p.head JOIN {self._names(tail)} t ON t.name = p.tail"""
         self._make("touched_pair", f"SELECT DISTINCT * FROM ({found})")
         if pattern.symmetric:
             self._make("touched_pair", "FROM touched_pair UNION SELECT tail, head FROM touched_pair")
         return self._count("touched_pair")
+
+    def _names(self, label: Label) -> str:
+        """Table of the nodes of a label, each by the ids that pairs may name it by."""
+        name = f"name in pairs {label.name}"
+        if name not in self._made:
+            nodes = self._nodes(label)
+            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION SELECT id, now FROM {nodes}")
+        return identifier(name)
 
     def _nodes(self, label: Label) -> str:
         """Table of the nodes of a label: their ids, and every id under which a source may file them."""
