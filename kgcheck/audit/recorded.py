@@ -19,7 +19,7 @@ from kgcheck.audit.tasks import NO_TASKS
 from kgcheck.ledger.ledger import Ledger, Run, of_target
 from kgcheck.ledger.run import CARRIED
 from kgcheck.ledger.tables import FINDING
-from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
+from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
 from kgcheck.model import Gap, Outcome, Reason, Tally
 
 Key = tuple[Any, ...]
@@ -108,54 +108,44 @@ class RecordedOutcomes:
         for key in {key_of(tally) for tally in counted}:
             ways.setdefault((key[0].value, key[1].value), []).append(key)
         ended: Counter[tuple[str, str]] = Counter()
-        alike: set[tuple[str, str]] = set()
         paths = self._paths(files, pieces)
         if paths is None:
             return None
-        for path in paths:
-            metadata: Mapping[str, str] = json.loads(pq.read_metadata(path).metadata[b"kgcheck"])
-            if "outcome" in metadata:
-                # Of those that one tells of, which are most of a unit, no list need be read.
-                alike.add((metadata["outcome"], metadata["reason"]))
-                continue
-            if not self._left():
+        while self._left() and paths:
+            if all(is_alike for _, is_alike in paths):
+                # What stands nowhere else is in these, which are most of a unit: they need not be read.
+                ways_left = {(same["outcome"], same["reason"]) for same in map(_same, (path for path, _ in paths))}
+                if len(ways_left) == 1:
+                    ended[ways_left.pop()] += self._left()
+                    self._db.execute("DELETE FROM asked").fetchall()
                 break
-            names = [n for n in _ENDED.names if n in pq.read_schema(path).names]
-            rows = pq.read_table(path, columns=names)
-            for name in _ENDED.names:
-                if name not in names:
-                    rows = rows.append_column(name, pa.nulls(rows.num_rows, pa.string()))
-            self._put(rows.select(_ENDED.names).cast(_ENDED))
+            self._put(_ended_in(paths.pop(0)[0]))
             counts = self._db.execute(f"SELECT outcome, reason, count(*) {_THEIRS} GROUP BY ALL").fetchall()
             ended += Counter({(outcome, reason): count for outcome, reason, count in counts})
             self._db.execute(_OTHERS).fetchall()
-        if left := self._left():
-            if len(alike) != 1:
-                return None
-            ended[next(iter(alike))] += left
+        if self._left():
+            return None
         if any(len(ways.get(way, ())) != 1 for way in ended):
             return None
         return Counter({ways[way][0]: count for way, count in ended.items()})
 
-    def _paths(self, files: VerifiedFiles, pieces: Mapping[str, str]) -> list[Path] | None:
+    def _paths(self, files: VerifiedFiles, pieces: Mapping[str, str]) -> list[tuple[Path, bool]] | None:
         """The files of pieces: what the run judged itself first, then what was judged before, the latest first.
 
         Returns:
-            Paths; None where one is missing.
+            Paths, each with whether it is of tasks of which one tells; None where one is missing.
         """
-        own: list[Path] = []
-        inherited: list[Path] = []
-        for piece, digest in pieces.items():
+        judged = [piece for piece, digest in pieces.items() if not piece.endswith(CARRIED) and digest != NO_TASKS]
+        paths = files.own(self._run.id, judged)
+        if not all(files.paths(self._run.id, piece)[0] in paths for piece in judged):
+            return None
+        for piece in pieces:
             if piece.endswith(CARRIED):
                 listed = files.inherited(self._run.id, piece)
                 if listed is None:
                     return None
-                inherited += [files.of_run(self._run.id) / entry.file for entry in listed]
-            elif digest != NO_TASKS:
-                one_by_one, alike = files.paths(self._run.id, piece)
-                own += [one_by_one, alike] if alike.exists() else [one_by_one]
-        paths = [*own, *inherited]
-        return paths if all(path.exists() for path in paths) else None
+                paths += [files.of_run(self._run.id) / entry.file for entry in listed]
+        return [(path, "outcome" in _same(path)) for path in paths] if all(map(Path.exists, paths)) else None
 
     def _left(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM asked").fetchall()[0][0])
@@ -166,3 +156,20 @@ class RecordedOutcomes:
             self._db.execute("CREATE OR REPLACE TEMP TABLE recorded AS FROM incoming").fetchall()
         finally:
             self._db.unregister("incoming")
+
+
+def _same(path: Path) -> Mapping[str, str]:
+    """What all rows of a file have in common."""
+    found: Mapping[str, str] = json.loads(pq.read_metadata(path).metadata[METADATA.encode()])
+    return found
+
+
+def _ended_in(path: Path) -> pa.Table:
+    """How the tasks of a file ended."""
+    names, same = pq.read_schema(path).names, _same(path)
+    rows = pq.read_table(path, columns=[name for name in _ENDED.names if name in names])
+    columns = [
+        rows[name] if name in names else pa.repeat(pa.scalar(same.get(name), pa.string()), rows.num_rows)
+        for name in _ENDED.names
+    ]
+    return pa.table(columns, names=_ENDED.names).cast(_ENDED).group_by(_ENDED.names).aggregate([])

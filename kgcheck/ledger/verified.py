@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -39,7 +39,9 @@ COLUMNS = ("head", "tail", "outcome", "reason", "confidence", "source", "release
 KEPT_TYPES = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
 """Types of tasks that are kept: those about what the graph says."""
 
-_METADATA = "kgcheck"
+METADATA = "kgcheck"
+"""Key of what the metadata of a file holds."""
+
 _GROUP = 4096
 """Rows that are read together: half a millisecond."""
 
@@ -124,7 +126,7 @@ class VerifiedFiles:
                 db.execute(
                     f"""
                     COPY (SELECT * FROM ({rows}) ORDER BY head) TO {literal(str(partial))} (FORMAT parquet,
-                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{_METADATA}: {metadata}}})
+                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{METADATA}: {metadata}}})
                     """
                 ).fetchall()
         except (OSError, duckdb.IOException) as error:
@@ -144,7 +146,7 @@ class VerifiedFiles:
         Raises:
             LedgerError: They cannot be written.
         """
-        own = [path for name in pieces for path in self.paths(former.id, name) if path.exists()]
+        own = self.own(former.id, pieces)
         before = [entry for name in pieces for entry in self.inherited(former.id, name) or ()]
         # What the earlier run judged itself is later than what it carried over.
         kept = [Inherited(file="", run=former.id, at=former.started) for _ in own] + before
@@ -160,6 +162,11 @@ class VerifiedFiles:
                 partial.write_bytes(_LISTED.dump_json(entries))
         except OSError as error:
             raise LedgerError(f"cannot write what was verified to {manifest.parent}: {error}", _FREE_SPACE) from error
+
+    def own(self, run: str, pieces: Iterable[str]) -> list[Path]:
+        """The files of what a run judged itself, those of tasks that were looked at one by one first."""
+        both = [self.paths(run, piece) for piece in pieces]
+        return [path for of_kind in zip(*both, strict=True) for path in of_kind if path.exists()]
 
     def inherited(self, run: str, piece: str) -> list[Inherited] | None:
         """What `inherit` kept for a piece, what was judged last first; None where it did not."""
@@ -303,7 +310,7 @@ class _File:
         try:
             self._parquet: pq.ParquetFile = pq.ParquetFile(path, memory_map=True)
             metadata = self._parquet.metadata
-            self._same: dict[str, Any] = json.loads(metadata.metadata[_METADATA.encode()])
+            self._same: dict[str, Any] = json.loads(metadata.metadata[METADATA.encode()])
             names = self._parquet.schema_arrow.names
             groups = [
                 metadata.row_group(n).column(names.index("head")).statistics for n in range(metadata.num_row_groups)
