@@ -1,6 +1,7 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
+from collections import Counter
 
 import duckdb
 
@@ -56,13 +57,15 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         """
     ).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
+    rows = []
     for number, (text,) in enumerate(signatures):
         signature = parsed(kind, text)
         judged = judge(signature)
         gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
         ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
-        row = [number, text, *ended, list(signature.sources), gaps]
-        db.execute("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row).fetchall()
+        rows.append([number, text, *ended, list(signature.sources), gaps])
+    if rows:
+        db.executemany("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows).fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE judged AS
@@ -85,24 +88,26 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
     """
     rows = db.execute(
         """
-        SELECT v.outcome, v.reason, v.sources, v.gaps, sum(n)::BIGINT
-        FROM (SELECT verdict, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END) AS n FROM judged GROUP BY verdict) j
+        SELECT v.outcome, v.reason, v.sources, v.gaps, j.n
+        FROM (SELECT verdict, count(*) + count(*) FILTER (task = 0) * ($alike - 1) AS n FROM judged GROUP BY verdict) j
         JOIN signature_verdict v ON v.number = j.verdict
-        GROUP BY ALL ORDER BY ALL
         """,
         {"alike": alike},
     ).fetchall()
+    counts: Counter[tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]] = Counter()
+    for outcome, reason, sources, gaps, count in rows:
+        counts[outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += count
     return [
         Tally(
             type=unit.type,
             target=unit.target,
             outcome=Outcome(outcome),
             reason=Reason(reason),
-            sources=tuple(sources),
+            sources=sources,
             gaps=tuple(Gap(source, Reason(cause)) for source, cause in gaps),
             count=count,
         )
-        for outcome, reason, sources, gaps, count in rows
+        for (outcome, reason, sources, gaps), count in sorted(counts.items())
     ]
 
 

@@ -294,6 +294,7 @@ def test_a_run_that_cannot_be_gone_on_from_is_refused(twice: Twice, tmp_path: Pa
         ledger.note(former)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     twice: Twice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,7 +379,7 @@ def states(ledger: Ledger, run: Run) -> dict[str, ComparisonState]:
 
 def assert_verified_alike(
     store: MemoryStore, full: tuple[Ledger, Run], part: tuple[Ledger, Run]
-) -> Counter[tuple[str, ...]]:
+) -> Counter[str]:
     """Of every node, attribute and edge the same is known; what was carried over, from the run that judged it."""
     readers = [VerifiedReader(ledger, VerifiedFiles.of(ledger, Path("unused"))) for ledger, _ in (full, part)]
     runs: Counter[str] = Counter()

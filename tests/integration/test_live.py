@@ -224,6 +224,7 @@ def _graph(count: int, **edges: list[dict[str, Any]]) -> MemoryStore:
     )
 
 
+@pytest.mark.slow
 def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P{n:05}") for n in range(10006, 11001)))
     store = _graph(1000)
@@ -387,6 +388,7 @@ def test_two_species_in_a_snapshot(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
         {"Protein": [{"id": i, "name": "GEN1"} for i in ("P10001", "B4DFC2", "I8FBX0", "A0A999ZZZ9", "P10002")]},
