@@ -53,6 +53,9 @@ class Worker:
         verified: Where what was judged is kept, or None.
     """
 
+    _few = False
+    """Few edges of each pattern are looked at."""
+
     def __init__(
         self,
         db: duckdb.DuckDBPyConnection,
@@ -185,7 +188,7 @@ class Worker:
             or self._papers
         ):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), few=self._few)
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
