@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import ComparisonState, diff_of
+from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.ledger import Ledger
@@ -36,6 +37,10 @@ PARTS = st.one_of(
 
 def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None) -> Counter[str]:
     """The states after two runs of a part, the later one cut off and resumed where wanted, as the words say."""
+    if "ids" in part:
+        # One that a graph does not have would be refused.
+        common = [i for i in part["ids"] if all(i in nodes["Protein"] for nodes, _, _ in pair)]
+        part = {"ids": tuple(common)} if common else {"labels": ("Protein",)}
     snapshots = [facts.build(folder / str(n)) if facts else None for n, (_, _, facts) in enumerate(pair)]
     stores = [graph(nodes, edges) for nodes, edges, _ in pair]
     ledger, whole_ledger = folder / "ledger.sqlite", folder / "whole.sqlite"
@@ -74,7 +79,7 @@ def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None)
         diff = diff_of(opened)
         assert (diff.before, diff.after) == (before.run, after.run)
         found = {one.fingerprint: one.state.value for one in diff.findings()}
-    about = {f.fingerprint: str(f.task) for f in (*before.findings, *after.findings)}
+    about = {f.fingerprint: f"{f.task.type.value} {f.task}" for f in (*before.findings, *after.findings)}
     assert {about[f]: state for f, state in found.items()} == {about[f]: state for f, state in wanted.items()}
 
     # Beside a run that looked at everything, a part tells of what it found, and of nothing else.
@@ -90,12 +95,17 @@ def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None)
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(two_worlds(), PARTS, st.none() | st.integers(0, 2))
 def test_a_part_tells_nothing_of_what_it_left_out_in_many_worlds(
     tmp_path_factory: pytest.TempPathFactory, pair: Any, part: dict[str, Any], cut: int | None
 ) -> None:
-    of_a_part(tmp_path_factory.mktemp("parts"), pair, part, cut=cut)
+    try:
+        of_a_part(tmp_path_factory.mktemp("parts"), pair, part, cut=cut)
+    except UsageError as error:
+        if not error.message.startswith("nothing to check"):
+            raise
+        reject()
 
 
 def test_a_sample_fixes_only_what_it_drew(tmp_path: Path) -> None:
