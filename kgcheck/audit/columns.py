@@ -33,6 +33,8 @@ _PLAN = pa.schema(
         ("shows", pa.string()),
     ]
 )
+_GAPS = """LEFT JOIN (SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
+    FROM gap SEMI JOIN found USING (task) GROUP BY task) g USING (task)"""
 _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
 
 
@@ -55,29 +57,30 @@ def finding_rows(
     """
     db = tables.db
     wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
+    if not db.execute(f"SELECT 1 FROM signature_verdict {wanted} LIMIT 1").fetchall():
+        return FindingRows(())
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE found AS
-        SELECT j.task, j.verdict, t.head, t.tail, coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        SELECT j.task, j.verdict, j.outcome, j.reason, j.confidence, j.note, t.head, t.tail,
+               coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
         FROM judged j JOIN task t USING (task) {wanted}
         """
     ).fetchall()
-    if not db.execute("SELECT 1 FROM found LIMIT 1").fetchall():
-        return FindingRows(())
     _collect(tables)
-    _plan(db, unit)
-    _complete(db)
+    completes = Filling.COMPLETED in _plan(db, unit)
+    if completes:
+        _complete(db)
     head, tail = (unit.pattern.head, unit.pattern.tail) if unit.pattern else (unit.label or "", None)
     names.put(db, head, "SELECT head FROM found")
     if tail is not None:
         names.put(db, tail, "SELECT tail FROM found")
-    db.execute(f"CREATE OR REPLACE TEMP TABLE finding_row AS {_rows(run, unit, head, tail)}").fetchall()
-    rows = db.execute("SELECT * EXCLUDE (task) FROM finding_row ORDER BY task")
+    rows = db.execute(f"SELECT * EXCLUDE (task) FROM ({_rows(run, unit, head, tail, completes)}) ORDER BY task")
     return FindingRows(iter(lambda: rows.fetchmany(_TOGETHER), []))
 
 
 def _collect(tables: WorkingTables) -> None:
-    """Tables ``found_evidence`` and ``found_gap``: what is known of each task that is found, in one row."""
+    """Table ``found_known``: ``found``, and what is known of each task, in one row."""
     time = "strftime({0}, '%Y-%m-%dT%H:%M:%SZ')"
     # A number that is none cannot stand in JSON.
     written = {"score": "CASE WHEN isfinite(score) THEN score END"}
@@ -85,9 +88,11 @@ def _collect(tables: WorkingTables) -> None:
     fields = ", ".join(f"{name} := {written.get(name, name)}" for name in Evidence.model_fields)
     # Sorted as lists of few items, which takes a third of the time of an aggregate that sorts.
     order = ", ".join(f"key_{number} := {key}" for number, key in enumerate(SHOWN_ORDER))
+    has_gaps = tables.has("gap")
     tables.db.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE found_evidence AS
+        CREATE OR REPLACE TEMP TABLE found_known AS
+        WITH known AS (
         SELECT task, shown, best_score, stated, {_distinct("replacements")} AS replacements,
                {_distinct("candidates")} AS candidates, observed
         FROM (
@@ -106,14 +111,11 @@ def _collect(tables: WorkingTables) -> None:
                             is_against := {AGAINST_SQL}, is_deciding := {DECIDING_SQL}, observed := {OBSERVED_SQL},
                             value := value, score := score, replacements := replacements, candidates := candidates
                             )) AS items
-                        FROM ({tables.stated("FROM found")}) GROUP BY task))));
-        CREATE OR REPLACE TEMP TABLE found_gap AS
-        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
-        FROM gap SEMI JOIN found USING (task) GROUP BY task;
-        CREATE OR REPLACE TEMP TABLE found_alike AS
-        SELECT f.task, f.verdict, least(coalesce(len(e.replacements), 0), {SEVERAL}) AS replaced,
-               least(coalesce(len(e.candidates), 0), {SEVERAL}) AS offered
-        FROM found f LEFT JOIN found_evidence e USING (task)
+                        FROM ({tables.stated("FROM found")}) GROUP BY task)))))
+        SELECT f.*, known.* EXCLUDE (task), {"gaps" if has_gaps else "NULL::VARCHAR[][] AS gaps"},
+               least(coalesce(len(replacements), 0), {SEVERAL}) AS replaced,
+               least(coalesce(len(candidates), 0), {SEVERAL}) AS offered
+        FROM found f LEFT JOIN known USING (task) {_GAPS if has_gaps else ""}
         """
     ).fetchall()
 
@@ -123,15 +125,20 @@ def _distinct(items: str) -> str:
     return f"list_filter({items}, lambda x, i: list_position({items}, x) = i)"
 
 
-def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> None:
-    """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
+def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> set[Filling]:
+    """Table ``repair_plan``: what changes are made of, each for all findings that are alike.
+
+    Returns:
+        What they are filled with.
+    """
     rows = db.execute(
         """
-        SELECT DISTINCT v.number, a.replaced, a.offered, v.signature, v.outcome, v.reason, v.confidence, v.note
-        FROM found_alike a JOIN signature_verdict v ON v.number = a.verdict
+        SELECT v.number, f.replaced, f.offered, v.signature, v.outcome, v.reason, v.confidence, v.note
+        FROM (SELECT DISTINCT verdict, replaced, offered FROM found_known) f
+        JOIN signature_verdict v ON v.number = f.verdict
         """
     ).fetchall()
-    plans = []
+    plans, fillings = [], set()
     for number, replaced, offered, signature, outcome, reason, confidence, note in rows:
         ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
         ids = Offered(replaced, offered)
@@ -139,15 +146,16 @@ def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> None:
         if plan:
             made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
             plans.append(dict(zip(_PLAN.names, (number, *ids, *made), strict=True)))
+            fillings.add(plan.to)
     _put(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
+    return fillings
 
 
 def _complete(db: duckdb.DuckDBPyConnection) -> None:
     """Table ``whole_value``: lists with the names that they lack."""
     rows = db.execute(
         f"""
-        SELECT task, f.value, e.stated FROM found f JOIN found_alike a USING (task, verdict)
-        JOIN repair_plan p USING (verdict, replaced, offered) JOIN found_evidence e USING (task)
+        SELECT task, value, stated FROM found_known JOIN repair_plan p USING (verdict, replaced, offered)
         WHERE p.fills = '{Filling.COMPLETED.value}'
         """
     ).fetchall()
@@ -163,7 +171,7 @@ def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
         db.unregister("incoming")
 
 
-def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
+def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) -> str:
     """A select of the columns of the table finding, in their order, with the number of the task before them."""
     relation = unit.pattern.type if unit.pattern else None
     of_task = {
@@ -180,10 +188,11 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
     is_ranked = unit.type is CheckType.POTENTIAL
     severity = " ".join(f"WHEN '{outcome.value}' THEN {place}" for place, outcome in enumerate(WORST_FIRST))
-    change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN e.replacements[1]
-        WHEN '{Filling.STATED.value}' THEN e.stated WHEN '{Filling.COMPLETED.value}' THEN w.whole END"""
-    candidates = f"""CASE p.shows WHEN '{Filling.CANDIDATES.value}' THEN e.candidates
-        WHEN '{Filling.BOTH.value}' THEN list_concat(e.replacements, e.candidates) ELSE [] END"""
+    change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN f.replacements[1]
+        WHEN '{Filling.STATED.value}' THEN f.stated
+        WHEN '{Filling.COMPLETED.value}' THEN {"w.whole" if completes else "NULL"} END"""
+    candidates = f"""CASE p.shows WHEN '{Filling.CANDIDATES.value}' THEN f.candidates
+        WHEN '{Filling.BOTH.value}' THEN list_concat(f.replacements, f.candidates) ELSE [] END"""
     columns = {
         **of_task,
         "fingerprint": digest_sql(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
@@ -191,28 +200,27 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None) -> str:
         "subject_name": "h.name",
         "object_name": "t.name" if tail is not None else "NULL",
         "value": "f.value",
-        "outcome": "v.outcome",
-        "reason": "v.reason",
-        "confidence": "v.confidence",
-        "note": "v.note",
-        "evidence": "coalesce(e.shown, '[]')",
-        "gaps": "coalesce(to_json(g.gaps)::VARCHAR, '[]')",
+        "outcome": "f.outcome",
+        "reason": "f.reason",
+        "confidence": "f.confidence",
+        "note": "f.note",
+        "evidence": "coalesce(f.shown, '[]')",
+        "gaps": "coalesce(to_json(f.gaps)::VARCHAR, '[]')",
         "change_kind": "p.kind",
         "change_to": change_to,
         "change_because": "p.because",
         "change_candidates": f"to_json({candidates})::VARCHAR",
-        "basis": basis_sql("v.outcome", "v.reason", "f.value", "p.kind", change_to, candidates, "e.observed"),
+        "basis": basis_sql("f.outcome", "f.reason", "f.value", "p.kind", change_to, candidates, "f.observed"),
         "carried_from": "NULL",
-        "severity": f"CASE v.outcome {severity} END",
-        "by_confidence": "-v.confidence" if is_ranked else "0.0::DOUBLE",
-        "by_score": "-coalesce(e.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",
+        "severity": f"CASE f.outcome {severity} END",
+        "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",
+        "by_score": "-coalesce(f.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",
     }
     tails = f"LEFT JOIN node_name t ON t.label = {_text(tail)} AND t.id = f.tail" if tail is not None else ""
     return f"""
     SELECT f.task, {", ".join(f"{columns[column.name]} AS {column.name}" for column in FINDING.columns)}
-    FROM found f JOIN found_alike a USING (task, verdict) JOIN signature_verdict v ON v.number = f.verdict
-    LEFT JOIN found_evidence e USING (task) LEFT JOIN found_gap g USING (task)
-    LEFT JOIN repair_plan p USING (verdict, replaced, offered) LEFT JOIN whole_value w USING (task)
+    FROM found_known f LEFT JOIN repair_plan p USING (verdict, replaced, offered)
+    {"LEFT JOIN whole_value w USING (task)" if completes else ""}
     LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""
 
 

@@ -1,13 +1,15 @@
 """Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 
 import duckdb
 
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.precedence import FIRST_SQL
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
-from kgcheck.checks.verdicts import judge
+from kgcheck.checks.verdicts import judge, verdict
 from kgcheck.model import (
     CheckType,
     Gap,
@@ -56,13 +58,15 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         """
     ).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
+    rows = []
     for number, (text,) in enumerate(signatures):
         signature = parsed(kind, text)
         judged = judge(signature)
         gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
         ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
-        row = [number, text, *ended, list(signature.sources), gaps]
-        db.execute("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row).fetchall()
+        rows.append([number, text, *ended, list(signature.sources), gaps])
+    if rows:
+        db.executemany("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows).fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE judged AS
@@ -85,25 +89,58 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
     """
     rows = db.execute(
         """
-        SELECT v.outcome, v.reason, v.sources, v.gaps, sum(n)::BIGINT
-        FROM (SELECT verdict, sum(CASE WHEN task = 0 THEN $alike ELSE 1 END) AS n FROM judged GROUP BY verdict) j
+        SELECT v.outcome, v.reason, v.sources, v.gaps, j.n
+        FROM (SELECT verdict, count(*) + count(*) FILTER (task = 0) * ($alike - 1) AS n FROM judged GROUP BY verdict) j
         JOIN signature_verdict v ON v.number = j.verdict
-        GROUP BY ALL ORDER BY ALL
         """,
         {"alike": alike},
     ).fetchall()
+    counts: Counter[tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]] = Counter()
+    for outcome, reason, sources, gaps, count in rows:
+        counts[outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += count
     return [
         Tally(
             type=unit.type,
             target=unit.target,
             outcome=Outcome(outcome),
             reason=Reason(reason),
-            sources=tuple(sources),
+            sources=sources,
             gaps=tuple(Gap(source, Reason(cause)) for source, cause in gaps),
             count=count,
         )
-        for outcome, reason, sources, gaps, count in rows
+        for (outcome, reason, sources, gaps), count in sorted(counts.items())
     ]
+
+
+def unlisted(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
+    """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each.
+
+    Args:
+        unit: Potential edges.
+        causes: By source and place of the node.
+
+    Returns:
+        A tally for each choice of gaps.
+    """
+    gaps: dict[int, list[Gap]] = {}
+    for source, failed in causes.items():
+        for place, cause in failed.items():
+            gaps.setdefault(place, []).append(Gap(source, cause))
+    found = Counter(tuple(sorted(those)) for those in gaps.values())
+    tallied = []
+    for those, count in sorted(found.items()):
+        ended = verdict(unit.type, (), those)
+        tallied.append(
+            Tally(
+                type=unit.type,
+                target=unit.target,
+                outcome=ended.outcome,
+                reason=ended.reason,
+                gaps=ended.missing,
+                count=count,
+            )
+        )
+    return tallied
 
 
 def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, str, str, Outcome]]:

@@ -16,8 +16,20 @@ PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan",
 NAMING = (Reason.LENGTH_MISMATCH, Reason.PLACEHOLDER_VALUE)
 """Rules whose selects name properties."""
 
+OF_ONE_ROW = (
+    Reason.LENGTH_MISMATCH,
+    Reason.NUMBER_AS_TEXT,
+    Reason.PLACEHOLDER_VALUE,
+    Reason.MALFORMED_ID,
+    Reason.MISSING_SCORE,
+    Reason.SCORE_OUT_OF_RANGE,
+    Reason.SELF_LOOP,
+    Reason.MISSING_PROVENANCE,
+)
+"""Rules that look at a row by itself: whether any breaks one is known from a glance at the rows."""
+
 NOTHING = "SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR WHERE false"
-_NOTHING_NAMED = """SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR[], NULL::VARCHAR
+NOTHING_NAMED = """SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR[], NULL::VARCHAR
     WHERE false"""
 
 
@@ -51,7 +63,7 @@ def placeholders(holder: Label | Pattern, table: str, head: str, tail: str) -> s
         if p.type in ("number", "integer")
     }
     if not empty:
-        return _NOTHING_NAMED
+        return NOTHING_NAMED
     values = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} || '=' || {identifier(n)} END" for n, is_ in empty.items())
     names = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} END" for n, is_ in empty.items())
     return f"""
@@ -105,7 +117,7 @@ def lengths(label: Label, table: str) -> str:
         for name, spec in label.properties.items()
         if spec.length_of
     ]
-    return " UNION ALL ".join(found) or _NOTHING_NAMED
+    return " UNION ALL ".join(found) or NOTHING_NAMED
 
 
 def parallel_scores(pattern: Pattern, table: str) -> str:

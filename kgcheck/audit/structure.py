@@ -4,7 +4,7 @@ Each rule is one select of kgcheck.audit.rules; terms that are their own ancesto
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -202,7 +202,7 @@ class StructureRules:
             selects[Reason.MALFORMED_ID] = rules.malformed(label, table)
         if "name" in label.properties:
             selects[Reason.SHARED_NAME] = rules.shared_names(table)
-        for rule, select in selects.items():
+        for rule, select in self._broken(selects).items():
             for row in self._rows(rule, select):
                 other = Ref(label=row.tail_label or label.name, id=row.tail) if row.tail else None
                 wrong = row.properties[0] if rule is Reason.LENGTH_MISMATCH else None
@@ -240,7 +240,7 @@ class StructureRules:
             selects[Reason.MISSING_PROVENANCE] = (
                 f"SELECT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
             )
-        for rule, select in selects.items():
+        for rule, select in self._broken(selects).items():
             for row in self._rows(rule, select):
                 yield Fault(
                     rule,
@@ -282,6 +282,15 @@ class StructureRules:
             detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
             ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
             yield Fault(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], detail)
+
+    def _broken(self, selects: Mapping[Reason, str]) -> dict[Reason, str]:
+        """Without the rules that nothing can break here, and those of single rows that none breaks."""
+        asked = {r: s for r, s in selects.items() if s not in (rules.NOTHING, rules.NOTHING_NAMED)}
+        if quick := [rule for rule in rules.OF_ONE_ROW if rule in asked]:
+            (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({asked[r]})' for r in quick)}").fetchall()
+            unbroken = {rule for rule, is_broken in zip(quick, found, strict=True) if not is_broken}
+            return {rule: select for rule, select in asked.items() if rule not in unbroken}
+        return asked
 
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""

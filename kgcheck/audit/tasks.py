@@ -108,6 +108,12 @@ class TaskSelection:
             SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items FROM ({rest})
             """
         ).fetchall()
+        if not plain:
+            count, all_, numbered = self._db.execute(
+                "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) "
+                "FROM chosen"
+            ).fetchall()[0]
+            return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}", 0)
         rows = self._db.execute(
             f"""
             SELECT count(*), bit_xor(hash(head, tail, value, items)), (SELECT count(*) FROM chosen),

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit, sources_of
 from kgcheck.duck import identifier, literal
+from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.graph.store import GraphStore
@@ -279,8 +280,9 @@ class SnapshotChanges:
             return identifier(name)
         ids = self.ids(label)
         read(self._db, "newer")
-        odd = f"{malformed(label, 'id')} OR {unlisted(self._db, label, 'id')}"
-        find_intended_ids(self._tables, label, f"SELECT id FROM {ids} WHERE {odd}")
+        topics = Topics(self._db)
+        odd = f"{malformed(label, 'id')} OR {unlisted(topics, label, 'id')}"
+        find_intended_ids(self._tables, topics, label, f"SELECT id FROM {ids} WHERE {odd}")
         bare = r"regexp_replace(n.id, '[\s\p{Z}]+', '', 'g')"
         authority = literal("" if label.site else label.authority.source)
         self._make(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.duck import identifier, literal
-from kgcheck.evidence.coverage import complete_release
+from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.stance import stance
 from kgcheck.evidence.written import malformed, unlisted
 from kgcheck.model import Stance
@@ -57,15 +57,18 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     """
     if not pattern.checks or (tail.site and not head.site):
         return None
-    speaking = [check for check in pattern.checks if _speaks(db, check)]
-    if not speaking or any(_stated_more_than_once(db, check) for check in speaking):
+    topics = Topics(db)
+    # Of a source of which no release speaks, every edge has the same gap.
+    speaking = [check for check in pattern.checks if topics.speak(check.source, check.link)]
+    # Where releases of different dates speak, the newest of a record counts, which takes a closer look.
+    if not speaking or any(topics.dates(check.source, check.link) > 1 for check in speaking):
         return None
     conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
     for label, end in ((head, "head"), (tail, "tail")):
-        conditions += _well_formed(db, label, end, pattern, speaking)
+        conditions += _well_formed(db, topics, label, end, pattern, speaking)
     if len(pattern.checks) > 1:
         for check in speaking:
-            looked = _looked_at(db, check, key(head, "head"))
+            looked = _looked_at(topics, check, key(head, "head"))
             if looked is None:
                 return None
             conditions.append(looked)
@@ -95,25 +98,7 @@ def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
     return bool(db.execute("SELECT 1 FROM qualified LIMIT 1").fetchall())
 
 
-def _speaks(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> bool:
-    """Whether any release speaks of a relation; of a source that does not, every edge has the same gap."""
-    rows = db.execute("SELECT 1 FROM ref.topic WHERE source = ? AND topic = ? LIMIT 1", [check.source, check.link])
-    return bool(rows.fetchall())
-
-
-def _stated_more_than_once(db: duckdb.DuckDBPyConnection, check: EdgeCheck) -> bool:
-    """Whether releases of different dates speak: then the newest of a record counts, which takes a closer look."""
-    rows = db.execute(
-        """
-        SELECT count(DISTINCT r.recency) FROM ref.topic t JOIN ref.release r ON r.id = t.release_id
-        WHERE t.source = $source AND t.topic = $relation
-        """,
-        {"source": check.source, "relation": check.link},
-    ).fetchall()
-    return int(rows[0][0]) > 1
-
-
-def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, head: str) -> str | None:
+def _looked_at(topics: Topics, check: EdgeCheck, head: str) -> str | None:
     """A condition under which the source says something of an edge, be it silence.
 
     Returns:
@@ -121,7 +106,7 @@ def _looked_at(db: duckdb.DuckDBPyConnection, check: EdgeCheck, head: str) -> st
     """
     if check.both_ends_mapped or check.match == "either_order":
         return None
-    if complete_release(db, check.source, check.link) is not None:
+    if topics.complete(check.source, check.link) is not None:
         return "true"
     covered = f"source = {literal(check.source)} AND topic = {literal(check.link)}"
     return f"{head} IN (SELECT id FROM ref.covered WHERE {covered})"
@@ -135,7 +120,7 @@ def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | 
 
 
 def _well_formed(
-    db: duckdb.DuckDBPyConnection, label: Label, end: str, pattern: Pattern, speaking: list[EdgeCheck]
+    db: duckdb.DuckDBPyConnection, topics: Topics, label: Label, end: str, pattern: Pattern, speaking: list[EdgeCheck]
 ) -> Iterator[str]:
     """Conditions under which an end is an id of its label that its authority does not miss.
 
@@ -156,7 +141,7 @@ def _well_formed(
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {odd} AS
-        SELECT id FROM ({ids}) WHERE {malformed(label, "id")} OR {unlisted(db, label, "id")}
+        SELECT id FROM ({ids}) WHERE {malformed(label, "id")} OR {unlisted(topics, label, "id")}
         """
     ).fetchall()
     if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():

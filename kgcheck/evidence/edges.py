@@ -6,7 +6,7 @@ Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 from collections.abc import Callable, Mapping, Sequence
 
 from kgcheck.duck import literal
-from kgcheck.evidence.coverage import add_gaps, complete_release
+from kgcheck.evidence.coverage import Topics, add_gaps
 from kgcheck.evidence.stance import counting
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
@@ -40,7 +40,7 @@ def channel_topic(link: str, channel: str) -> str:
     return f"{link} {channel}"
 
 
-def look_at_own_channel(tables: WorkingTables, check: EdgeCheck, cited: Cited | None) -> None:
+def look_at_own_channel(tables: WorkingTables, topics: Topics, check: EdgeCheck, cited: Cited | None) -> None:
     """Closed silence for the tasks in ``unseen`` whose edges cite channels that would have stated them.
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
@@ -48,10 +48,11 @@ def look_at_own_channel(tables: WorkingTables, check: EdgeCheck, cited: Cited | 
 
     Args:
         tables: The working tables.
+        topics: Of the snapshot.
         check: With the name of the source as edges cite it.
         cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
-    if not check.channels or not cited or complete_release(tables.db, check.ontology or "", PARENT) is None:
+    if not check.channels or not cited or topics.complete(check.ontology or "", PARENT) is None:
         return
     topic = literal(channel_topic(check.link, ""))
     covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
@@ -112,17 +113,21 @@ def look_up_edges(
         dates: Of what the graph has of each label and pattern, as far as they are known.
     """
     dates = dates or {}
+    topics = Topics(tables.db)
     resolve_ends(tables, head, tail)
-    for about, label in (("head", head), ("tail", tail)):
-        _moved_ends(tables, about, label)
-        _odd_ends(tables, about, label, dates.get(label.name, ""))
+    ends = {"head": head, "tail": tail}
+    for about, is_moved, is_odd in _find_doubtful_ends(tables, topics, ends):
+        if is_moved:
+            _moved_ends(tables, about, ends[about])
+        if is_odd:
+            _odd_ends(tables, topics, about, ends[about], dates.get(ends[about].name, ""))
     if tail.site and not head.site:
         _read_site_ids(tables, head, tail)
     for check in pattern.checks:
-        _look_for_links(tables, check)
-        tables.set_unseen("FROM ends ANTI JOIN counted_link USING (task)")
-        look_at_own_channel(tables, check, cited)
-        _look_at_silence(tables, pattern, check, head, tail, dates.get(str(pattern), ""))
+        tables.set_unseen(_look_for_links(tables, check))
+        if tables.has("unseen"):
+            look_at_own_channel(tables, topics, check, cited)
+            _look_at_silence(tables, topics, pattern, check, head, tail, dates.get(str(pattern), ""))
 
 
 def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
@@ -157,15 +162,41 @@ def _moved_ends(tables: WorkingTables, about: str, label: Label) -> None:
     )
 
 
-def _odd_ends(tables: WorkingTables, about: str, label: Label, dated: str) -> None:
+def _find_doubtful_ends(
+    tables: WorkingTables, topics: Topics, ends: Mapping[str, Label]
+) -> list[tuple[str, bool, bool]]:
+    """Table ``doubtful_end``: ends that are no longer what they were, are malformed (bad), or that a list lacks.
+
+    Nearly all ends are none of these, so that what is to be said of them need not be asked of every edge.
+
+    Returns:
+        Whether any is moved, and whether any is malformed or not in the list, for each end of which one is.
+    """
+
+    def doubtful(about: str, label: Label) -> str:
+        end = f"e.{about}"
+        moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
+        return f"""
+        SELECT task, '{about}' AS about, {end} AS id, {malformed(label, end)} AS bad,
+               {unlisted(topics, label, end)} AS unknown, {base(label, end)} IN ({moved}) AS moved
+        FROM ends e WHERE bad OR unknown OR moved"""
+
+    selects = " UNION ALL ".join(doubtful(about, label) for about, label in ends.items())
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE doubtful_end AS {selects}").fetchall()
+    return tables.db.execute(
+        "SELECT about, bool_or(moved), bool_or(bad OR unknown) FROM doubtful_end GROUP BY about ORDER BY about"
+    ).fetchall()
+
+
+def _odd_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, dated: str) -> None:
     """Ends that are no ids of their label, or that a complete list lacks: the fault is the node's, not the edge's.
 
     Where one can tell which id was meant, the edge is looked up with that. A list that is older than the graph may lack
     an id that is newer than it.
     """
-    bad, unknown = malformed(label, f"e.{about}"), unlisted(tables.db, label, f"e.{about}")
-    find_intended_ids(tables, label, f"SELECT e.{about} AS id FROM ends e WHERE {bad} OR {unknown}")
-    listing = complete_release(tables.db, label.authority.source, "entity") or 0
+    odd = f"FROM doubtful_end WHERE about = '{about}' AND (bad OR unknown)"
+    find_intended_ids(tables, topics, label, f"SELECT id {odd}")
+    listing = topics.complete(label.authority.source, "entity") or 0
     tables.add_evidence(
         f"""
         SELECT task, CASE WHEN bad THEN '{SCHEMA_SOURCE}' ELSE $source END AS source,
@@ -177,8 +208,7 @@ def _odd_ends(tables: WorkingTables, about: str, label: Label, dated: str) -> No
                AS reason,
                CASE WHEN bad THEN 'an id looks like ' || $example ELSE 'not in this release' END AS value,
                $about AS about, CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
-        FROM (SELECT e.task, e.{about} AS id, {bad} AS bad, m.intended
-              FROM ends e LEFT JOIN intended_id m ON m.id = e.{about} WHERE {bad} OR {unknown})
+        FROM ({odd}) LEFT JOIN intended_id USING (id)
         WHERE bad OR intended IS NOT NULL
            OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
         """,
@@ -203,12 +233,17 @@ def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
     )
 
 
-def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> None:
-    """Evidence from links that the source states, and table ``counted_link``: the tasks that have any.
+def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
+    """Evidence from links that the source states.
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
+
+    Returns:
+        A select of the tasks that have none.
     """
     ways, named = [_links_of_pairs(tables, check)], {}
+    if check.match != "descendant" and not tables.has("found_link"):
+        return "FROM ends"
     if check.match == "descendant":
         ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
@@ -235,13 +270,14 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> None:
             "note": check.note,
         },
     )
+    return "FROM ends ANTI JOIN counted_link USING (task)"
 
 
 def _look_at_silence(
-    tables: WorkingTables, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
+    tables: WorkingTables, topics: Topics, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
     """Of the tasks without a link: silence where the source would have stated one, else a gap."""
-    complete = complete_release(tables.db, check.source, check.link)
+    complete = topics.complete(check.source, check.link)
     if check.both_ends_mapped:
         looked = _mapped_pairs(check.source, check.link)
     elif complete is not None:
@@ -254,7 +290,7 @@ def _look_at_silence(
         f"""
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
                CASE WHEN too_old OR way IS NOT NULL THEN 'open'
-                    ELSE {_silent_world(tables, check, head)} END AS world, $tier AS tier,
+                    ELSE {_silent_world(topics, check, head)} END AS world, $tier AS tier,
                CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
                     WHEN way IS NOT NULL THEN '{Reason.PARENT_INDIRECT.value}' END AS reason,
                CASE WHEN too_old THEN 'an end is not in this release, and the graph is of ' || $dated
@@ -271,7 +307,7 @@ def _look_at_silence(
         _unmapped_ends(tables, check)
         if complete is not None:
             _unmapped_pairs(tables, check, complete)
-    add_gaps(tables, check.source, check.link)
+    add_gaps(tables, topics, check.source, check.link)
 
 
 def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
@@ -358,7 +394,7 @@ def _unmapped_ends(tables: WorkingTables, check: EdgeCheck) -> None:
     tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
-def _silent_world(tables: WorkingTables, check: EdgeCheck, head: Label) -> str:
+def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
     """SQL for the world of silence.
 
     Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
@@ -369,7 +405,7 @@ def _silent_world(tables: WorkingTables, check: EdgeCheck, head: Label) -> str:
     """
     if check.match != "descendant":
         return literal(check.world.value)
-    if complete_release(tables.db, check.ontology or "", PARENT) is None:
+    if topics.complete(check.ontology or "", PARENT) is None:
         return "'open'"
     if not head.site:
         return literal(check.world.value)
@@ -389,7 +425,8 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     Returns:
         The select, over a table that is filled.
     """
-    place = "l.rowid" if _has_rows(tables) else "l"
+    has_rows = _has_rows(tables)
+    place = "l.rowid" if has_rows else "l"
     of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"
     found = f"SELECT e.task, {place} AS place, {{turned}} AS turned FROM ends e JOIN ref.link l ON {of_check} AND "
     same = found.format(turned="false") + "l.head_now = e.head_now AND l.tail_now = e.tail_now"
@@ -398,7 +435,7 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
         same += f" UNION ALL {found.format(turned='true')}{turned}"
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS {same}").fetchall()
     links = "found_link f JOIN ref.link l ON l.rowid = f.place"
-    if not _has_rows(tables):
+    if not has_rows:
         links = "(SELECT task, turned, unnest(place) FROM found_link) l"
     return f"""
     SELECT task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, turned,

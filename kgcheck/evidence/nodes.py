@@ -12,7 +12,7 @@ import duckdb
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.duck import literal
 from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
-from kgcheck.evidence.coverage import add_gaps, complete_release
+from kgcheck.evidence.coverage import Topics, add_gaps
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges
 from kgcheck.evidence.scores import look_up_scores
 from kgcheck.evidence.tables import WorkingTables
@@ -72,8 +72,39 @@ class EvidenceJoin:
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label."""
         authority = label.authority
-        odd = f"{malformed(label, 'head')} OR {unlisted(self._db, label, 'head')}"
-        find_intended_ids(self.tables, label, f"SELECT head AS id FROM task WHERE {odd}")
+        topics = Topics(self._db)
+        odd = f"{malformed(label, 'head')} OR {unlisted(topics, label, 'head')}"
+        if self._db.execute(f"SELECT 1 FROM task WHERE {odd} LIMIT 1").fetchall():
+            find_intended_ids(self.tables, topics, label, f"SELECT head AS id FROM task WHERE {odd}")
+            self._malformed(label)
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE node_key AS
+            SELECT task, head, {base(label, "head")} AS base, {sequence(label, "head")} AS sequence FROM task
+            WHERE regexp_full_match(head, $pattern) AND regexp_full_match(head, $issued)
+            """,
+            {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
+        ).fetchall()
+        self._lifecycles(label)
+        if label.site:
+            self._sites(label)
+        self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""))
+        if authority.other:
+            self.tables.add_gaps(
+                """
+                SELECT task, $source AS source, $cause AS cause FROM task
+                WHERE NOT regexp_full_match(head, $issued) AND regexp_full_match(head, $pattern)
+                """,
+                {
+                    "source": authority.other,
+                    "cause": Reason.REFERENCE_MISSING.value,
+                    "issued": authority.pattern,
+                    "pattern": label.id_pattern,
+                },
+            )
+
+    def _malformed(self, label: Label) -> None:
+        """Ids that have not the form of their label."""
         self.tables.add_evidence(
             f"""
             SELECT task, $source AS source, $release AS release, head AS record, 'contradicts' AS stance,
@@ -89,31 +120,6 @@ class EvidenceJoin:
                 "example": label.id_example,
             },
         )
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE node_key AS
-            SELECT task, head, {base(label, "head")} AS base, {sequence(label, "head")} AS sequence FROM task
-            WHERE regexp_full_match(head, $pattern) AND regexp_full_match(head, $issued)
-            """,
-            {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
-        ).fetchall()
-        self._lifecycles(label)
-        if label.site:
-            self._sites(label)
-        self._silence_of_ids(authority.source, self._dates.get(label.name, ""))
-        if authority.other:
-            self.tables.add_gaps(
-                """
-                SELECT task, $source AS source, $cause AS cause FROM task
-                WHERE NOT regexp_full_match(head, $issued) AND regexp_full_match(head, $pattern)
-                """,
-                {
-                    "source": authority.other,
-                    "cause": Reason.REFERENCE_MISSING.value,
-                    "issued": authority.pattern,
-                    "pattern": label.id_pattern,
-                },
-            )
 
     def attribute(self, label: Label, check: AttributeCheck) -> None:
         """Compare every task's value with the reference value of its node.
@@ -265,14 +271,16 @@ class EvidenceJoin:
             {"source": label.authority.source},
         )
 
-    def _silence_of_ids(self, source: str, dated: str) -> None:
+    def _silence_of_ids(self, topics: Topics, source: str, dated: str) -> None:
         self.tables.set_unseen("SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
+        if not self.tables.has("unseen"):
+            return
         # An id that a release was asked for by itself, and did not know, is not there.
         requested = "SELECT id AS head_now, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
         self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated)
-        listing = complete_release(self._db, source, "entity")
+        listing = topics.complete(source, "entity")
         if listing is None:
-            add_gaps(self.tables, source, "entity")
+            add_gaps(self.tables, topics, source, "entity")
             return
         # A listed id whose parts the source does not show (a site without its sequence) was not looked at.
         self.tables.add_gaps(

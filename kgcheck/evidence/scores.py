@@ -1,6 +1,6 @@
 """Compares the score of an edge with that of the source which it cites."""
 
-from kgcheck.evidence.coverage import add_gaps
+from kgcheck.evidence.coverage import Topics, add_gaps
 from kgcheck.evidence.edges import resolve_ends
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import Reason
@@ -62,4 +62,4 @@ def look_up_scores(
         },
     )
     tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
-    add_gaps(tables, check.source, check.link)
+    add_gaps(tables, Topics(tables.db), check.source, check.link)

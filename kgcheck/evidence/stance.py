@@ -37,19 +37,23 @@ def counting(check: EdgeCheck, links: str) -> str:
             found, null for the very pair) and turned (whether it states the other order).
 
     Returns:
-        The select: the columns of links, place and stance.
+        The select: the columns of links, and stance.
     """
     best = "way NULLS FIRST, score DESC NULLS LAST, release_id DESC, record, said"
-    return f"""
+    by_record = f"""
     WITH by_record AS (
         SELECT * FROM ({links}) QUALIFY row_number() OVER (
-            PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1
-    ), placed AS (
+            PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1)"""
+    chosen = f"""QUALIFY row_number() OVER (
+        PARTITION BY task, stance, retracted ORDER BY {best}) <= {MAX_RECORDS_SHOWN}"""
+    if check.match != "either_order":
+        return f"{by_record} SELECT *, {stance(check)} AS stance FROM by_record {chosen}"
+    return f"""
+    {by_record}, placed AS (
         SELECT *, row_number() OVER (PARTITION BY task, negated, retracted, turned ORDER BY {best}) AS place
         FROM by_record
     ), unordered AS (
         SELECT *, {stance(check)} AS stance FROM placed QUALIFY row_number() OVER (
             PARTITION BY task, negated, retracted, place ORDER BY recency DESC, {best}) = 1
     )
-    SELECT * FROM unordered QUALIFY row_number() OVER (
-        PARTITION BY task, stance, retracted ORDER BY {best}) <= {MAX_RECORDS_SHOWN}"""
+    SELECT * EXCLUDE (place) FROM unordered {chosen}"""

@@ -130,6 +130,10 @@ class WorkingTables:
         """Empty all: no tasks, no evidence."""
         self.db.execute("; ".join(table.create for table in WORKING_TABLES)).fetchall()
 
+    def has(self, table: str) -> bool:
+        """Whether a table has any row."""
+        return bool(self.db.execute(f"SELECT 1 FROM {identifier(table)} LIMIT 1").fetchall())
+
     def add_task(
         self, number: int, head: str, tail: str | None = None, value: str | None = None, items: Sequence[str] = ()
     ) -> None:

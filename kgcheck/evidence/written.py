@@ -1,9 +1,7 @@
 """Ids that are not written as their authority writes them: what was meant, where one can tell."""
 
-import duckdb
-
 from kgcheck.duck import literal
-from kgcheck.evidence.coverage import complete_release
+from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.profile.schema import Label
 from kgcheck.reference.ids_sql import base, part_of_id
@@ -12,7 +10,7 @@ from kgcheck.visible import HIDDEN_RE2
 _SPACES = r"[\s\p{Z}]+"
 
 
-def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
+def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: str) -> None:
     """Fill table ``intended_id``: ids that are malformed or unknown, and that one id without spaces and case equals.
 
     What the authority lists comes first. Where it has no complete list, the form alone tells: the id without spaces, as
@@ -20,12 +18,13 @@ def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
 
     Args:
         tables: The working tables.
+        topics: Of the snapshot.
         label: Label of the nodes.
         ids: A select of one column, id.
     """
     bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
-    listed = complete_release(tables.db, label.authority.source, "entity") is not None
+    listed = topics.complete(label.authority.source, "entity") is not None
     filed = part_of_id(label, bare, "entry", "i")
     # Of a site, the authority lists the protein, so its form alone tells.
     by_form = "false" if listed and not label.site else "true"
@@ -48,10 +47,10 @@ def find_intended_ids(tables: WorkingTables, label: Label, ids: str) -> None:
     )
 
 
-def unlisted(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str:
+def unlisted(topics: Topics, label: Label, column: str) -> str:
     """SQL for ids that their authority, which lists all of its own, does not list."""
     issued = literal(label.authority.pattern or ".*")
-    if label.site or complete_release(db, label.authority.source, "entity") is None:
+    if label.site or topics.complete(label.authority.source, "entity") is None:
         return "false"
     source = literal(label.authority.source)
     return (

@@ -268,6 +268,7 @@ def test_a_run_that_cannot_be_gone_on_from_is_refused(twice: Twice, tmp_path: Pa
         ledger.note(former)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     twice: Twice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
