@@ -20,6 +20,8 @@ from tests.integration.test_profiles import Wrong, audited, build, copied, draft
 from tests.support.audits import kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget
 
+pytestmark = pytest.mark.slow
+
 _AS_HETIONET_HAS_IT = """
 MATCH (n) WHERE n.id IS NOT NULL
 SET n.identifier = CASE WHEN n:Gene THEN toInteger(n.id) ELSE n.id END REMOVE n.id
