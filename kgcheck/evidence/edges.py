@@ -245,7 +245,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
     if check.match != "descendant" and not tables.has("found_link"):
         return "FROM ends"
     if check.match == "descendant":
-        ways.append(_link_to_descendant(check.ontology or ""))
+        ways.append(_link_to_descendant(check.ontology or "", has_rows=_has_rows(tables)))
         named = {"source": check.source, "relation": check.link}
     tables.db.execute(
         f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
@@ -449,21 +449,22 @@ def _has_rows(tables: WorkingTables) -> bool:
     return bool(tables.db.execute(f"SELECT 1 {there}").fetchall())
 
 
-def _link_to_descendant(ontology: str) -> str:
+def _link_to_descendant(ontology: str, *, has_rows: bool) -> str:
     """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
+    same = "l.rowid = e.place" if has_rows else "l.head_now = e.head_now AND l.tail_now = e.id"
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
            l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
     FROM (
         WITH up AS MATERIALIZED (
-            SELECT l.head_now, l.tail_now AS id, a.ancestor
+            SELECT l.head_now, l.tail_now AS id, a.ancestor, {"l.rowid" if has_rows else "NULL"} AS place
             FROM ref.link l JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.id = l.tail_now
             WHERE l.source = $source AND l.relation = $relation
               AND l.head_now IN (SELECT head_now FROM ends) AND a.ancestor IN (SELECT tail_now FROM ends))
-        SELECT DISTINCT task, head_now, id FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
+        SELECT DISTINCT task, head_now, id, place FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
     ) e
-    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = e.id JOIN ref.release r ON r.id = l.release_id
+    JOIN ref.link l ON {same} JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
 
 
