@@ -5,7 +5,9 @@ from hashlib import md5
 from itertools import chain
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgcheck.duck import identifier, literal
 from kgcheck.graph.store import NO_ID, GraphStore, edge_schema, node_schema, with_as_text
@@ -88,19 +90,18 @@ class GraphCopy:
         schema = with_as_text(edge_schema(pattern))
         first, second = next(scanned, schema.empty_table()), next(scanned, None)
         if second is None:
-            printable_ = "(SELECT printable(head) AS head, printable(tail) AS tail FROM incoming)"
-            self._select_into(_DISTINCT.format(table=table, rows=printable_), first)
+            rows = f"(SELECT * {_cleaned(first, ('head', 'tail'))} FROM incoming)"
+            self._select_into(_DISTINCT.format(table=table, rows=rows), first)
             return
         self._fill("incoming pairs", schema, chain([first, second], scanned), ("head", "tail"))
         incoming = identifier("incoming pairs")
         self._db.execute(f"{_DISTINCT.format(table=table, rows=incoming)}; DROP TABLE {incoming}").fetchall()
 
     def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
-        cleaned = ", ".join(f"printable({i}) AS {i}" for i in ids)
         self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
         for table in tables:
             self._select_into(
-                f"INSERT INTO {identifier(name)} BY NAME SELECT * REPLACE ({cleaned}) FROM incoming", table
+                f"INSERT INTO {identifier(name)} BY NAME SELECT * {_cleaned(table, ids)} FROM incoming", table
             )
 
     def _select_into(self, statement: str, rows: pa.Table) -> None:
@@ -109,3 +110,24 @@ class GraphCopy:
             self._db.execute(statement).fetchall()
         finally:
             self._db.unregister("incoming")
+
+
+def _cleaned(rows: pa.Table, ids: tuple[str, ...]) -> str:
+    """What a select of all columns does with ids that are not printable; nothing where all are, as nearly always."""
+    unclean = [name for name in ids if not _is_printable(rows.column(name))]
+    return f"REPLACE ({', '.join(f'printable({name}) AS {name}' for name in unclean)})" if unclean else ""
+
+
+def _is_printable(column: pa.ChunkedArray) -> bool:
+    """Whether no id can need to be made printable: a glance at the bytes, where a pattern would read each id."""
+    if column.type != pa.string() or column.null_count:
+        return False
+    sizes = pc.min_max(pc.binary_length(column)).as_py()
+    if not len(column) or sizes["min"] == 0 or sizes["max"] > _MOST:
+        return not len(column)
+    for chunk in column.chunks:
+        _, places, text = chunk.buffers()
+        ends = np.frombuffer(places, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if len(chunk) and np.frombuffer(text, np.uint8)[ends[0] : ends[-1]].min() < 32:
+            return False
+    return True

@@ -23,7 +23,7 @@ from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.both import Side, read
-from kgcheck.reference.ids_sql import STRING_ID, base, key, part_of_id, sequence
+from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
 _SIDES: tuple[Side, ...] = ("older", "newer")
 
@@ -281,11 +281,9 @@ class SnapshotChanges:
             return identifier(name)
         ids = self.ids(label)
         read(self._db, "newer")
-        topics = Topics(self._db)
-        odd = f"{malformed(label, 'id')} OR {unlisted(topics, label, 'id')}"
+        odd = f"{malformed(label, 'id')} OR {unlisted(topics := Topics(self._db), label, 'id')}"
         find_intended_ids(self._tables, topics, label, f"SELECT id FROM {ids} WHERE {odd}")
         bare = r"regexp_replace(n.id, '[\s\p{Z}]+', '', 'g')"
-        authority = literal("" if label.site else label.authority.source)
         self._make(
             name,
             f"""
@@ -295,7 +293,7 @@ class SnapshotChanges:
                         WHEN len(l.successors) > 0 AND l.state <> 'current' THEN l.successors[1]
                         ELSE {key(label, "n.id")} END AS now
             FROM {ids} n LEFT JOIN intended_id m ON m.id = n.id
-            LEFT JOIN ref.lifecycle l ON l.source = {authority} AND l.id = {base(label, "n.id")}
+            LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}
             """,
         )
         return identifier(name)
