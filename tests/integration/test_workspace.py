@@ -529,3 +529,12 @@ def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
             check=True,
         )
         assert (ran.stdout, ran.stderr) == ("1\n", "")
+
+
+def test_an_audit_does_not_look_at_what_is_retired(tmp_path: Path) -> None:
+    with (
+        Workspace(store=demo().store, ledger=tmp_path / "ledger.sqlite", with_retired=True) as workspace,
+        pytest.raises(UsageError, match="leaves out what is retired"),
+    ):
+        workspace.audit()
+    assert not (tmp_path / "ledger.sqlite").exists()
