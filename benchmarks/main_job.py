@@ -97,14 +97,17 @@ def raw_copy(target: Path, folder: Path, schema: Schema, settings: Settings) -> 
             for table in store.scan_nodes(label):
                 path = folder / f"{label.name}.parquet"
                 parquet.write_table(table.select(node_schema(label).names), path)
-                copies.append(f"COPY {label.name} FROM '{path}'")
+                # The tables have columns for marks of curation, too, which no load fills.
+                names = ", ".join(f"`{n}`" for n in node_schema(label).names)
+                copies.append(f"COPY {label.name}({names}) FROM '{path}'")
         for number, pattern in enumerate(schema.relations):
             for table in store.scan_edges(pattern):
                 path = folder / f"edges-{number}.parquet"
                 parquet.write_table(table.select(edge_schema(pattern).names), path)
                 names = ", ".join(f"`{n}`" for n in pattern.properties)
-                given = f"({names})" if names else ""
-                copies.append(f"COPY {pattern.type}{given} FROM '{path}' (from='{pattern.head}', to='{pattern.tail}')")
+                copies.append(
+                    f"COPY {pattern.type}({names}) FROM '{path}' (from='{pattern.head}', to='{pattern.tail}')"
+                )
     empty = folder / "raw.lbdb"
     with open_store(str(empty), schema, settings, create=True) as store:
         store.prepare()

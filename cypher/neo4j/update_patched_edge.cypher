@@ -1,7 +1,10 @@
-// Of a patch as people read it: other values of edges that are as they were, of several that are alike the nth.
-// Parameters: rows (list of maps: head, tail, was, set, nth), at, by. Places: head, relation, tail.
+// Of a patch as people read it: other values of edges that are as they were, of several that are alike the nth; fails
+// where one is not.
+// Parameters: rows (list of maps: head, tail, was, set, nth), at, by. Places: head, relation, tail. Returns: done.
 UNWIND $rows AS row MATCH (a:<head> {id: row.head})-[found:<relation>]->(b:<tail> {id: row.tail})
 WHERE all(name IN keys(row.was) WHERE found[name] = row.was[name]) AND found.kgcheck_retired IS NULL
-WITH row, collect(found)[row.nth] AS r
+    AND all(name IN keys(found) WHERE name STARTS WITH 'kgcheck_' OR name IN keys(row.was))
+WITH row, collect(found)[row.nth] AS r WHERE r IS NOT NULL
 SET r += row.set, r.kgcheck_changed_at = $at, r.kgcheck_changed_by = $by,
     r.kgcheck_retired_at = CASE WHEN row.set.kgcheck_retired IS NULL THEN r.kgcheck_retired_at ELSE $at END
+WITH count(*) AS done RETURN done / CASE done WHEN size($rows) THEN 1 ELSE 0 END AS done

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from kgcheck import deadline
 from kgcheck.agents.request import Request
-from kgcheck.agents.team_support import TeamResults, call_key, check_supported, edge_arguments
+from kgcheck.agents.team_support import TeamResults, as_audited, call_key, check_supported, edge_arguments
 from kgcheck.agents.tool_types import (
     EdgesResult,
     LiteratureResult,
@@ -157,8 +157,8 @@ class Team:
             with deadline.until(check.meter.deadline):
                 for stage, role in _TURNS:
                     handed = self._turn(stage, role, check, task)
-                    if stage is Stage.KG_QUERY:
-                        task = handed.task
+                    if stage is Stage.KG_QUERY and handed.task:
+                        task = as_audited(handed.task, request, check.seen)
         except BudgetExceeded as error:
             raise CheckStopped(error.message, error.hint, _stopped(task or request.task, check.seen)) from error
         if task is None:

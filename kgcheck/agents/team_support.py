@@ -97,6 +97,27 @@ def check_supported(task: CheckTask | None, request: Request, seen: TeamResults)
         raise UsageError(f"{task.type.value} {task} is not what was asked for, or not what the tools have shown")
 
 
+def as_audited(task: CheckTask, request: Request, seen: TeamResults) -> CheckTask:
+    """A supported task in the order in which an audit has it, so that both mean one finding.
+
+    Returns:
+        Where order means nothing, the edge as the graph states it, and one that is not there with its ends in order.
+    """
+    if task.object is None or task.relation is None:
+        return task
+    ends = task.subject.label, task.object.label
+    pattern = next((p for p in request.patterns if p.symmetric and (p.head, p.tail) == ends), None)
+    if pattern is None:
+        return task
+    edges = seen.edges_between(task.subject, task.relation, task.object) or EdgesResult(edges=())
+    own = edges.edges[: len(edges.edges) - edges.turned]
+    if task.attribute:
+        is_turned = not scores_of(pattern, task.attribute, own)
+    else:
+        is_turned = not own if edges.edges else task.object.id < task.subject.id
+    return task.model_copy(update={"subject": task.object, "object": task.subject}) if is_turned else task
+
+
 def _of_node(task: CheckTask, request: Request, seen: TeamResults) -> bool:
     wanted = (request.type, request.label, request.subject, request.attribute)
     if (task.type, task.subject.label, task.subject.id, task.attribute) != wanted:

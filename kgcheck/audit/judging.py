@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 
 import duckdb
 
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.precedence import FIRST_SQL
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
-from kgcheck.checks.verdicts import judge
+from kgcheck.checks.verdicts import judge, verdict
 from kgcheck.model import (
     CheckType,
     Gap,
@@ -109,6 +110,37 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
         )
         for (outcome, reason, sources, gaps), count in sorted(counts.items())
     ]
+
+
+def unlisted(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
+    """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each.
+
+    Args:
+        unit: Potential edges.
+        causes: By source and place of the node.
+
+    Returns:
+        A tally for each choice of gaps.
+    """
+    gaps: dict[int, list[Gap]] = {}
+    for source, failed in causes.items():
+        for place, cause in failed.items():
+            gaps.setdefault(place, []).append(Gap(source, cause))
+    found = Counter(tuple(sorted(those)) for those in gaps.values())
+    tallied = []
+    for those, count in sorted(found.items()):
+        ended = verdict(unit.type, (), those)
+        tallied.append(
+            Tally(
+                type=unit.type,
+                target=unit.target,
+                outcome=ended.outcome,
+                reason=ended.reason,
+                gaps=ended.missing,
+                count=count,
+            )
+        )
+    return tallied
 
 
 def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, str, str, Outcome]]:

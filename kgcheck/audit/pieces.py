@@ -26,7 +26,7 @@ from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 from kgcheck.profile.schema import Label, Pattern
 
 LIVE_TASKS = 20_000
@@ -53,6 +53,9 @@ class Worker:
         verified: Where what was judged is kept, or None.
     """
 
+    _few = False
+    """Few edges of each pattern are looked at."""
+
     def __init__(
         self,
         db: duckdb.DuckDBPyConnection,
@@ -75,6 +78,7 @@ class Worker:
         self._join = join
         self._names = NodeNames(store)
         self._live = live
+        self._unlisted: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
@@ -91,6 +95,7 @@ class Worker:
             for unit in units:
                 if unit.type is CheckType.POTENTIAL and unit.pattern:
                     self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
+                    self._unlisted[unit.type, unit.target] = judging.unlisted(unit, self._live.causes)
         self._tasks.draw(units)
         if self._live:
             self._refuse_too_many(units)
@@ -137,11 +142,11 @@ class Worker:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
             found: FindingRows | list[Finding] = []
-            counted: list[Tally] = []
+            counted = self._unlisted.get((unit.type, unit.target), []) if number == 0 else []
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
-                counted = judging.tallies(self._db, unit, selected.plain)
+                counted = counted + judging.tallies(self._db, unit, selected.plain)
                 self._keep(unit, piece, alike=number == 0 and selected.plain > 0)
                 keep_all = self._options.keep_all
                 found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
@@ -183,7 +188,7 @@ class Worker:
             or self._papers
         ):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), few=self._few)
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)

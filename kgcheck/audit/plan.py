@@ -6,6 +6,7 @@ from pydantic import Field
 
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts
+from kgcheck.ledger.run import LAST
 from kgcheck.model import CheckType, Target, Value
 from kgcheck.profile.schema import Pattern, Schema
 
@@ -74,7 +75,7 @@ class Unit(Value):
 
     def piece(self, number: int, *, last: bool) -> str:
         """Names a piece of the unit in the ledger; once the last one is there, the unit is whole."""
-        return f"{self.type.value} {self.target} #{'last' if last else number}"
+        return f"{self.type.value} {self.target} {LAST if last else f'#{number}'}"
 
 
 def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:

@@ -1,31 +1,30 @@
 """An audit of what may end otherwise than in an earlier run, because its references are others; the rest is carried.
 
-Of each unit the touched tasks (kgcheck.audit.touched) are judged twice: as the older snapshot has it, to take them out
-of the counts of the earlier run, and as the newer has it. What is left of the earlier run holds as it is.
+Of each unit the touched tasks (kgcheck.audit.touched) are taken out of what the earlier run found and counted, and are
+judged as the newer snapshot has it. How they ended in the earlier run, it left behind (kgcheck.audit.recorded); where
+that does not tell, they are judged as the older snapshot has it, too. What is left holds as it is.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import duckdb
 
 from kgcheck.audit import judging, structure
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit
+from kgcheck.audit.recorded import Key, RecordedOutcomes, key_of
 from kgcheck.audit.tasks import TaskSelection
-from kgcheck.audit.touched import SnapshotChanges
+from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
-from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.carrying import carry
 from kgcheck.ledger.ledger import Ledger, Run, now
-from kgcheck.ledger.verified import VerifiedFiles
+from kgcheck.ledger.run import CARRIED, LAST
+from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
 from kgcheck.reference.both import read
-
-_Key = tuple[Any, ...]
 
 
 class SinceWorker(Worker):
@@ -63,6 +62,10 @@ class SinceWorker(Worker):
         self._counted: dict[tuple[CheckType, Target], list[Tally]] = {}
         for tally in ledger.tallies(former):
             self._counted.setdefault((tally.type, tally.target), []).append(tally)
+        self._recorded = RecordedOutcomes(db, ledger, verified, former)
+        self._pieces: dict[str, dict[str, str]] = {}
+        for piece, digest in ledger.done(former).items():
+            self._pieces.setdefault(piece.rpartition(" #")[0], {})[piece] = digest
 
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """See Worker."""
@@ -77,60 +80,76 @@ class SinceWorker(Worker):
             return
         whole = self._copy, self._tasks
         self._part.begin(unit)
-        self._copy, self._tasks = self._part, self._part_tasks
+        self._copy, self._tasks, self._few = self._part, self._part_tasks, True
         try:
-            left = self._left(unit) if _carried(unit) not in done else ([], [])
+            left = self._left(unit, touched) if _carried(unit) not in done else ([], [])
             if left is not None:
                 if _carried(unit) not in done:
                     self._carry(unit, *left)
                 super()._work_tasks(unit, done)
                 return
         finally:
-            self._copy, self._tasks = whole
+            (self._copy, self._tasks), self._few = whole, False
         super().work(unit, done)
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:
         """See Worker: of the graph, only what findings that were not found again are about is read."""
         whole = self._copy, self._tasks
-        copy = FormerCopy(self._db, self._store, self._changes, self._copy)
+        copy = FormerCopy(self._db, self._store, self._changes, self._copy, self._part)
         self._copy, self._tasks = copy, TaskSelection(self._db, copy, self._schema, self._options)
         try:
             super().compare(units, before)
         finally:
             self._copy, self._tasks = whole
 
-    def _left(self, unit: Unit) -> tuple[list[str], list[Tally]] | None:
+    def _left(self, unit: Unit, touched: TouchedUnit) -> tuple[list[str], list[Tally]] | None:
         """What the earlier run found of the touched tasks, and what it counted of all others.
 
         Returns:
-            Fingerprints and tallies; None where the older snapshot does not give what the earlier run counted.
+            Fingerprints and tallies; None where nothing gives what the earlier run counted.
         """
-        counts = Counter({_key(t): t.count for t in self._counted.get((unit.type, unit.target), ())})
+        counted = self._counted.get((unit.type, unit.target), ())
+        counts = Counter({key_of(t): t.count for t in counted})
         found: list[str] = []
-        read(self._db, "older")
-        try:
-            selected = self._tasks.select(unit)
-            for first in range(1, selected.chosen + 1, self._options.piece_tasks):
-                self._judge(unit, first, first + self._options.piece_tasks - 1)
-                counts.subtract({_key(t): t.count for t in judging.tallies(self._db, unit)})
-                tasks = "SELECT head, tail FROM judged JOIN task USING (task)"
-                if not self._options.keep_all:
-                    tasks += " WHERE outcome IN ('refuted', 'insufficient')"
-                found += self._part_tasks.fingerprints(unit, tasks)
-        finally:
-            read(self._db, "newer")
+        if touched.any:
+            tasks, pieces = self._tasks.select_of(unit), self._pieces_of(unit)
+            if recorded := self._recorded.of(unit, tasks, pieces, counted):
+                found, ended = recorded
+                counts.subtract(ended)
+            else:
+                read(self._db, "older")
+                try:
+                    found = self._take_out(unit, counts)
+                finally:
+                    read(self._db, "newer")
         if any(count < 0 for count in counts.values()):
             return None
         return found, [_tally(unit, key, count) for key, count in counts.items() if count]
 
+    def _pieces_of(self, unit: Unit) -> dict[str, str]:
+        """The pieces of a unit that the earlier run did, each with the digest of its tasks."""
+        return self._pieces.get(unit.piece(0, last=True).removesuffix(f" {LAST}"), {})
+
+    def _take_out(self, unit: Unit, counts: Counter[Key]) -> list[str]:
+        """Take the touched tasks out of the counts of the earlier run, as ``ref`` has it: fingerprints of findings."""
+        selected, size = self._tasks.select(unit, self._plain(unit)), self._options.piece_tasks
+        found: list[str] = []
+        for start in range(0, selected.chosen or bool(selected.plain), size):
+            # Number 0 stands for those that are plainly supported, see Worker.
+            self._judge(unit, start + (start > 0), start + size)
+            counts.subtract({key_of(t): t.count for t in judging.tallies(self._db, unit, selected.plain)})
+            tasks = "SELECT head, tail FROM judged JOIN task USING (task)"
+            if not self._options.keep_all:
+                tasks += " WHERE outcome IN ('refuted', 'insufficient')"
+            found += self._part_tasks.fingerprints(unit, tasks)
+        return found
+
     def _carry(self, unit: Unit, found: list[str], left: list[Tally]) -> None:
         target = unit.target
+        if self._verified and unit.type in KEPT_TYPES:
+            self._verified.inherit(self._run.id, _carried(unit), self._former, self._pieces_of(unit))
         database = self._ledger.database
         carry(database, self._run, _carried(unit), self._former, unit.type, target, left, without=found)
-
-    def _plain(self, unit: Unit) -> PlainEdges | None:
-        """Of touched tasks each is looked at."""
-        return None if self._tasks is self._part_tasks else super()._plain(unit)
 
     def _carry_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         """A graph that is the same has the same faults; only the counts of the run before may be others."""
@@ -150,14 +169,10 @@ class SinceWorker(Worker):
 
 
 def _carried(unit: Unit) -> str:
-    return f"{unit.type.value} {unit.target} #carried"
+    return f"{unit.type.value} {unit.target} {CARRIED}"
 
 
-def _key(tally: Tally) -> _Key:
-    return tally.outcome, tally.reason, tally.sources, tally.gaps
-
-
-def _tally(unit: Unit, key: _Key, count: int) -> Tally:
+def _tally(unit: Unit, key: Key, count: int) -> Tally:
     outcome, reason, sources, gaps = key
     return Tally(
         type=unit.type, target=unit.target, outcome=outcome, reason=reason, sources=sources, gaps=gaps, count=count

@@ -285,12 +285,12 @@ class StructureRules:
 
     def _broken(self, selects: Mapping[Reason, str]) -> dict[Reason, str]:
         """Without the rules that nothing can break here, and those of single rows that none breaks."""
-        possible = {r: s for r, s in selects.items() if s not in (rules.NOTHING, rules.NOTHING_NAMED)}
-        if quick := [rule for rule in rules.OF_ONE_ROW if rule in possible]:
-            (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({possible[r]})' for r in quick)}").fetchall()
+        needed = {r: s for r, s in selects.items() if s not in (rules.NOTHING, rules.NOTHING_NAMED)}
+        if quick := [rule for rule in rules.OF_ONE_ROW if rule in needed]:
+            (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({needed[r]})' for r in quick)}").fetchall()
             unbroken = {rule for rule, is_broken in zip(quick, found, strict=True) if not is_broken}
-            return {rule: select for rule, select in possible.items() if rule not in unbroken}
-        return possible
+            return {rule: select for rule, select in needed.items() if rule not in unbroken}
+        return needed
 
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""

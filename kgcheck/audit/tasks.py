@@ -20,6 +20,9 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
 
+NO_TASKS = f"{0:016x}"
+"""Digest of no tasks."""
+
 _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
 
 _SUGGESTIONS = 20

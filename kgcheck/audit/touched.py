@@ -94,7 +94,7 @@ class SnapshotChanges:
             changed.append(self._values(label.authority.source, "sequence"))
         heads = self._fill_ends("touched_head", label, changed)
         self._fill_ends("touched_tail", label, [])
-        self._db.execute("CREATE OR REPLACE TEMP TABLE touched_pair (head VARCHAR, tail VARCHAR)").fetchall()
+        self._make("touched_pair", "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false")
         return TouchedUnit(heads, 0, 0)
 
     def _of_pattern(self, unit: Unit, pattern: Pattern) -> TouchedUnit | None:
@@ -247,17 +247,11 @@ class SnapshotChanges:
         ids = " UNION ".join(changed) or _NO_IDS
         self._make("changed id", f"SELECT DISTINCT id, upper(id) AS form FROM ({ids}) WHERE id IS NOT NULL")
         if not self._count(identifier("changed id")):
-            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} (id VARCHAR)").fetchall()
+            self._make(table, _NO_IDS)
             return 0
-        names = "base, sequence, now, bare"
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE {table} AS
-            SELECT DISTINCT n.id FROM (
-                SELECT id, unnest([id, {names}]) AS name FROM {self._nodes(label)}) n
-            WHERE name IN (SELECT id FROM "changed id") OR upper(name) IN (SELECT form FROM "changed id")
-            """
-        ).fetchall()
+        named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._nodes(label)}"
+        among = 'name IN (SELECT id FROM "changed id") OR upper(name) IN (SELECT form FROM "changed id")'
+        self._make(table, f"SELECT DISTINCT id FROM ({named}) WHERE {among}")
         return self._count(table)
 
     def _fill_pairs(self, pattern: Pattern, head: Label, tail: Label, selects: Iterable[str]) -> int:
@@ -266,12 +260,19 @@ class SnapshotChanges:
         self._make("changed pair", f"SELECT * FROM ({pairs}) AS p(head, tail)")
         found = f"""
             SELECT h.id AS head, t.id AS tail FROM "changed pair" p
-            JOIN (SELECT DISTINCT id, unnest([id, now]) AS name FROM {self._nodes(head)}) h ON h.name = p.head
-            JOIN (SELECT DISTINCT id, unnest([id, now]) AS name FROM {self._nodes(tail)}) t ON t.name = p.tail"""
+            JOIN {self._names(head)} h ON h.name = p.head JOIN {self._names(tail)} t ON t.name = p.tail"""
         self._make("touched_pair", f"SELECT DISTINCT * FROM ({found})")
         if pattern.symmetric:
             self._make("touched_pair", "FROM touched_pair UNION SELECT tail, head FROM touched_pair")
         return self._count("touched_pair")
+
+    def _names(self, label: Label) -> str:
+        """Table of the nodes of a label, each by the ids that pairs may name it by."""
+        name = f"name in pairs {label.name}"
+        if name not in self._made:
+            nodes = self._nodes(label)
+            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION SELECT id, now FROM {nodes}")
+        return identifier(name)
 
     def _nodes(self, label: Label) -> str:
         """Table of the nodes of a label: their ids, and every id under which a source may file them."""
@@ -392,9 +393,5 @@ def _of_value(check: AttributeCheck) -> str:
 
 def _is_older(released: str, dated: str) -> bool:
     """As the macro is_older of kgcheck.evidence.nodes."""
-    return (
-        released[:4].isdigit()
-        and len(released) >= 4
-        and bool(dated)
-        and (released[: len(dated)] < dated[: len(released)])
-    )
+    begins = released[:4].isdigit() and len(released) >= 4 and bool(dated)
+    return begins and released[: len(dated)] < dated[: len(released)]

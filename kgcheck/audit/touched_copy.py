@@ -31,6 +31,7 @@ class TouchedCopy(GraphCopy):
         super().__init__(db, store)
         self._changes = changes
         self._unit: Unit | None = None
+        self._edges_of: dict[str, str] = {}
 
     def begin(self, unit: Unit) -> None:
         """Go on with another unit."""
@@ -56,7 +57,15 @@ class TouchedCopy(GraphCopy):
 
     def pairs(self, pattern: Pattern) -> str:
         """See GraphCopy: the touched pairs."""
-        return self._filtered(f"touched pairs {pattern}", pattern.ends_alone, "DISTINCT head, tail")
+        kind = self._unit.type.value if self._unit else ""
+        name = self._filtered(f"touched pairs {kind} {pattern}", pattern.ends_alone, "DISTINCT head, tail")
+        if self._unit and self._unit.type is CheckType.TRIPLE:
+            self._edges_of[str(pattern)] = name
+        return name
+
+    def looked_at(self, pattern: Pattern) -> str | None:
+        """The quoted name of the table of the edges that were looked at; None where there is none."""
+        return self._edges_of.get(str(pattern))
 
     def _filtered(self, name: str, pattern: Pattern, columns: str) -> str:
         if name not in self._have:
@@ -111,18 +120,34 @@ class FormerCopy(TouchedCopy):
         store: The graph.
         changes: Knows how ids are written.
         whole: The graph, for nodes.
+        part: What was looked at.
     """
 
     def __init__(
-        self, db: duckdb.DuckDBPyConnection, store: GraphStore, changes: SnapshotChanges, whole: GraphCopy
+        self,
+        db: duckdb.DuckDBPyConnection,
+        store: GraphStore,
+        changes: SnapshotChanges,
+        whole: GraphCopy,
+        part: TouchedCopy,
     ) -> None:
         super().__init__(db, store, changes)
         self._graph = whole
+        self._part = part
         self._of = ""
 
     def nodes(self, label: Label) -> str:
         """See GraphCopy: all of them."""
         return self._graph.nodes(label)
+
+    def pairs(self, pattern: Pattern) -> str:
+        """See GraphCopy: where all findings are about edges that were looked at, these need not be read again."""
+        looked_at = self._part.looked_at(pattern)
+        if looked_at:
+            others = f"SELECT 1 FROM former ANTI JOIN {looked_at} USING (head, tail) LIMIT 1"
+            if not self._db.execute(others).fetchall():
+                return looked_at
+        return super().pairs(pattern)
 
     def _filtered(self, name: str, pattern: Pattern, columns: str) -> str:
         rows = self._db.execute("SELECT concat_ws(' ', count(*), bit_xor(hash(head, tail))) FROM former").fetchall()

@@ -145,11 +145,11 @@ class FindingList:
             query, state = self._diff.present_rows(connection)
             here = self._place(connection, after) if after else None
             if here or not after:
-                query = query.where(self._wanted_of(state, query.selected_columns.decided_basis))
+                query = query.where(self._wanted_of(connection, state, query.selected_columns.decided_basis))
                 yield query.where(_order() > tuple_(*here)) if here else query
         if set(states) & set(_NOT_THERE):
             query, state = self._diff.absent_rows(connection)
-            query = query.where(self._wanted_of(state, query.selected_columns.decided_basis))
+            query = query.where(self._wanted_of(connection, state, query.selected_columns.decided_basis))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 
@@ -159,21 +159,27 @@ class FindingList:
         row = connection.execute(query.where(FINDING.c.fingerprint == fingerprint)).first()
         return tuple(row) if row else None
 
-    def _wanted_of(self, state: ColumnElement[Any], basis: ColumnElement[Any]) -> ColumnElement[bool]:
+    def _wanted_of(
+        self, connection: Connection, state: ColumnElement[Any], basis: ColumnElement[Any]
+    ) -> ColumnElement[bool]:
         wanted, found = self._wanted, FINDING.c
+        named = (
+            (state, wanted.states),
+            (found.outcome, wanted.outcomes),
+            (found.type, wanted.types),
+            (found.reason, wanted.reasons),
+        )
+        # Each twice: with one value alone SQLite takes the column for a constant, no longer sees that its index is in
+        # the order that is wanted, and sorts a million rows for a page of fifty.
         conditions: list[ColumnElement[bool]] = [
-            column.in_([value.value for value in values])
-            for column, values in ((state, wanted.states), (found.outcome, wanted.outcomes), (found.type, wanted.types))
-            if values
+            column.in_([value.value for value in values] * 2) for column, values in named if values
         ]
-        if wanted.reasons:
-            conditions.append(found.reason.in_([reason.value for reason in wanted.reasons]))
         if wanted.labels:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:
             conditions.append(found.relation.in_(wanted.relations))
         if wanted.text:
-            parts = [found[name].icontains(wanted.text, autoescape=True) for name in _SEARCHED]
+            parts = [_contains(connection, found[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.since:
             conditions.append(~self._found_before(wanted.since))
@@ -217,6 +223,12 @@ class FindingPage:
                 return
             last = one.fingerprint
             yield one
+
+
+def _contains(connection: Connection, column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
+    # The LIKE of SQLite takes no notice of case by itself, and without lower() it takes half the time.
+    contains = column.contains if connection.dialect.name == "sqlite" else column.icontains
+    return contains(text, autoescape=True)
 
 
 def _order() -> Any:

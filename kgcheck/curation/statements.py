@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from kgcheck.curation.operations import Patch
-from kgcheck.curation.steps import AddedEdge, AddedNode, DroppedNode, SetEdge, SetNode, Step
+from kgcheck.curation.steps import AddedEdge, AddedNode, DroppedNode, SetEdge, SetNode, Step, updated
 from kgcheck.graph.marks import CHANGED_AT, CHANGED_BY, RETIRED_AT
 from kgcheck.graph.queries import Catalogue, label_place, pattern_places
 from kgcheck.graph.store import Properties
@@ -29,12 +29,16 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema)
     Returns:
         Cypher without any value, and its parameters.
     """
-    cypher = Catalogue("neo4j")
+    cypher = Catalogue("neo4j", schema.labels)
     every = (step for some in steps for step in some)
     lines = [
         f"// kgcheck patch {patch.id}: {len(patch.operations)} operations, for people to read.",
-        "// kgcheck patch apply does the same, and checks first that the graph is as the findings saw it.",
         "// Parameters: patch.params.json, and $at (when, as text) and $by (who).",
+        "// Run all of it in one transaction (cypher-shell: :begin, this file, :commit), and roll it back when a",
+        "// statement fails, by a division by zero: it did not find a value, an edge or a node as the findings saw it.",
+        "// What only kgcheck patch apply sees: other properties of a node than those that change, edges of a node",
+        "// that came since the patch was made, and ends of new edges that were retired since. Only what apply did",
+        "// can be undone, and only of that does a load know.",
     ]
     parameters: dict[str, Any] = {}
     for (statement, places), group in _groups(every, schema):
@@ -51,11 +55,19 @@ def _groups(steps: Iterable[Step], schema: Schema) -> Iterator[tuple[_Shape, lis
         known: dict[Ref | Triple, Step] = {}
         for step in alike:
             what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode) else step.triple
-            if known.setdefault(what, step) != step:
+            if known.setdefault(what, step) != step or (step in group and _leaves_it_so(step)):
                 yield shape, group
                 group, known = [], {what: step}
             group.append(step)
         yield shape, group
+
+
+def _leaves_it_so(step: Step) -> bool:
+    """Whether an edge is afterwards as it was: the same step once more is then of the same edge, not of one alike."""
+    if not isinstance(step, SetEdge):
+        return False
+    was = _stated(step.properties)
+    return updated(was, _stated(step.after)) == updated({}, was)
 
 
 def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

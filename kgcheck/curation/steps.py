@@ -84,6 +84,7 @@ class DraftGraph:
         self._base = base
         self._nodes: dict[Ref, NodeState | None] = {}
         self._edges: dict[Triple, list[EdgeState]] = {}
+        self._at: dict[Ref, list[Triple]] = {}
         self._made = 0
 
     def node(self, ref: Ref) -> NodeState | None:
@@ -99,8 +100,8 @@ class DraftGraph:
         for edge in self._base.edges_of(ref):
             of_base.setdefault(edge.triple, []).append(edge)
         for triple, edges in of_base.items():
-            self._edges.setdefault(triple, edges)
-        return [e for t, edges in self._edges.items() if ref in (t.head, t.tail) for e in edges]
+            self._know(triple, edges)
+        return [edge for triple in self._at.get(ref, ()) for edge in self._edges[triple]]
 
     def set_node(self, ref: Ref, values: Properties) -> None:
         node = self.node(ref)
@@ -127,8 +128,14 @@ class DraftGraph:
 
     def _known(self, triple: Triple) -> list[EdgeState]:
         if triple not in self._edges:
-            self._edges[triple] = self._base.edges(triple)
+            self._know(triple, self._base.edges(triple))
         return self._edges[triple]
+
+    def _know(self, triple: Triple, edges: list[EdgeState]) -> None:
+        if triple not in self._edges:
+            self._edges[triple] = edges
+            for end in {triple.head, triple.tail}:
+                self._at.setdefault(end, []).append(triple)
 
 
 def updated(properties: Properties, values: Properties) -> Properties:

@@ -7,7 +7,7 @@ judged as any other, tells of all. Which of several links of a pair count is nev
 same (kgcheck.evidence.stance).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import duckdb
@@ -43,7 +43,9 @@ class PlainEdges(NamedTuple):
         return f"({self.head}, {self.tail}) IN (SELECT head, tail FROM ({self.links})) AND {self.besides}"
 
 
-def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
+def plainly_supported(
+    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label, *, few: bool = False
+) -> PlainEdges | None:
     """SQL for the edges of a pattern that a snapshot plainly supports.
 
     Args:
@@ -51,6 +53,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
         pattern: What the pairs are joined by.
         head: Label of the heads.
         tail: Label of the tails.
+        few: Few edges are asked about: each is looked at, and not each id that a link names.
 
     Returns:
         The edges; None where no edge of the pattern can be told to be so.
@@ -65,7 +68,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
         return None
     conditions = [condition for end in ((head, "head"), (tail, "tail")) if (condition := _unmoved(db, *end))]
     for label, end in ((head, "head"), (tail, "tail")):
-        conditions += _well_formed(db, topics, label, end, pattern, speaking)
+        conditions += _well_formed(db, topics, label, end, pattern, () if few else speaking)
     if len(pattern.checks) > 1:
         for check in speaking:
             looked = _looked_at(topics, check, key(head, "head"))
@@ -120,7 +123,12 @@ def _unmoved(db: duckdb.DuckDBPyConnection, label: Label, column: str) -> str | 
 
 
 def _well_formed(
-    db: duckdb.DuckDBPyConnection, topics: Topics, label: Label, end: str, pattern: Pattern, speaking: list[EdgeCheck]
+    db: duckdb.DuckDBPyConnection,
+    topics: Topics,
+    label: Label,
+    end: str,
+    pattern: Pattern,
+    speaking: Sequence[EdgeCheck],
 ) -> Iterator[str]:
     """Conditions under which an end is an id of its label that its authority does not miss.
 
@@ -130,6 +138,26 @@ def _well_formed(
     Yields:
         Conditions; none where all ends are so.
     """
+    if speaking:
+        odd = _odd_ids(db, topics, label, end, pattern, speaking)
+        if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
+            yield f"{key(label, end)} NOT IN (FROM {odd})"
+    else:
+        yield f"NOT ({malformed(label, key(label, end))} OR {unlisted(topics, label, key(label, end))})"
+    if label.isoforms:
+        signed = f"contains({end}, {literal(label.isoform_sign)})" if label.isoform_sign else "true"
+        yield f"NOT ({signed} AND {malformed(label, end)})"
+
+
+def _odd_ids(
+    db: duckdb.DuckDBPyConnection,
+    topics: Topics,
+    label: Label,
+    end: str,
+    pattern: Pattern,
+    speaking: Sequence[EdgeCheck],
+) -> str:
+    """A table of the ids of links that are no ids of a label, or that its authority misses: its name."""
     stated = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in speaking)
     known = _known_ids(db, label)
     ids = " UNION ".join(
@@ -144,11 +172,7 @@ def _well_formed(
         SELECT id FROM ({ids}) WHERE {malformed(label, "id")} OR {unlisted(topics, label, "id")}
         """
     ).fetchall()
-    if db.execute(f"SELECT 1 FROM {odd} LIMIT 1").fetchall():
-        yield f"{key(label, end)} NOT IN (FROM {odd})"
-    if label.isoforms:
-        signed = f"contains({end}, {literal(label.isoform_sign)})" if label.isoform_sign else "true"
-        yield f"NOT ({signed} AND {malformed(label, end)})"
+    return odd
 
 
 def _known_ids(db: duckdb.DuckDBPyConnection, label: Label) -> str:

@@ -242,11 +242,11 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
         A select of the tasks that have none.
     """
     ways, named = [_links_of_pairs(tables, check)], {}
-    if check.match != "descendant" and not tables.has("found_link"):
-        return "FROM ends"
-    if check.match == "descendant":
-        ways.append(_link_to_descendant(check.ontology or "", has_rows=_has_rows(tables)))
+    if check.match == "descendant" and not _has_rows(tables):
+        ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
+    elif not tables.has("found_link"):
+        return "FROM ends"
     tables.db.execute(
         f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
     ).fetchall()
@@ -413,6 +413,8 @@ def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 
+_DESCENDANT = " to its descendant "
+
 _RETRACTED = """l.retracted,
            CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
 
@@ -433,38 +435,56 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     if check.match == "either_order":
         turned = "l.head_now = e.tail_now AND l.tail_now = e.head_now AND e.head_now <> e.tail_now"
         same += f" UNION ALL {found.format(turned='true')}{turned}"
-    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS {same}").fetchall()
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS SELECT *, false AS below FROM ({same})").fetchall()
     links = "found_link f JOIN ref.link l ON l.rowid = f.place"
     if not has_rows:
-        links = "(SELECT task, turned, unnest(place) FROM found_link) l"
+        links = "(SELECT task, turned, below, unnest(place) FROM found_link) l"
+    elif check.match == "descendant":
+        below = _places_below(check.ontology or "", of_check)
+        tables.db.execute(f"INSERT INTO found_link BY NAME {below}").fetchall()
     return f"""
-    SELECT task, l.release_id, r.recency, l.record, l.score, l.negated, NULL::VARCHAR AS way, turned,
-           l.head || ' ' || l.tail AS said, {_RETRACTED}
-    FROM {links} JOIN ref.release r ON r.id = l.release_id"""
+    SELECT task, l.release_id, r.recency, l.record, l.score, l.negated,
+           CASE WHEN below THEN '{Reason.CONFIRMED_BY_DESCENDANT.value}' END AS way, turned,
+           l.head || CASE WHEN below THEN '{_DESCENDANT}' ELSE ' ' END || l.tail AS said, {_RETRACTED}
+    FROM {links} JOIN ref.release r ON r.id = l.release_id WHERE NOT (below AND l.negated)"""
+
+
+def _places_below(ontology: str, of_check: str) -> str:
+    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them."""
+    return f"""
+    WITH own AS MATERIALIZED (
+        SELECT l.rowid AS place, l.head_now, l.tail_now FROM ref.link l
+        WHERE {of_check} AND l.head_now IN (SELECT head_now FROM ends)),
+    up AS MATERIALIZED (
+        SELECT place, head_now, a.ancestor FROM own JOIN ref.ancestor a ON a.id = own.tail_now
+        WHERE a.ontology = {literal(ontology)} AND a.ancestor IN (SELECT tail_now FROM ends))
+    SELECT DISTINCT task, place, false AS turned, true AS below
+    FROM ends JOIN up ON up.head_now = ends.head_now AND up.ancestor = ends.tail_now"""
 
 
 def _has_rows(tables: WorkingTables) -> bool:
-    """Whether links are a table, of which a row has a place, and not a view over several."""
-    there = "FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link'"
-    return bool(tables.db.execute(f"SELECT 1 {there}").fetchall())
+    """Whether a row of the links has a place: in a table, or a view of one; not in a view over several."""
+    there = """
+        SELECT 1 FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link' UNION ALL
+        SELECT 1 FROM duckdb_columns() WHERE database_name = 'ref' AND table_name = 'link' AND column_name = 'rowid'"""
+    return bool(tables.db.execute(there).fetchall())
 
 
-def _link_to_descendant(ontology: str, *, has_rows: bool) -> str:
+def _link_to_descendant(ontology: str) -> str:
     """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
-    same = "l.rowid = e.place" if has_rows else "l.head_now = e.head_now AND l.tail_now = e.id"
     return f"""
     SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
            '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || ' to its descendant ' || l.tail AS said, {_RETRACTED}
+           l.head || '{_DESCENDANT}' || l.tail AS said, {_RETRACTED}
     FROM (
         WITH up AS MATERIALIZED (
-            SELECT l.head_now, l.tail_now AS id, a.ancestor, {"l.rowid" if has_rows else "NULL"} AS place
+            SELECT l.head_now, l.tail_now AS id, a.ancestor
             FROM ref.link l JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.id = l.tail_now
             WHERE l.source = $source AND l.relation = $relation
               AND l.head_now IN (SELECT head_now FROM ends) AND a.ancestor IN (SELECT tail_now FROM ends))
-        SELECT DISTINCT task, head_now, id, place FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
+        SELECT DISTINCT task, head_now, id FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
     ) e
-    JOIN ref.link l ON {same} JOIN ref.release r ON r.id = l.release_id
+    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = e.id JOIN ref.release r ON r.id = l.release_id
     WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
 
 

@@ -65,7 +65,7 @@ class LiveSource(Protocol):
 
     @property
     def causes(self) -> Mapping[str, Mapping[int, Reason]]:
-        """By source and number of the task, why a service could not be looked at for what was fetched last."""
+        """By source and number of the task (or place of the id), why a service could not be looked at the last time."""
 
     def entry_of(self, accession: str) -> "UniProtEntry | None":
         """The entry of an accession that was fetched and is active."""

@@ -130,7 +130,7 @@ class StoreChanges:
         self.schema = store.schema
         self._name = store.name
         self._on_server = store.backend != "embedded"
-        self._cypher = Catalogue("neo4j" if self._on_server else "embedded")
+        self._cypher = Catalogue("neo4j", self.schema.labels) if self._on_server else Catalogue("embedded")
         self._run = run
 
     def node(self, ref: Ref) -> NodeState | None:
@@ -139,7 +139,8 @@ class StoreChanges:
         if len(rows) > 1:
             raise NotAsExpected(f"{len(rows)} nodes are {ref}")
         for node, labels in rows:
-            return NodeState(ref, _properties(node), tuple(sorted(set(labels) - {ref.label})))
+            own = label.key if self._on_server else KEY
+            return NodeState(ref, _properties(node, own), tuple(sorted(set(labels) - {ref.label})))
         return None
 
     def edges(self, triple: Triple) -> list[EdgeState]:
@@ -175,6 +176,8 @@ class StoreChanges:
         label = self.schema.label(node.ref.label)
         if not set(node.also) <= set(label.also):
             raise NotAsExpected(f"{node.ref} has a label that the profile does not describe")
+        if self._on_server and label.key_type == "integer" and str(_number(node.ref.id)) != node.ref.id:
+            raise NotAsExpected(f"{node.ref}: keys of {label.name} are whole numbers there")
         place = labels_place(label.model_copy(update={"also": node.also}))
         self._write("create_one_node", place, "n", node.properties, {"id": node.ref.id})
 
@@ -212,7 +215,8 @@ class StoreChanges:
             return
         # In one order for all, so that two who lock do not wait for each other.
         for ref in sorted(set(refs), key=lambda r: (r.label, r.id)):
-            self._rows("update_lock", label_place(self.schema.label(ref.label)), id=ref.id)
+            label = self.schema.label(ref.label)
+            self._rows("update_lock", label_place(label) | {"key": quoted(label.key)}, id=ref.id)
 
     def _places(self, triple: Triple) -> dict[str, str]:
         return pattern_places(self.schema.pattern(triple.head.label, triple.relation, triple.tail.label))
@@ -244,10 +248,14 @@ class StoreChanges:
             raise NotAsExpected(f"{self._name} has changed meanwhile")
 
 
-def _properties(value: Mapping[str, Any]) -> Properties:
+def _properties(value: Mapping[str, Any], key: str = KEY) -> Properties:
     # The embedded store puts what is its own under names with a line before them.
     own = ("_ID", "_LABEL", "_SRC", "_DST")
-    return {k: v for k, v in dict(value).items() if v is not None and k != KEY and k not in own}
+    return {k: v for k, v in dict(value).items() if v is not None and k != key and k not in own}
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 19 else None
 
 
 def _triple(ref: Ref, pattern: Pattern, other: Any, *, outwards: bool) -> Triple:

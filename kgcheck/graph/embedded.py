@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import ladybug
 import pyarrow as pa
@@ -28,10 +28,10 @@ from kgcheck.graph.queries import (
 )
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.query_process import QueryProcess
+from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
-    Counts,
     Direction,
     Hop,
     Properties,
@@ -39,7 +39,6 @@ from kgcheck.graph.store import (
     StrayEdge,
     check_meta,
     check_names,
-    plain,
     read_hop,
     unfinished,
     with_as_text,
@@ -48,8 +47,7 @@ from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.graph.unknown import Shape, unknown_names
 from kgcheck.locks import FileLock, in_use
-from kgcheck.model import Ref, Triple
-from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
+from kgcheck.profile.schema import KEY, Label, Pattern, PropertyType, Schema
 
 _MARKS: dict[str, PropertyType] = dict.fromkeys(MARKS, "string")
 
@@ -57,7 +55,7 @@ _FEW = 100
 """So many keyed queries (0.05 ms each) take no longer than one of many keys (about 8 ms)."""
 
 
-class EmbeddedStore:
+class EmbeddedStore(CatalogueReads):
     """A graph in one LadybugDB file.
 
     Args:
@@ -133,43 +131,6 @@ class EmbeddedStore:
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, sorted(self._tables.keys() - {META_LABEL}), self.schema)
 
-    def node(self, ref: Ref) -> Properties | None:
-        label = self.schema.label(ref.label)
-        return self.nodes(label, [ref.id]).get(ref.id)
-
-    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        if label.name not in self._tables or not ids:
-            return {}
-        rows = self._rows(
-            self._cypher.text("nodes_by_ids", **label_place(label), where=self._of_nodes(label.name)), ids=ids
-        )
-        return {node["id"]: {"id": node["id"]} | plain(node, label.properties) for (node,) in rows}
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        if label.name not in self._tables or "name" not in label.properties:
-            return []
-        unmarked = also(self._hidden(n=label.name))
-        rows = self._rows(
-            self._cypher.text("nodes_by_name", **label_place(label), also=unmarked), name=name, limit=limit
-        )
-        return [id_ for (id_,) in rows]
-
-    def edges(self, triple: Triple) -> list[Properties]:
-        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        if not self._holds(pattern):
-            return []
-        text = self._cypher.text("edges_between", **pattern_places(pattern), where=self._of_edges(pattern))
-        rows = self._rows(text, head_id=triple.head.id, tail_id=triple.tail.id)
-        return [plain(edge, pattern.properties) for (edge,) in rows]
-
-    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        if not self._holds(pattern):
-            return []
-        statement = "tails" if direction == "out" else "heads"
-        text = self._cypher.text(statement, **pattern_places(pattern), where=self._of_edges(pattern))
-        rows = self._rows(text, id=ref.id, limit=limit)
-        return [id_ for (id_,) in rows]
-
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         if not ids or not self._holds(pattern):
             return []
@@ -225,7 +186,7 @@ class EmbeddedStore:
             if name == META_LABEL or "`" in name:
                 continue
             of, shapes = ("node", nodes) if kind == "NODE" else ("edge", edges)
-            hidden = self._hidden(**{"n" if of == "node" else "r": name})
+            hidden = self._hidden(few=False, **{"n" if of == "node" else "r": name})
             count = {"label" if of == "node" else "table": f"`{name}`", "where": where(hidden)}
             known = self._described(name)
             shapes.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
@@ -252,7 +213,7 @@ class EmbeddedStore:
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
         tables = {variable: places[place].strip("`") for variable, place in SURVEYED[statement].items()}
-        text = self._cypher.text(statement, **places, where=where(self._hidden(**tables)))
+        text = self._cypher.text(statement, **places, where=where(self._hidden(few=False, **tables)))
         return self._rows(text, **parameters)
 
     def _named_tables(self, kind: str) -> list[str]:
@@ -262,19 +223,6 @@ class EmbeddedStore:
         """The columns that the profile knows of a table; empty where it lacks the table."""
         holders = [h for h in self.schema.holders if table == (h.name if isinstance(h, Label) else h.type)]
         return {name for h in holders for name in ("id", *h.properties)}
-
-    def counts(self) -> Counts:
-        nodes = {
-            label.name: self._count("count_nodes", **label_place(label), where=self._of_nodes(label.name))
-            for label in self.schema.labels
-            if label.name in self._tables
-        }
-        edges = {
-            str(pattern): self._count("count_edges", **pattern_places(pattern), where=self._of_edges(pattern))
-            for pattern in self.schema.relations
-            if self._holds(pattern)
-        }
-        return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
         if META_LABEL not in self._tables:
@@ -367,14 +315,17 @@ class EmbeddedStore:
                 self._lock.release()
                 self._lock = None
 
-    def __enter__(self) -> Self:
-        return self
+    def _has(self, *names: str) -> bool:
+        return self._tables.keys() >= set(names)
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
+        return self._rows(self._cypher.text(statement, **places), **parameters)
+
+    def _key(self, label: Label) -> str:
+        return KEY
 
     def _holds(self, pattern: Pattern) -> bool:
-        return {pattern.type, pattern.head, pattern.tail} <= self._tables.keys()
+        return self._has(pattern.type, pattern.head, pattern.tail)
 
     def _of_nodes(self, label: str) -> str:
         return where(self._hidden(n=label))
@@ -382,9 +333,8 @@ class EmbeddedStore:
     def _of_edges(self, pattern: Pattern) -> str:
         return where(self._hidden(a=pattern.head, r=pattern.type, b=pattern.tail))
 
-    def _hidden(self, **tables: str) -> list[str]:
-        """The variables, given with their tables, of which something is to be left out."""
-        return [variable for variable, table in tables.items() if self._hides(table)]
+    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+        return [variable for variable, table in names.items() if self._hides(table)]
 
     def _hides(self, table: str) -> bool:
         """Whether something in a table is retired and to be left out: where nothing is, statements stay as quick."""

@@ -5,16 +5,16 @@ only; values travel as parameters. A file under ``cypher/<backend>/`` goes befor
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from kgcheck.errors import ConfigurationError
+from kgcheck.graph.keys import with_keys
 from kgcheck.graph.marks import RETIRED
-from kgcheck.profile.schema import Label, Pattern, PropertyType
+from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 
 _PLACE = re.compile(r"<([a-z_]+)>")
-_QUOTABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 EMBEDDED_TYPES: dict[PropertyType, str] = {
     "string": "STRING",
@@ -29,10 +29,12 @@ class Catalogue:
 
     Args:
         backend: Folder under ``cypher/`` whose files override the portable ones: ``embedded`` or ``neo4j``.
+        labels: Those of the profile, on a server, where their keys may be called otherwise than `id`.
     """
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, labels: Sequence[Label] = ()) -> None:
         self._backend = backend
+        self._labels = labels
 
     def text(self, name: str, /, **places: str) -> str:
         """The statement `name` with its places filled.
@@ -51,6 +53,7 @@ class Catalogue:
         wanted = set(_PLACE.findall(statement))
         if wanted != set(places):
             raise ConfigurationError(f"statement {name!r} has the places {sorted(wanted)}, not {sorted(places)}")
+        statement = with_keys(statement, places, self._labels, quoted)
         return _PLACE.sub(lambda m: places[m[1]], statement)
 
 
@@ -66,7 +69,7 @@ def _read(backend: str, name: str) -> str:
 
 def is_name(name: str) -> bool:
     """Whether a name is one that a schema may hold."""
-    return _QUOTABLE.fullmatch(name) is not None
+    return NAME_OF_GRAPH.fullmatch(name) is not None
 
 
 def quoted(name: str) -> str:

@@ -1,12 +1,12 @@
 """What the two Neo4j stores share: everything but the way a statement is sent."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, islice, repeat
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -27,10 +27,10 @@ from kgcheck.graph.queries import (
     where,
 )
 from kgcheck.graph.queries import same as same_values
+from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
     META_LABEL,
     NO_ID,
-    Counts,
     Direction,
     Hop,
     Properties,
@@ -38,8 +38,6 @@ from kgcheck.graph.store import (
     StrayEdge,
     check_meta,
     check_names,
-    one_of_each,
-    plain,
     read_hop,
     with_as_text,
 )
@@ -47,7 +45,6 @@ from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.graph.typed import typed_table
 from kgcheck.graph.unknown import unknown_names
-from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
 
 SCAN_ROWS = 50_000
@@ -69,7 +66,7 @@ Row = Sequence[Any]
 Rows = Generator[Row, None, None]
 
 
-class CypherServerStore(ABC):
+class CypherServerStore(CatalogueReads):
     """A graph on a Neo4j server.
 
     Args:
@@ -94,7 +91,7 @@ class CypherServerStore(ABC):
         self.schema = schema
         self.name = name
         self.with_retired = with_retired
-        self._cypher = Catalogue("neo4j")
+        self._cypher = Catalogue("neo4j", schema.labels)
         self._batch_rows = batch_rows
         self._in_flight = in_flight
 
@@ -108,10 +105,6 @@ class CypherServerStore(ABC):
 
     @abstractmethod
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
-        """See GraphStore."""
-
-    @abstractmethod
-    def close(self) -> None:
         """See GraphStore."""
 
     def check(self, *, create: bool, any_profile: bool = False) -> None:
@@ -133,31 +126,6 @@ class CypherServerStore(ABC):
             return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
-
-    def node(self, ref: Ref) -> Properties | None:
-        label = self.schema.label(ref.label)
-        return self.nodes(label, [ref.id]).get(ref.id)
-
-    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        rows = self._rows("nodes_by_ids", label_place(label) | self._kept("n"), ids=ids) if ids else []
-        return one_of_each({"id": node["id"]} | plain(node, label.properties) for (node,) in rows)
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        if "name" not in label.properties:
-            return []
-        places = label_place(label) | {"also": "" if self.with_retired else also(["n"])}
-        return [str(id_) for (id_,) in self._rows("nodes_by_name", places, name=name, limit=limit)]
-
-    def edges(self, triple: Triple) -> list[Properties]:
-        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        places = pattern_places(pattern) | self._kept("a", "r", "b")
-        rows = self._rows("edges_between", places, head_id=triple.head.id, tail_id=triple.tail.id)
-        return [plain(edge, pattern.properties) for (edge,) in rows]
-
-    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        statement = "tails" if direction == "out" else "heads"
-        places = pattern_places(pattern) | self._kept("a", "r", "b")
-        return [str(id_) for (id_,) in self._rows(statement, places, id=ref.id, limit=limit)]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         places = hop_places(pattern) | self._kept("a", "r", "b")
@@ -234,12 +202,6 @@ class CypherServerStore(ABC):
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
         return self._rows(statement, places | self._kept_of_many(*SURVEYED[statement]), **parameters)
 
-    def counts(self) -> Counts:
-        node, edge = self._kept_of_many("n"), self._kept_of_many("a", "r", "b")
-        nodes = {s.name: int(self._rows("count_nodes", label_place(s) | node)[0][0]) for s in self.schema.labels}
-        edges = {str(p): int(self._rows("count_edges", pattern_places(p) | edge)[0][0]) for p in self.schema.relations}
-        return Counts(nodes=nodes, edges=edges)
-
     def meta(self) -> dict[str, str]:
         return {key: value for key, value in self._rows("meta_get")}
 
@@ -251,16 +213,23 @@ class CypherServerStore(ABC):
         self._write(self._cypher.text("create_meta_constraint"), {})
 
     def prepare(self) -> None:
+        numbered = [label.name for label in self.schema.labels if label.key_type != "string"]
+        if numbered:
+            raise StoreError(
+                f"nodes of {', '.join(numbered)} have numbers for keys in this profile, and a load writes texts",
+                "load into an embedded store, or with a profile without key_type",
+            )
         self._write(self._cypher.text("create_meta_constraint"), {})
         for label in self.schema.labels:
             name = quoted(f"kgcheck_{label.name}_id")
-            self._write(self._cypher.text("create_constraint", **label_place(label), name=name), {})
+            places = label_place(label) | {"name": name, "key": quoted(label.key)}
+            self._write(self._cypher.text("create_constraint", **places), {})
         self._write(self._cypher.text("await_indexes"), {})
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
-        columns = ["id", *label.properties]
-        text = self._cypher.text("create_nodes", **labels_place(label), properties=fields(columns))
-        self._write_rows(text, columns, rows)
+        properties = fields([label.key, *label.properties])
+        text = self._cypher.text("create_nodes", **labels_place(label), properties=properties)
+        self._write_rows(text, ["id", *label.properties], rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
@@ -280,11 +249,18 @@ class CypherServerStore(ABC):
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         self._write_rows(self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
 
-    def __enter__(self) -> Self:
-        return self
+    def _has(self, *names: str) -> bool:
+        return True
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+        # Where nothing was ever retired, a statement about many nodes stays as quick as it is without a condition.
+        return list(names) if not self.with_retired and (few or self._hides_some()) else []
+
+    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
+        return self._rows(statement, places, **parameters)
+
+    def _key(self, label: Label) -> str:
+        return label.key
 
     def _kept(self, *variables: str) -> dict[str, str]:
         """Place ``where`` of a statement about few nodes, where the condition costs nothing."""

@@ -11,9 +11,10 @@ from antlr4.tree.Tree import TerminalNode
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.keys import read_key, wanted_key
 from kgcheck.graph.queries import quoted
 from kgcheck.graph.store import SUBSET
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.schema import KEY, Label, Schema
 
 FUNCTIONS = {
     name.lower(): name
@@ -33,6 +34,7 @@ _EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
 
 _MOST_HOPS = 30
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}(?::[A-Za-z][A-Za-z0-9_]{0,63})?", re.ASCII)
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.|\Z)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "'": "'", '"': '"', "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -69,6 +71,8 @@ class Writer:
     labels: set[str] = field(default_factory=set)
     _labelled: set[str] = field(default_factory=set)
     _bare: list[str] = field(default_factory=list)
+    _label_of: dict[str, str] = field(default_factory=dict)
+    _edges: set[str] = field(default_factory=set)
 
     def write(self, node: Any) -> str:
         """The text of a node of the tree.
@@ -141,18 +145,20 @@ class Writer:
         links = node.patternElemChain()
         nodes = [first, *(link.nodePattern() for link in links)]
         details = [link.relationshipPattern().relationDetail() for link in links]
+        self._edges |= {plain_name(detail.symbol()) for detail in details if detail is not None and detail.symbol()}
         typed = [detail is not None and detail.relationshipTypes() is not None for detail in details]
         for i, one in enumerate(nodes):
             name = plain_name(one.symbol()) if one.symbol() else ""
             if one.nodeLabels() is not None:
                 self._labelled.add(name or "-")
+                self._label_of[name] = plain_name(one.nodeLabels().name()[0], _PREFIXED)
             elif not any(typed[max(0, i - 1) : i + 1]):
                 self._bare.append(name)
 
     def _nodeLabels(self, node: ParserRuleContext) -> str:
         if not isinstance(node.parentCtx, CypherParser.NodePatternContext):
             raise UsageError(f"a label stands in a node: (p:{self.schema.label_names[0]})", HINT)
-        names = [plain_name(name) for name in node.name()]
+        names = [plain_name(name, _PREFIXED) for name in node.name()]
         if len(names) != 1:
             # LadybugDB takes several for one or the other, Neo4j for one and the other.
             raise UsageError("a node has one label", HINT)
@@ -170,7 +176,7 @@ class Writer:
 
     def _relationshipTypes(self, node: ParserRuleContext) -> str:
         types = self.schema.relation_types
-        return ": " + " | ".join(self._known("relation", plain_name(name), types) for name in node.name())
+        return ": " + " | ".join(self._known("relation", plain_name(name, _PREFIXED), types) for name in node.name())
 
     def _rangeLit(self, node: ParserRuleContext) -> str:
         bounds = "".join(child.getText() for child in node.getChildren()).replace(" ", "")
@@ -190,7 +196,15 @@ class Writer:
         return self._parts(node)
 
     def _mapPair(self, node: ParserRuleContext) -> str:
-        return f"{self._property(node.name())} : {self.write(node.expression())}"
+        name, value = self._property(node.name()), self.write(node.expression())
+        holder = node.parentCtx.parentCtx.parentCtx
+        if plain_name(node.name()) != KEY or not isinstance(holder, CypherParser.NodePatternContext):
+            return f"{name} : {value}"
+        known = self._label_of.get(plain_name(holder.symbol())) if holder.symbol() else None
+        if holder.nodeLabels() is not None:
+            known = plain_name(holder.nodeLabels().name()[0], _PREFIXED)
+        label = self._key_holder(known, as_written(holder))
+        return f"{quoted(label.key)} : {wanted_key(value, label)}" if label else f"{name} : {value}"
 
     def _propertyExpression(self, node: ParserRuleContext) -> str:
         names = node.name()
@@ -201,7 +215,23 @@ class Writer:
             return _number(node.getText())
         if len(names) > 1 or not isinstance(node.atom().getChild(0), CypherParser.SymbolContext):
             raise UsageError(f"{as_written(node)!r}: a property is taken of a variable", HINT)
-        return f"{variable(node.atom().symbol())}.{self._property(names[0])}"
+        holder, name = variable(node.atom().symbol()), self._property(names[0])
+        if plain_name(names[0]) == KEY:
+            of = plain_name(node.atom().symbol())
+            label = self._key_holder(self._label_of.get(of), as_written(node)) if of not in self._edges else None
+            return read_key(holder, label, quoted) if label else f"{holder}.{name}"
+        return f"{holder}.{name}"
+
+    def _key_holder(self, name: str | None, written: str) -> Label | None:
+        """The label whose key is meant, where keys are not called so: on a server that kgcheck did not fill."""
+        others = [s for s in self.schema.labels if (s.key, s.key_type) != (KEY, "string")]
+        if self.backend == "embedded" or not others:
+            return None
+        if name is not None:
+            return self.schema.label(name)
+        if len({(s.key, s.key_type) for s in self.schema.labels}) > 1:
+            raise UsageError(f"{written!r}: labels have keys of their own here", "give the node a label in its MATCH")
+        return others[0]
 
     def _listExpression(self, node: ParserRuleContext) -> str:
         if node.IN() is None:
@@ -257,12 +287,12 @@ def variable(node: ParserRuleContext) -> str:
     return quoted(plain_name(node))
 
 
-def plain_name(node: ParserRuleContext) -> str:
+def plain_name(node: ParserRuleContext, form: re.Pattern[str] = _PLAIN) -> str:
     """A name, without the backticks that it may have."""
     name: str = node.getText()
     if len(name) > 2 and name[0] == name[-1] == "`":
         name = name[1:-1]
-    if not _PLAIN.fullmatch(name):
+    if not form.fullmatch(name):
         raise UsageError(f"{name!r} is not a plain name", "a name is of letters, digits and _")
     return name
 

@@ -9,7 +9,7 @@ from kgcheck.graph.marks import MARKS
 from kgcheck.graph.open import is_address, open_store
 from kgcheck.graph.queries import is_name, quoted
 from kgcheck.graph.store import META_LABEL, SurveyedStore
-from kgcheck.profile.schema import PropertyType, Schema
+from kgcheck.profile.schema import KeyType, PropertyType, Schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
@@ -18,6 +18,9 @@ SAMPLE = 1_000
 """Nodes of a label, or edges of a pattern, whose values are looked at."""
 
 _SHOWN_IDS = 200
+_KEY_TYPES: dict[str, tuple[int, KeyType, type]] = {"string": (0, "string", str), "integer": (1, "integer", int)}
+"""Types of properties that can be keys: which come first, and what a driver gives."""
+
 _INTERNAL = ("_id", "_label", "_src", "_dst", *MARKS)
 
 
@@ -83,6 +86,7 @@ class _Survey:
             labels=tuple(sorted(found, key=lambda s: s.name)),
             relations=tuple(sorted(relations, key=lambda r: (r.type, r.head, r.tail))),
             left_out=tuple(self._left_out),
+            own_keys=is_address(self._name),
         )
 
     def _label(self, name: str, nodes: int, also: set[str]) -> list[LabelSurvey]:
@@ -91,7 +95,7 @@ class _Survey:
             return []
         sample = [_plain(row[0]) for row in self._store.survey("survey_nodes", {"label": quoted(name)}, limit=SAMPLE)]
         properties = self._properties(f"label {name}", sample)
-        key = self._key(name, properties, sample)
+        key, kind = self._key(name, properties, sample)
         ids = tuple(str(node[key]) for node in sample[:_SHOWN_IDS]) if key else ()
         return [
             LabelSurvey(
@@ -99,22 +103,26 @@ class _Survey:
                 nodes=nodes,
                 also=tuple(sorted(filter(is_name, also))),
                 key=key,
+                key_type=kind,
                 ids=ids,
                 properties=tuple(p for p in properties if p.name != key),
             )
         ]
 
-    def _key(self, label: str, properties: Sequence[PropertySurvey], sample: Sequence[Mapping[str, Any]]) -> str:
-        """The property by which nodes of a label are told apart: `id` first, then those that are called so."""
-        whole = [p.name for p in properties if p.type == "string" and p.filled == len(sample)]
-        for name in sorted(whole, key=_likeness_to_id):
-            if _likeness_to_id(name)[0] > 2 or any(not isinstance(node[name], str) for node in sample):
+    def _key(
+        self, label: str, properties: Sequence[PropertySurvey], sample: Sequence[Mapping[str, Any]]
+    ) -> tuple[str, KeyType]:
+        """The property by which nodes of a label are told apart: texts first, `id` before others that are called so."""
+        whole = [p for p in properties if p.type in _KEY_TYPES and p.filled == len(sample)]
+        for p in sorted(whole, key=lambda p: (_KEY_TYPES[p.type][0], _likeness_to_id(p.name))):
+            (_, kind, wanted), name = _KEY_TYPES[p.type], p.name
+            if _likeness_to_id(name)[0] > 2 or any(type(node[name]) is not wanted for node in sample):
                 continue
             places = {"label": quoted(label), "property": quoted(name)}
             ((n, filled, different),) = self._store.survey("survey_key", places)
             if n == filled == different:
-                return name
-        return ""
+                return name, kind
+        return "", "string"
 
     def _relation(self, relation: str, head: str, tail: str, edges: int) -> list[RelationSurvey]:
         if not is_name(relation):
@@ -135,7 +143,7 @@ class _Survey:
         found = []
         for name in dict.fromkeys(name for values in sample for name in values):
             values = [v[name] for v in sample if v.get(name) is not None]
-            if not is_name(name):
+            if not is_name(name) or ":" in name:
                 self._left_out.append(f"property {name!r} of {of}: not a plain name")
             elif values:
                 found.append(PropertySurvey(name=name, type=_type_of(values), filled=len(values)))

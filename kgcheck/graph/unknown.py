@@ -26,7 +26,7 @@ def unknown_names(schema: Schema, nodes: Iterable[Shape], edges: Iterable[Shape]
         the order of these words and of the names.
     """
     found = Counter[str]()
-    of_label = {label.name: {"id", *label.properties, *MARKS} for label in schema.labels}
+    of_label = {label.name: {label.key, *label.properties, *MARKS} for label in schema.labels}
     of_relation: dict[str, set[str]] = {}
     for pattern in schema.relations:
         of_relation.setdefault(pattern.type, set(MARKS)).update(pattern.properties)

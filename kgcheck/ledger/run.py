@@ -8,6 +8,9 @@ from pydantic import Field
 
 from kgcheck.model import Value
 
+LAST, CARRIED = "#last", "#carried"
+"""How the names of pieces end: the one that makes a unit whole, and one that holds what an earlier run found."""
+
 
 class PinnedRelease(Value):
     """A release of a reference source in the snapshot of a run.

@@ -1,6 +1,7 @@
 """What was judged, right or wrong, as Parquet files beside the ledger: by which record of which release.
 
-A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
+A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of;
+a piece that was carried over has the files of the run that judged its tasks, and a list of who that was and when.
 A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run
 leaves no piece without its file, and no file that is read half. Rows are sorted by their first id and stand in small
 groups, so that the answer about one task is read from one or two of these, whatever the size of the file.
@@ -10,20 +11,21 @@ import json
 import re
 import shutil
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import duckdb
+from pydantic import TypeAdapter
 from sqlalchemy import func, select
 
 from kgcheck.duck import literal
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.run import Run
+from kgcheck.ledger.run import CARRIED, LAST, Run
 from kgcheck.ledger.tables import FINDING, PIECE, RUN
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
 from kgcheck.outputs import replacing
@@ -37,10 +39,13 @@ COLUMNS = ("head", "tail", "outcome", "reason", "confidence", "source", "release
 KEPT_TYPES = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
 """Types of tasks that are kept: those about what the graph says."""
 
-_METADATA = "kgcheck"
+METADATA = "kgcheck"
+"""Key of what the metadata of a file holds."""
+
 _GROUP = 4096
 """Rows that are read together: half a millisecond."""
 
+_FREE_SPACE = "free disk space; kgcheck audit --resume goes on with a run that kgcheck runs lists"
 _SUFFIX = ".verified"
 _RUN_ID = re.compile(r"[\w.-]+")
 
@@ -59,6 +64,25 @@ class Verified(Value):
     record: str | None = None
     run: str
     at: datetime
+
+
+class Inherited(Value):
+    """A file of an earlier run among those of a later one, by its name there; who judged its tasks, and when."""
+
+    file: str
+    run: str
+    at: datetime
+
+
+_LISTED = TypeAdapter(list[Inherited])
+
+
+class _Kept(NamedTuple):
+    """What a run kept of the tasks of a unit: its own files, and pieces that it carried over."""
+
+    run: Run
+    paths: list[Path]
+    carried: list[str]
 
 
 class VerifiedFiles:
@@ -102,14 +126,62 @@ class VerifiedFiles:
                 db.execute(
                     f"""
                     COPY (SELECT * FROM ({rows}) ORDER BY head) TO {literal(str(partial))} (FORMAT parquet,
-                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{_METADATA}: {metadata}}})
+                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{METADATA}: {metadata}}})
                     """
                 ).fetchall()
         except (OSError, duckdb.IOException) as error:
+            raise LedgerError(f"cannot write what was verified to {path.parent}: {error}", _FREE_SPACE) from error
+
+    def inherit(self, run: str, piece: str, former: Run, pieces: Collection[str]) -> None:
+        """Keep for a piece that was carried over what the earlier run kept of its tasks, whoever judged them.
+
+        The files are those of the earlier run by another name, so that they stay when that run is forgotten.
+
+        Args:
+            run: The run's id.
+            piece: Names the piece that was carried over.
+            former: The earlier run.
+            pieces: Those of the earlier run that have the same tasks.
+
+        Raises:
+            LedgerError: They cannot be written.
+        """
+        own = self.own(former.id, pieces)
+        before = [entry for name in pieces for entry in self.inherited(former.id, name) or ()]
+        # What the earlier run judged itself is later than what it carried over.
+        kept = [Inherited(file="", run=former.id, at=former.started) for _ in own] + before
+        listed = own + [self.of_run(former.id) / entry.file for entry in before]
+        manifest = self._manifest(run, piece)
+        names = [f"{manifest.stem}-{number}.parquet" for number in range(len(kept))]
+        entries = [entry.model_copy(update={"file": name}) for entry, name in zip(kept, names, strict=True)]
+        try:
+            manifest.parent.mkdir(parents=True, exist_ok=True)
+            for path, name in zip(listed, names, strict=True):
+                _share(path, manifest.with_name(name))
+            with replacing(manifest) as partial:
+                partial.write_bytes(_LISTED.dump_json(entries))
+        except OSError as error:
+            raise LedgerError(f"cannot write what was verified to {manifest.parent}: {error}", _FREE_SPACE) from error
+
+    def own(self, run: str, pieces: Iterable[str]) -> list[Path]:
+        """The files of what a run judged itself, those of tasks that were looked at one by one first."""
+        both = [self.paths(run, piece) for piece in pieces]
+        return [path for of_kind in zip(*both, strict=True) for path in of_kind if path.exists()]
+
+    def inherited(self, run: str, piece: str) -> list[Inherited] | None:
+        """What `inherit` kept for a piece, what was judged last first; None where it did not."""
+        manifest = self._manifest(run, piece)
+        try:
+            return _LISTED.validate_json(manifest.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
             raise LedgerError(
-                f"cannot write what was verified to {path.parent}: {error}",
-                "free disk space; kgcheck audit --resume goes on with a run that kgcheck runs lists",
+                f"{manifest} cannot be read: {error}", "it was not written by kgcheck, or is damaged: remove it"
             ) from error
+
+    def _manifest(self, run: str, piece: str) -> Path:
+        return self.paths(run, piece)[0].with_suffix(".json")
 
     def remove(self, run: str) -> None:
         """Remove the files of a run."""
@@ -136,9 +208,10 @@ class VerifiedReader:
         self._files = files
         self._store = store
         self._seen: tuple[object, ...] = ()
-        self._pieces: dict[str, list[tuple[Run, list[Path]]]] = {}
+        self._pieces: dict[str, list[_Kept]] = {}
         self._turn = RLock()
         self._open: dict[Path, _File | None] = {}
+        self._inherited: dict[tuple[str, str], list[Inherited]] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
         """What is known of a task.
@@ -155,11 +228,21 @@ class VerifiedReader:
     def _of(self, task: CheckTask) -> Verified | None:
         self._refresh()
         tail = task.object.id if task.object else None
-        for run, paths in self._pieces.get(_unit(task), ()):
-            for path in paths:
+        for kept in self._pieces.get(_unit(task), ()):
+            for path in kept.paths:
                 if row := self._file(path, task.subject.id, tail):
-                    return self._answer(run, task, row)
+                    return self._answer(kept.run, task, row)
+            for entry in self._carried(kept):
+                if row := self._file(self._files.of_run(kept.run.id) / entry.file, task.subject.id, tail):
+                    return Verified(run=entry.run, at=entry.at, **{name: row.get(name) for name in COLUMNS[2:]})
         return None
+
+    def _carried(self, kept: _Kept) -> Iterator[Inherited]:
+        for piece in kept.carried:
+            of = kept.run.id, piece
+            if of not in self._inherited:
+                self._inherited[of] = self._files.inherited(*of) or []
+            yield from self._inherited[of]
 
     def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:
         found = Verified(run=run.id, at=run.started, **{name: row.get(name) for name in COLUMNS[2:]})
@@ -195,9 +278,21 @@ class VerifiedReader:
         self._pieces = {}
         for (run, unit), names in pieces.items():
             paths = [path for name in names for path in self._files.paths(run, name)]
-            self._pieces.setdefault(unit, []).append((runs[run], paths))
+            # What was judged anew stands in pieces of its own, and is written after what was carried over.
+            is_whole = any(name.endswith(LAST) for name in names)
+            carried = [name for name in names if name.endswith(CARRIED) and is_whole]
+            self._pieces.setdefault(unit, []).append(_Kept(runs[run], paths, carried))
         self._open = {path: file for path, file in self._open.items() if file}
         self._seen = seen
+
+
+def _share(path: Path, place: Path) -> None:
+    """Give a file another name; where the file system has one name for a file, copy it."""
+    place.unlink(missing_ok=True)
+    try:
+        place.hardlink_to(path)
+    except (OSError, NotImplementedError):
+        shutil.copyfile(path, place)
 
 
 def _unit(task: CheckTask) -> str:
@@ -215,7 +310,7 @@ class _File:
         try:
             self._parquet: pq.ParquetFile = pq.ParquetFile(path, memory_map=True)
             metadata = self._parquet.metadata
-            self._same: dict[str, Any] = json.loads(metadata.metadata[_METADATA.encode()])
+            self._same: dict[str, Any] = json.loads(metadata.metadata[METADATA.encode()])
             names = self._parquet.schema_arrow.names
             groups = [
                 metadata.row_group(n).column(names.index("head")).statistics for n in range(metadata.num_row_groups)

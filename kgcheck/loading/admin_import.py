@@ -83,8 +83,11 @@ class OfflineImport:
 
     def prepare(self) -> None:
         """Write the header of every label and pattern; a constraint needs a server."""
+        labels = {name for label in self.schema.labels for name in (label.name, *label.also)}
+        if colons := sorted(name for name in {*labels, *self.schema.relation_types} if ":" in name):
+            raise StoreError(f"neo4j-admin takes {colons[0]} for several labels", "load it through a server")
         for label in self.schema.labels:
-            self._header(label.name, ",".join([f"id:ID({label.name})", *_columns(label.properties)]))
+            self._header(label.name, ",".join([f"{label.key}:ID({label.name})", *_columns(label.properties)]))
         for pattern in self.schema.relations:
             ends = [f":START_ID({pattern.head})", f":END_ID({pattern.tail})"]
             self._header(str(pattern), ",".join([*ends, *_columns(pattern.properties)]))

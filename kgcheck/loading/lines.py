@@ -1,4 +1,7 @@
-"""Source files as numbered lines, whatever their line ends, compression or encoding faults."""
+"""The files of a graph as numbered lines, whatever their line ends, compression or encoding faults.
+
+Why providers' files are read by another reader stands in `kgcheck.providers.tsv`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

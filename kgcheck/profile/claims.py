@@ -1,13 +1,16 @@
 """How papers put the edges of a profile into words: `claims.toml`."""
 
 from functools import cache
+from string import Formatter
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, field_validator
 
 from kgcheck.model import Triple, Value
 from kgcheck.profile.folder import part, profile_dir
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import read_value
+
+_LONGEST = 1_000
 
 
 class ClaimForm(Value):
@@ -26,10 +29,19 @@ class ClaimForm(Value):
     relation: str
     head: str
     tail: str
-    claim: str
-    words: str = ""
+    claim: str = Field(max_length=_LONGEST)
+    words: str = Field(default="", max_length=_LONGEST)
     # As the key was called in version 0.1.
     cues: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("cues", "says"))
+
+    @field_validator("claim")
+    @classmethod
+    def _names_both_ends(cls, claim: str) -> str:
+        places = [part[1:] for part in Formatter().parse(claim) if part[1] is not None]
+        # No form, and nothing of a name but itself: a claim may be somebody else's.
+        if sorted(places, key=str) != [("head", "", None), ("tail", "", None)]:
+            raise ValueError("a claim holds {head} and {tail}, once each, and no other place")
+        return claim
 
 
 class _Claims(Value):

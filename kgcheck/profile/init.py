@@ -79,22 +79,25 @@ class _Drafting:
         self._notes: list[str] = []
 
     def draft(self) -> Draft:
-        usable = [label for label in self._seen.labels if label.key == KEY]
+        plain = [label for label in self._seen.labels if (label.key, label.key_type) == (KEY, "string")]
+        usable = [label for label in self._seen.labels if label.key] if self._seen.own_keys else plain
         for label in self._seen.labels:
-            if label.key and label.key != KEY:
+            if label in usable:
+                continue
+            if label.key:
                 self._notes.append(
-                    f"label {label.name}, {label.nodes:,} nodes: its key would be {label.key}, and only keys called"
-                    f" {KEY} can be read yet; left out, with its edges"
+                    f"label {label.name}, {label.nodes:,} nodes: its key would be {label.key}, and in an embedded store"
+                    f" only texts called {KEY} can be keys; left out, with its edges"
                 )
-            elif not label.key:
+            else:
                 self._notes.append(
-                    f"label {label.name}, {label.nodes:,} nodes: no text property is filled on all nodes and different"
-                    " on each, so that none can be the key; left out, with its edges"
+                    f"label {label.name}, {label.nodes:,} nodes: no property called like an id is filled on all nodes"
+                    " and different on each, so that none can be the key; left out, with its edges"
                 )
         if not usable:
             raise ConfigurationError(
-                f"no label of {self._seen.store} has a key called {KEY}",
-                "a profile needs a text property by which nodes are told apart",
+                f"no label of {self._seen.store} has a key" + ("" if self._seen.own_keys else f" called {KEY}"),
+                "a profile needs a property by which nodes are told apart",
             )
         keyed = {label.name for label in usable}
         blocks = [block for label in usable for block in self._label(label)]
@@ -127,6 +130,10 @@ class _Drafting:
         yield "[[labels]]"
         yield f"name = {_text(label.name)}  # {label.nodes:,} nodes"
         yield f"meaning = {_text(known.label.meaning if known else label.name)}"
+        if label.key != KEY:
+            yield f"key = {_text(label.key)}"
+        if label.key_type != "string":
+            yield f"key_type = {_text(label.key_type)}"
         yield f"id_pattern = {_text(known.label.id_pattern if known else _pattern_of(label.ids))}"
         yield f"id_example = {_text(label.ids[0])}"
         if label.also:
@@ -156,7 +163,9 @@ class _Drafting:
             self._notes.append(
                 f"label {label.name}: no reference knows ids such as {label.ids[0]}; structure is checked"
             )
-        yield from self._properties("labels", label.properties, {})
+        if any(p.name == KEY for p in label.properties):
+            self._notes.append(f"property {KEY} of label {label.name}: not its key, which has that name here; left out")
+        yield from self._properties("labels", (p for p in label.properties if p.name != KEY), {})
         if attributes:
             yield "[labels.attributes]"
             yield from (f"{name} = {check}" for name, check in attributes.items())

@@ -1,6 +1,7 @@
 """The words of a profile, read from ``loaders/<profile>/lexicon.toml`` and checked against its schema."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -9,8 +10,15 @@ from pydantic import Field
 from kgcheck.errors import ConfigurationError, UnknownName
 from kgcheck.model import Value
 from kgcheck.profile.folder import part
+from kgcheck.profile.phrases import WHITE, check_phrase
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
+
+_PHRASES = (
+    *("idle", "count", "apposition", "aside", "negation", "exclusion", "whether", "anything", "each", "refuse"),
+    *("common", "describe"),
+)
+"""Those of the words without a subject that are phrases; the others are single words."""
 
 Role = Literal["head", "tail"]
 Comparison = Literal[">=", "<=", ">", "<", "="]
@@ -173,7 +181,7 @@ def load_lexicon(schema: Schema) -> Lexicon:
             f"profile {schema.profile.name!r} has no lexicon: {path} is missing",
             "without one, questions cannot be read; load, audit and check need none",
         ) from None
-    except (UnknownName, re.error) as error:
+    except UnknownName as error:
         raise WrongFile(path, [Mistake(what=str(error))]) from error
     return lexicon
 
@@ -188,15 +196,39 @@ def _check(lexicon: Lexicon, schema: Schema) -> None:
         schema.label(kind.label)
     for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
         schema.patterns(type_)
+    if mistakes := [*_wrong_phrases(lexicon)]:
+        raise WrongFile(part(schema.folder, "lexicon.toml"), mistakes)
     known = {name for holder in schema.holders for name in holder.properties}
     for prop in lexicon.properties:
         if prop.name not in known:
             raise UnknownName("property", prop.name, known)
 
 
+def _wrong_phrases(lexicon: Lexicon) -> Iterator[Mistake]:
+    words = lexicon.words
+    for where, phrases in (
+        *((f"words.{name}", getattr(words, name)) for name in _PHRASES),
+        *((f"words.scoped.{name}", phrases) for name, phrases in words.scoped),
+        *([("words.species.words", words.species.words)] if words.species else ()),
+        *((f"labels[{label.name}].nouns", label.nouns) for label in lexicon.labels),
+        *((f"kinds[{kind.label}].nouns", kind.nouns) for kind in lexicon.kinds),
+        *((f"relations[{r.type}]", (*r.forward, *r.backward)) for r in lexicon.relations),
+        *((f"role_nouns[{role.relation}].nouns", role.nouns) for role in lexicon.role_nouns),
+        *((f"properties[{p.name}]", (*p.words, *p.high, *p.low)) for p in lexicon.properties),
+        *((f"comparisons.{sign}", phrases) for sign, phrases in lexicon.comparisons.items()),
+        *((f"ranks.{name}", phrases) for name, phrases in lexicon.ranks),
+    ):
+        for text in phrases:
+            try:
+                # A comparison may be a sign, which stands for itself.
+                check_phrase(text if any(map(str.isalpha, text)) else re.escape(text))
+            except ValueError as error:
+                yield Mistake(where=where, what=str(error))
+
+
 def phrase(text: str) -> str:
     """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
-    spaced = text.replace(" ", r"\s+")
+    spaced = text.replace(" ", WHITE)
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
 
 

@@ -4,6 +4,8 @@ A profile may come from anybody, and Python's own engine can take ages for `(a+)
 engine that DuckDB has too: what is an id in a statement is one here.
 """
 
+import struct
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,7 +29,7 @@ def whole_pattern(pattern: str) -> str:
     try:
         # On its own, too: brackets that do not match could otherwise close those that are put around it.
         for text in (pattern, anchored(pattern)):
-            pc.match_substring_regex(pa.scalar(""), pattern=text)
+            pc.match_substring_regex(_one(""), pattern=text)
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise ValueError(f"{pattern!r} is no regular expression of RE2: {reason}") from None
@@ -52,7 +54,7 @@ def group_names(pattern: str) -> tuple[str, ...]:
     if "(?P<" not in pattern:
         return ()
     try:
-        found = pc.extract_regex(pa.array([""]), pattern=anchored(pattern))
+        found = pc.extract_regex(_one(""), pattern=anchored(pattern))
     except pa.ArrowInvalid:
         raise ValueError(
             f"{pattern!r} has groups with names and groups without: write (?:...) for those without"
@@ -69,7 +71,7 @@ def groups_of(pattern: str, text: str) -> dict[str, str]:
     Returns:
         Text by name; empty for a group that took no part.
     """
-    return pc.extract_regex(pa.array([text]), pattern=anchored(pattern))[0].as_py() or {}
+    return pc.extract_regex(_one(text), pattern=anchored(pattern))[0].as_py() or {}
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -85,7 +87,7 @@ def matches(pattern: str, text: str) -> bool:
     Returns:
         Whether it does.
     """
-    return bool(pc.match_substring_regex(pa.scalar(text), pattern=anchored(pattern)).as_py())
+    return bool(pc.match_substring_regex(_one(text), pattern=anchored(pattern))[0].as_py())
 
 
 def named_pattern(pattern: str) -> str:
@@ -122,8 +124,14 @@ def found_groups(pattern: str, text: str) -> dict[str, str]:
     Returns:
         Texts by name; empty where it fits nowhere.
     """
-    found: dict[str, str] | None = pc.extract_regex(pa.scalar(text), pattern=f"(?m){pattern}").as_py()
+    found: dict[str, str] | None = pc.extract_regex(_one(text), pattern=f"(?m){pattern}")[0].as_py()
     return found or {}
+
+
+def _one(text: str) -> pa.StringArray:
+    # From its bytes: to make an array of Python's values, pyarrow imports pandas where that is installed, for a second.
+    written = text.encode()
+    return pa.StringArray.from_buffers(1, pa.py_buffer(struct.pack("=ii", 0, len(written))), pa.py_buffer(written))
 
 
 def _refuse_long(pattern: str) -> None:

@@ -116,10 +116,10 @@ def recipes_of(sources: Iterable[str]) -> list[str]:
 def folded(name: str) -> str:
     """A name without what writers change.
 
-    >>> folded("Biological_process") == folded("BiologicalProcess")
+    >>> folded("Biological_process") == folded("biolink:BiologicalProcess")
     True
 
     Returns:
-        Its letters and digits, small.
+        Its letters and digits, small, without a prefix.
     """
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())

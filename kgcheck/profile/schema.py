@@ -21,9 +21,13 @@ from kgcheck.profile.patterns import group_names, groups_of, matches, whole_patt
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+NAME_OF_GRAPH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?::[A-Za-z][A-Za-z0-9_]*)?")
+"""Names of labels and relations, which may have a prefix as those of Biolink have: ``biolink:Gene``."""
 
 KEY = "id"
-"""What the key of a node is called in every store: no other name can be read yet."""
+"""What the key of a node is called in every store that kgcheck fills, unless the profile says otherwise."""
+
+KeyType = Literal["string", "integer"]
 
 PropertyType = Literal["string", "strings", "integer", "number"]
 
@@ -59,7 +63,8 @@ class Label(Value):
 
     name: str
     meaning: str
-    key: str = KEY
+    key: str = Field(default=KEY, description="property of a Neo4j server that holds the id; the embedded store has id")
+    key_type: KeyType = Field(default="string", description="integer where the server holds ids as whole numbers")
     id_pattern: str
     id_example: str
     authority: Authority = Authority()
@@ -191,8 +196,15 @@ class Schema(Value):
         return self
 
     def _odd_names(self) -> Iterator[Mistake]:
-        names = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
-        names += [(f"relations[{p}]", p.type) for p in self.relations]
+        prefixed = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
+        prefixed += [(f"relations[{p}]", p.type) for p in self.relations]
+        for where, name in prefixed:
+            if not NAME_OF_GRAPH.fullmatch(name):
+                what = (
+                    f"{name!r} is not a plain name: letters, digits and _ only, after a prefix with a colon or without"
+                )
+                yield Mistake(where=where, what=what)
+        names = [(f"labels[{label.name}].key", label.key) for label in self.labels]
         for kind, holders in (("labels", self.labels), ("relations", self.relations)):
             for holder in holders:
                 shown = holder.name if isinstance(holder, Label) else holder
@@ -232,9 +244,9 @@ class Schema(Value):
 
     def _wrong_checks(self) -> Iterator[Mistake]:
         for label in self.labels:
-            if label.key != KEY:
-                what = f"only keys called {KEY!r} can be read yet"
-                yield Mistake(where=f"labels[{label.name}].key", what=what)
+            for name in {KEY, label.key} & label.properties.keys():
+                what = f"{name!r} is what the key is called, so that it is no property besides"
+                yield Mistake(where=f"labels[{label.name}].properties.{name}", what=what)
             for name in label.attributes:
                 if name not in label.properties:
                     what = f"{label.name} has no property {name!r} that could be checked"

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from kgcheck.model import Value
-from kgcheck.profile.schema import PropertyType
+from kgcheck.profile.schema import KeyType, PropertyType
 
 
 class PropertySurvey(Value):
@@ -24,7 +24,7 @@ class LabelSurvey(Value):
 
     Attributes:
         also: Labels that all nodes of this one carry, too.
-        key: A text property that every node has and no two share; empty where there is none.
+        key: A property of texts or whole numbers that every node has and no two share; empty where there is none.
         ids: Some of its values.
     """
 
@@ -32,6 +32,7 @@ class LabelSurvey(Value):
     nodes: int
     also: tuple[str, ...] = ()
     key: str = ""
+    key_type: KeyType = "string"
     ids: tuple[str, ...] = ()
     properties: tuple[PropertySurvey, ...] = ()
 
@@ -59,6 +60,7 @@ class GraphSurvey(Value):
     Attributes:
         profile: The one that kgcheck loaded it with, if it did.
         left_out: What cannot be in a profile, with the reason.
+        own_keys: Keys can be called anything: it is on a server.
     """
 
     store: str
@@ -66,3 +68,4 @@ class GraphSurvey(Value):
     labels: tuple[LabelSurvey, ...]
     relations: tuple[RelationSurvey, ...]
     left_out: tuple[str, ...] = Field(default=())
+    own_keys: bool = False

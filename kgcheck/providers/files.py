@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -12,35 +12,22 @@ from kgcheck.errors import InputFormat, SourceAnswer
 from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.reference_files import ReferenceFile
 from kgcheck.providers.tsv import open_text
-from kgcheck.providers.uniprot_comments import NO_TERMS, XREF, Terms, links_of_flat
-from kgcheck.providers.uniprot_rows import (
-    COVERED,
-    DATABASES,
-    GENE_PRODUCT,
-    INTERACTION,
-    MODIFICATION,
-    MODIFIED_SITE,
-    SEQUENCE,
-)
+from kgcheck.providers.uniprot_comments import NO_TERMS, XREF, Terms
+from kgcheck.providers.uniprot_entry import Record, UniProtEntry, record_of_entry
+from kgcheck.providers.uniprot_flat import entry_of_flat
+from kgcheck.providers.uniprot_rows import Rows, add_record, empty_rows
 
 Row = dict[str, Any]
-Parsed = dict[str, list[Row]]
-"""Rows by table: entity, value, link, covered."""
+_Entry = tuple[Record, tuple[str, ...], str]
+"""An entry's life, the accessions that went into it, and the day on which it was changed last, if that is stated."""
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_EVIDENCE_TAG = re.compile(r"\s*\{[^}]*\}")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
 _AT_ONCE = 2_000
 """Entries that are in memory together."""
 
 
-def empty() -> Parsed:
-    """No rows yet."""
-    return {"entity": [], "value": [], "link": [], "covered": []}
-
-
-def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
+def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Rows, str, str]:
     """Terms of an OBO file.
 
     Args:
@@ -62,7 +49,7 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
         raise InputFormat(f"{path} is not an OBO file: {error}") from error
     if not len(graph):
         raise InputFormat(f"{path} holds no OBO term", "it may be empty or truncated")
-    parsed = empty()
+    parsed = empty_rows()
     for identifier, term in graph.nodes(data=True):
         if "name" in term and identifier.startswith(recipe.prefix):
             _add_term(parsed, identifier, term, recipe)
@@ -71,7 +58,7 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Parsed, str, str]:
     return parsed, version or released, released
 
 
-def _add_term(parsed: Parsed, identifier: str, term: dict[str, Any], recipe: ReferenceFile) -> None:
+def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: ReferenceFile) -> None:
     obsolete = term.get("is_obsolete") == "true"
     successors = list(term.get("replaced_by", []))
     if obsolete and recipe.successor_xref:
@@ -125,7 +112,7 @@ def _obo_date(text: str) -> str:
     return f"{match[3]}-{match[2]}-{match[1]}" if match else ""
 
 
-def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Parsed, str]]:
+def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Rows, str]]:
     """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites.
 
     Args:
@@ -139,29 +126,10 @@ def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS
     Raises:
         InputFormat: It is no UniProt flat file, or truncated.
     """
-    from Bio import BiopythonParserWarning, SwissProt
-
-    parsed, newest, count = empty(), "", 0
-    parse: Callable[[TextIO], Iterator[Any]] = SwissProt.parse
-    try:
-        with open_text(path) as stream, warnings.catch_warnings():
-            # It warns of references that it cannot read; nothing here reads them.
-            warnings.simplefilter("ignore", BiopythonParserWarning)
-            for record in parse(stream):
-                _add_entry(parsed, record, recipe)
-                parsed["link"] += links_of_flat(record.accessions[0], record.comments, terms)
-                newest, count = max(newest, iso_day(record.annotation_update[0])), count + 1
-                if not count % _AT_ONCE:
-                    yield parsed, newest
-                    parsed = empty()
-    except (ValueError, AssertionError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
-        raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
-    if not count:
-        raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
-    yield parsed, newest
+    yield from _in_pieces(_flat_entries(path), recipe, terms)
 
 
-def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Parsed, str]]:
+def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Rows, str]]:
     """Entries of UniProtKB as its REST service gives them, one JSON object a line, inactive ones too.
 
     Args:
@@ -175,94 +143,67 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERM
     Raises:
         InputFormat: A line is no entry.
     """
-    from kgcheck.providers.uniprot_entry import UniProtEntry, record_of_entry
-    from kgcheck.providers.uniprot_rows import add_record
+    yield from _in_pieces(_jsonl_entries(path), recipe, terms)
 
-    parsed, count = empty(), 0
+
+def _in_pieces(entries: Iterable[_Entry], recipe: ReferenceFile, terms: Terms) -> Iterator[tuple[Rows, str]]:
+    rows, newest = empty_rows(), ""
+    for count, (record, secondary, day) in enumerate(entries, 1):
+        add_record(rows, record, recipe.modifications, terms)
+        rows["entity"] += [_merged(old, record.accession) for old in secondary]
+        newest = max(newest, day)
+        if not count % _AT_ONCE:
+            yield rows, newest
+            rows = empty_rows()
+    yield rows, newest
+
+
+def _flat_entries(path: Path) -> Iterator[_Entry]:
+    from Bio import BiopythonParserWarning, SwissProt
+
+    count = 0
+    parse: Callable[[TextIO], Iterator[Any]] = SwissProt.parse
+    try:
+        with open_text(path) as stream, warnings.catch_warnings():
+            # It warns of references that it cannot read; nothing here reads them.
+            warnings.simplefilter("ignore", BiopythonParserWarning)
+            for flat in parse(stream):
+                entry = entry_of_flat(flat)
+                yield _life(entry), entry.secondary_accessions, iso_day(flat.annotation_update[0])
+                count += 1
+    except (ValueError, AssertionError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
+        raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
+    if not count:
+        raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
+
+
+def _jsonl_entries(path: Path) -> Iterator[_Entry]:
+    count = 0
     try:
         with open_text(path) as stream:
             for line in stream:
                 entry = UniProtEntry.model_validate_json(line)
-                add_record(parsed, record_of_entry(entry, "", "", datetime.min), recipe.modifications, terms)
-                parsed["entity"] += [_merged(old, entry.primary_accession) for old in entry.secondary_accessions]
+                yield _life(entry), entry.secondary_accessions, ""
                 count += 1
-                if not count % _AT_ONCE:
-                    yield parsed, ""
-                    parsed = empty()
     except (ValueError, EOFError, OSError, SourceAnswer) as error:
         why = str(error).split("\n")[0]
         raise InputFormat(f"{path}: line {count + 1} is no UniProt entry: {why}", "it may be truncated") from error
-    yield parsed, ""
 
 
-STREAMS: dict[str, Callable[[Path, ReferenceFile, Terms], Iterator[tuple[Parsed, str]]]] = {
-    "uniprot_flat": read_uniprot_flat,
-    "uniprot_jsonl": read_uniprot_jsonl,
-}
-"""Formats whose files may be larger than memory."""
-
-
-def _add_entry(parsed: Parsed, record: Any, recipe: ReferenceFile) -> None:
-    accession = record.accessions[0]
-    name = _FULL_NAME.search(record.description)
-    protein_name = _untagged(name[1]) if name else None
-    parsed["entity"].append({"id": accession, "state": "current", "name": protein_name, "record": accession})
-    for secondary in record.accessions[1:]:
-        parsed["entity"].append(_merged(secondary, accession))
-    for attribute, value, status in _values(record, protein_name):
-        parsed["value"].append(
-            {"id": accession, "attribute": attribute, "value": value, "status": status, "record": accession}
-        )
-    for relation, head, tail in (*_links(record, accession), *_sites(record, accession, recipe)):
-        parsed["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
-        if relation == MODIFICATION:
-            parsed["covered"].append({"topic": relation, "id": head})
-    parsed["covered"] += [{"topic": topic, "id": accession} for topic in COVERED]
+def _life(entry: UniProtEntry) -> Record:
+    # A file says neither where nor when it was asked for.
+    return record_of_entry(entry, "", "", datetime.min)
 
 
 def _merged(secondary: str, accession: str) -> Row:
     return {"id": secondary, "state": "merged", "successors": [accession], "record": secondary}
 
 
-def _values(record: Any, protein_name: str | None) -> Iterator[tuple[str, str, str]]:
-    yield "entry_name", record.entry_name, "current"
-    yield "sequence", record.sequence, "current"
-    yield "length", str(len(record.sequence)), "current"
-    if protein_name:
-        yield "protein_name", protein_name, "current"
-    for taxid in record.taxonomy_id[:1]:
-        yield "taxid", taxid, "current"
-    for gene in record.gene_name:
-        if "Name" in gene:
-            yield "gene_name", _untagged(gene["Name"]), "current"
-        for synonym in gene.get("Synonyms", []):
-            yield "gene_name", _untagged(synonym), "synonym"
-
-
-def _links(record: Any, accession: str) -> Iterator[tuple[str, str, str]]:
-    yield SEQUENCE, accession, accession
-    for reference in record.cross_references:
-        if kind := DATABASES.get(reference[0]):
-            yield kind, accession, reference[1]
-    for gene in record.gene_name:
-        if "Name" in gene:
-            yield GENE_PRODUCT, _untagged(gene["Name"]), accession
-    for comment in record.comments:
-        if comment.startswith("INTERACTION: "):
-            for partner in re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", comment):
-                yield INTERACTION, accession, partner
-
-
-def _sites(record: Any, accession: str, recipe: ReferenceFile) -> Iterator[tuple[str, str, str]]:
-    for feature in record.features:
-        note = _untagged(str(feature.qualifiers.get("note", ""))).split(";")[0]
-        known = recipe.modifications.get(note)
-        # A position in an isoform is no position in the sequence of the entry.
-        if feature.type == "MOD_RES" and known and not feature.location.ref:
-            position = int(feature.location.start) + 1
-            site = f"{accession}_{record.sequence[position - 1]}{position}-{known.code}"
-            yield MODIFIED_SITE, accession, site
-            yield MODIFICATION, site, known.term
+STREAMS: dict[str, Callable[[Path, ReferenceFile, Terms], Iterator[tuple[Rows, str]]]] = {
+    "uniprot_flat": read_uniprot_flat,
+    "uniprot_jsonl": read_uniprot_jsonl,
+}
+"""Formats whose files may be larger than memory."""
 
 
 def iso_day(text: str) -> str:
@@ -271,8 +212,3 @@ def iso_day(text: str) -> str:
         with suppress(ValueError):
             return datetime.strptime(text, form).date().isoformat()
     return text
-
-
-def _untagged(text: str) -> str:
-    """A name without its evidence tags, ``{ECO:...}``."""
-    return _EVIDENCE_TAG.sub("", text).strip()

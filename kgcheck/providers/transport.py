@@ -27,8 +27,11 @@ class WatchedAdapter(HTTPAdapter):
     """Waits for headers no longer than a limit that the sockets of urllib3 do not know; the body is for the caller.
 
     A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
-    Those of requests and urllib3 are such, the total of urllib3 too; so the connections of its pools are subclassed for
-    this alone.
+    Those of requests and urllib3 are such, the total of urllib3 too ("only between read operations on the socket"), and
+    neither has a hook between the connection and the headers. So the connections of its pools, classes which urllib3
+    lets a pool manager choose, are subclassed for the one method that reads them. Redirects, retries, silence, size and
+    the time of the body are guarded by what the libraries offer to all: `allow_redirects`, `max_retries`, `timeout`,
+    `read1`, `shutdown`.
 
     Args:
         total_s: Tells the longest time for the headers, from now.
@@ -133,7 +136,7 @@ def _whole(raw: HTTPResponse, body: bytes) -> HTTPResponse:
         version=raw.version,
         reason=raw.reason,
         preload_content=False,
-        request_url=raw._request_url,
+        request_url=raw.url,
     )
 
 
@@ -161,18 +164,16 @@ def _cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
 
 
 def _watched_pools(total_s: Callable[[], float]) -> dict[str, type[HTTPConnectionPool]]:
-    class Plain(HTTPConnection):
+    class Watched(HTTPConnection):
         def getresponse(self) -> Any:
             with _cut_after(total_s(), lambda: self.sock.shutdown(socket.SHUT_RDWR)):
                 return super().getresponse()
 
-    class Secure(HTTPSConnection):
-        def getresponse(self) -> Any:
-            with _cut_after(total_s(), lambda: self.sock.shutdown(socket.SHUT_RDWR)):
-                return super().getresponse()
+    class Secure(Watched, HTTPSConnection):
+        pass
 
     class PlainPool(HTTPConnectionPool):
-        ConnectionCls = Plain
+        ConnectionCls = Watched
 
     class SecurePool(HTTPSConnectionPool):
         ConnectionCls = Secure

@@ -1,4 +1,9 @@
-"""Tab separated files as DuckDB tables: UTF-8, a field that holds a tab, a line end or a leading quote is quoted."""
+"""Files of providers as DuckDB tables: UTF-8, a field that holds a tab, a line end or a leading quote is quoted.
+
+`kgcheck.loading.lines` reads the files of a graph, in another way on purpose: of those, each bad line is put aside with
+its number and its bytes while the others are loaded, which a table reader cannot tell. Of a provider's file, one bad
+line means that the file is not what its recipe describes, or was cut off, and none of it is taken.
+"""
 
 import gzip
 import io

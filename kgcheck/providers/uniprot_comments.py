@@ -44,11 +44,6 @@ _NO_TISSUE = frozenset(
 )
 """Names of terms that are words of every day, too."""
 
-_FLAT_DISEASE = re.compile(
-    r"DISEASE: (?P<name>[^\[]+?) \((?P<acronym>[^()]+)\) \[MIM:(?P<mim>\d+)\]: (?P<rest>.*)", re.DOTALL
-)
-_FLAT_ORIGIN = re.compile(r"ECO:\d+(?:\|([^,}\s]+))?")
-
 
 class Terms(NamedTuple):
     """Live terms of the ontologies, each by what it alone is called: names in lower case, and numbers of OMIM."""
@@ -159,22 +154,6 @@ def links_of_entry(entry: UniProtEntry, terms: Terms) -> Iterator[dict[str, Any]
         for text in comment.texts:
             for term in tissues_in(text.value, terms):
                 yield _row(TISSUE, accession, term, _papers(text.evidences))
-
-
-def links_of_flat(accession: str, comments: Iterable[str], terms: Terms) -> Iterator[dict[str, Any]]:
-    """The same, from the comments of an entry of the flat file."""
-    for comment in comments:
-        papers = _papers(
-            EvidenceOrigin(source=kind, id=number)
-            for kind, _, number in (origin.partition(":") for origin in _FLAT_ORIGIN.findall(comment))
-        )
-        if disease := _FLAT_DISEASE.fullmatch(comment):
-            note = disease["rest"].partition("Note=")[2]
-            if term := disease_of(disease["name"], disease["mim"], _CITED.sub("", note), terms):
-                yield _row(DISEASE, accession, term, papers)
-        elif comment.startswith("TISSUE SPECIFICITY: "):
-            for term in tissues_in(comment.removeprefix("TISSUE SPECIFICITY: "), terms):
-                yield _row(TISSUE, accession, term, papers)
 
 
 def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict[str, Any]:

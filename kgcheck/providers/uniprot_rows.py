@@ -1,4 +1,4 @@
-"""UniProt entries in JSON as rows of a snapshot, for live answers and for files of JSON lines alike."""
+"""UniProt entries as rows of a snapshot: the same for live answers, files of JSON lines and flat files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from kgcheck.providers.uniprot_comments import DISEASE, NO_TERMS, TISSUE, Terms,
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry
 
 Rows = dict[str, list[dict[str, Any]]]
+"""Rows by table: entity, value, link, covered."""
 
 STRUCTURE, SEQUENCE, PATHWAY, INTERACTION = "structure", "sequence", "pathway", "interaction"
 GO_ANNOTATION, GENE_PRODUCT, MODIFIED_SITE = "go_annotation", "gene_product", "modified_site"

@@ -34,4 +34,6 @@ def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None
 
 def read(db: duckdb.DuckDBPyConnection, side: Side) -> None:
     """Let ``ref`` be one of the two."""
-    db.execute("; ".join(f"CREATE OR REPLACE VIEW ref.{t} AS FROM {side}.{t}" for t in _READ)).fetchall()
+    # With the places of rows, so that these are found by few columns and fetched by their places, as in a table.
+    views = (f"CREATE OR REPLACE VIEW ref.{t} AS SELECT *, rowid FROM {side}.{t}" for t in _READ)
+    db.execute("; ".join(views)).fetchall()

@@ -21,10 +21,10 @@ from kgcheck.profile.reference_files import (
 )
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.providers.files import STREAMS, Parsed, iso_day, read_obo
+from kgcheck.providers.files import STREAMS, iso_day, read_obo
 from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open_tsv
 from kgcheck.providers.uniprot_comments import terms_of
-from kgcheck.providers.uniprot_rows import rename_links
+from kgcheck.providers.uniprot_rows import Rows, rename_links
 from kgcheck.reference.facts import COLUMNS as FACTS
 from kgcheck.reference.facts import add_facts
 from kgcheck.reference.selects import refusal
@@ -223,7 +223,7 @@ class _Builder:
         self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
         self._refuse_bad_rows(release_id, path)
 
-    def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Parsed) -> None:
+    def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Rows) -> None:
         """Add the rows of the topics that the file is of, in the words of its recipe."""
         parsed = rename_links(parsed, recipe.links)
         parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
@@ -235,7 +235,7 @@ class _Builder:
         """Derive what is looked up most, and say what the snapshot is."""
         self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
 
-    def _parse(self, file: ReferenceFile, path: Path) -> tuple[Parsed | None, str, str]:
+    def _parse(self, file: ReferenceFile, path: Path) -> tuple[Rows | None, str, str]:
         match file.format:
             case "obo":
                 return read_obo(path, file)

@@ -93,12 +93,15 @@ class LiveReference(Closing):
     ) -> None:
         """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
 
+        Where a service could not be looked at, `causes` then names a node by its place among ``ids``.
+
         Args:
             db: The working database.
             pattern: What the links are.
             ids: Heads, or where order means nothing either end; others are left out.
             threshold: Least score, where that is above the check's own.
         """
+        self._failed = {}
         head = self._schema.label(pattern.head)
         tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
         sources = {check.source for check in pattern.checks}

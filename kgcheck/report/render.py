@@ -46,7 +46,7 @@ def render(
         case "jsonl":
             return "".join(f"{as_json(_row(f, standing))}\n" for f in findings)
         case "csv":
-            return findings_csv(findings)
+            return findings_csv(findings, standing)
         case "junit":
             from kgcheck.report.junit import junit
 

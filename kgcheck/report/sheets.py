@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kgcheck.model import Finding
+from kgcheck.report.standing import ALONE, Standing, decision_words
 from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
@@ -18,16 +19,22 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """A spreadsheet takes a cell that begins so for a formula, which may run programs and send the sheet away."""
 
 
-def findings_csv(findings: Iterable[Finding]) -> str:
+STANDING = ("state", "decision")
+"""What became of a finding, where its run is compared, and what was decided of it."""
+
+
+def findings_csv(findings: Iterable[Finding], standing: Standing = ALONE) -> str:
     """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out.
 
     Args:
         findings: What was found.
+        standing: How they stand to those of the run before, and what was decided.
 
     Returns:
-        Rows of COLUMNS, each cell text and no formula.
+        Rows of COLUMNS and STANDING, each cell text and no formula.
     """
-    return "".join(csv_lines(chain([COLUMNS], map(finding_cells, findings))))
+    rows = ((*finding_cells(f), standing.state(f) or "", decision_words(standing.decided(f))) for f in findings)
+    return "".join(csv_lines(chain([(*COLUMNS, *STANDING)], rows)))
 
 
 def csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -3,31 +3,34 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgcheck.agents.transcript import Event
-from kgcheck.audit.papers import PapersOnEdge
-from kgcheck.ledger.ledger import Run
-from kgcheck.ledger.patches import PatchEntry
-from kgcheck.ledger.verified import Verified
-from kgcheck.literature.verify import ClaimVerdict
-from kgcheck.loading.load import LoadSummary
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
-from kgcheck.questions.answer import Answer, Edge
-from kgcheck.reference.difference import TableChange
-from kgcheck.reference.download import Fetched
-from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.report.cells import cell, lines
+
+# Every command that shows a table would wait for what only some of them show.
+if TYPE_CHECKING:
+    from kgcheck.agents.transcript import Event
+    from kgcheck.audit.papers import PapersOnEdge
+    from kgcheck.ledger.ledger import Run
+    from kgcheck.ledger.patches import PatchEntry
+    from kgcheck.ledger.verified import Verified
+    from kgcheck.literature.verify import ClaimVerdict
+    from kgcheck.loading.load import LoadSummary
+    from kgcheck.questions.answer import Answer, Edge
+    from kgcheck.reference.difference import TableChange
+    from kgcheck.reference.download import Fetched
+    from kgcheck.reference.snapshot import SourceRelease
 
 _SHOWN_NAME = 80
 _SHOWN_RESULT = 300
 
 
-def answer_table(answer: Answer, limit: int) -> Table:
+def answer_table(answer: "Answer", limit: int) -> Table:
     """Answers with their paths.
 
     Args:
@@ -45,7 +48,7 @@ def answer_table(answer: Answer, limit: int) -> Table:
     return table
 
 
-def _edge(edge: Edge) -> str:
+def _edge(edge: "Edge") -> str:
     source = edge.properties.get("source")
     return f"{edge.triple}{f' [{source}]' if source else ''}"
 
@@ -64,7 +67,7 @@ def metrics_table(metrics: Mapping[str, Value]) -> Table:
     return table
 
 
-def fetched_table(files: Sequence[Fetched]) -> Table:
+def fetched_table(files: "Sequence[Fetched]") -> Table:
     """What became of each file that was to be fetched."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("source", "file", "bytes", "sha256", "state"):
@@ -85,7 +88,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Tab
     return table
 
 
-def difference_table(changes: Sequence[TableChange]) -> Table:
+def difference_table(changes: "Sequence[TableChange]") -> Table:
     """What changed between two snapshots."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("source", "table", "before", "after", "added", "removed", "changed", "for example"):
@@ -105,7 +108,7 @@ _COLOURS = {
 }
 
 
-def claim_table(judged: ClaimVerdict) -> RenderableType:
+def claim_table(judged: "ClaimVerdict") -> RenderableType:
     """What papers say of a claim: together, and one row a paper."""
     head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     head.add_row("claim", judged.claim)
@@ -134,7 +137,7 @@ def claim_table(judged: ClaimVerdict) -> RenderableType:
     return Group(head, table)
 
 
-def papers_table(edges: Sequence[PapersOnEdge]) -> Table:
+def papers_table(edges: "Sequence[PapersOnEdge]") -> Table:
     """What papers say of edges, a line a paper."""
     table = Table(
         "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
@@ -145,7 +148,7 @@ def papers_table(edges: Sequence[PapersOnEdge]) -> Table:
     return table
 
 
-def load_table(summary: LoadSummary) -> Table:
+def load_table(summary: "LoadSummary") -> Table:
     """Rows read, loaded, changed, unchanged and quarantined, by label and pattern."""
     table = Table("label or relation", *("read", "loaded", "changed", "unchanged", "quarantined"), box=None)
     for column in table.columns[1:]:
@@ -166,7 +169,7 @@ def load_table(summary: LoadSummary) -> Table:
     return table
 
 
-def release_table(releases: Iterable[SourceRelease]) -> Table:
+def release_table(releases: "Iterable[SourceRelease]") -> Table:
     """Releases of a snapshot."""
     table = Table("source", "release", "date", "rows", "licence", "file", "sha256", box=None)
     for r in releases:
@@ -176,7 +179,7 @@ def release_table(releases: Iterable[SourceRelease]) -> Table:
     return table
 
 
-def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
+def run_table(runs: "Iterable[tuple[Run, Sequence[Tally]]]") -> Table:
     """Runs with their counts by outcome."""
     table = Table(box=None, pad_edge=False)
     for name in ("run", "started", "store", *(o.value for o in Outcome), "state"):
@@ -188,7 +191,7 @@ def run_table(runs: Iterable[tuple[Run, Sequence[Tally]]]) -> Table:
     return table
 
 
-def patch_table(patches: Iterable[PatchEntry]) -> Table:
+def patch_table(patches: "Iterable[PatchEntry]") -> Table:
     """Patches and how far each has come."""
     table = Table(box=None, pad_edge=False)
     for name in ("patch", "made", "by", "operations", "state", "store", "folder"):
@@ -269,7 +272,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
     return Group(facts, Text(), evidence)
 
 
-def verified_table(edge: str, found: Verified | None) -> RenderableType:
+def verified_table(edge: str, found: "Verified | None") -> RenderableType:
     """What is verified of an edge."""
     facts = Table(box=None, show_header=False, pad_edge=False)
     facts.add_row(cell("edge", style="bold"), cell(edge))
@@ -293,7 +296,7 @@ def _dates(e: Evidence) -> str:
     return f"{e.retrieved_at:%Y-%m-%d}{pinned}"
 
 
-def summary_lines(run: Run, tallies: Sequence[Tally]) -> list[str]:
+def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
     """How a run ended, in a few lines."""
     counts = outcomes(tallies)
     total = sum(counts.values())
@@ -368,7 +371,7 @@ def called_in(finding: Finding) -> str:
     return ", ".join(filter(None, named))
 
 
-def transcript_line(event: Event) -> str:
+def transcript_line(event: "Event") -> str:
     """What an agent did, in one line."""
     did = event.text or f"{event.tool} {json.dumps(event.arguments)} -> {_short(event.result)}"
     refused = f" (refused: {event.refused})" if event.refused else ""

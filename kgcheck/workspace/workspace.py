@@ -1043,6 +1043,9 @@ class Workspace(Closing):
         from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
+        if self.with_retired:
+            # The next audit, which leaves it out, would call every finding about it gone.
+            raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
         schema, settings, graph = self.schema, self.settings, self.graph
         folder = Path(options.literature) if options.literature else None
         with (

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
+import neo4j
 import pytest
 
 from kgcheck.curation.effects import Stamp, steps_of
@@ -307,9 +308,41 @@ def server(clean_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
         yield official, cast(OpenedStore, opened)
 
 
+def statements_in(text: str) -> list[str]:
+    """The statements of a file of Cypher."""
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    return [statement for statement in body.split(";\n") if statement.strip()]
+
+
+@pytest.mark.parametrize("name", ["value", "edge", "edge of it", "met", "retired", "new id"])
+def test_cypher_for_people_does_nothing_where_the_graph_is_another(
+    name: str, server: tuple[Official, OpenedStore]
+) -> None:
+    official, store = server
+    operation, other, _ = CHANGES[name]
+    with store.statements(write=False) as run:
+        drafted, _ = fitting([operation], DraftGraph(StoreChanges(store, run)))
+    patch = patch_of([d.operation for d in drafted], store, "run", by="x")
+    text, parameters = statements_of(patch, [d.steps for d in drafted], CKG)
+    if name == "value":
+        other = set_value(ref("A"), "name", "another")
+    apply_patch(made(store, other), store, by="x")
+    before = content_digest(store)
+
+    def run_all(transaction: neo4j.ManagedTransaction) -> None:
+        for statement in statements_in(text):
+            transaction.run(cast(Any, statement), parameters | {"at": "now", "by": "x"}).consume()
+
+    with official.target.driver() as driver, driver.session() as session:
+        with pytest.raises(neo4j.exceptions.ClientError, match="/ by zero"):
+            session.execute_write(run_all)
+
+    assert content_digest(store) == before
+
+
 def test_cypher_for_people_does_the_same(server: tuple[Official, OpenedStore]) -> None:
     official, store = server
-    for name in ("two values of one node", "merge", "all but one"):
+    for name in ("two values of one node", "merge", "all but one", "other end", "two merges", "new edge"):
         operations = OPERATIONS[name]
         with store.statements(write=False) as run:
             drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
@@ -320,10 +353,8 @@ def test_cypher_for_people_does_the_same(server: tuple[Official, OpenedStore]) -
         undo_patch(patch, store, by="x")
 
         text, parameters = statements_of(patch, [d.steps for d in drafted], CKG)
-        body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-        for statement in body.split(";\n"):
-            if statement.strip():
-                official.run(statement, **parameters, at=at, by=HOSTILE)
+        for statement in statements_in(text):
+            official.run(statement, **parameters, at=at, by=HOSTILE)
         assert content_digest(store) == applied, name
         # From what the store keeps of it, there is nothing to undo: the other way back is the same patch.
         official.run("MATCH (n) WHERE NOT n:KgcheckStore DETACH DELETE n")

@@ -104,6 +104,7 @@ def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
     assert {t.type for t in kept(tmp_path).tallies} == {kind}
 
 
+@pytest.mark.slow
 def test_types_add_up_to_all(plain: Path, tmp_path: Path) -> None:
     some = ("--type", "existence", "--type", "potential", "--type", "existence")
     rest = ("--type", "attribute", "--type", "triple", "--type", "structure")
@@ -157,6 +158,7 @@ def sampled(store: EmbeddedStore, tmp_path: Path, **options: Any) -> set[str]:
     return {f.fingerprint for f in made.findings}
 
 
+@pytest.mark.slow
 def test_a_sample_has_its_size_and_depends_on_its_seed(store: EmbeddedStore, tmp_path: Path) -> None:
     one = sampled(store, tmp_path, sample=50, seed=1)
 
@@ -182,6 +184,7 @@ def test_a_sample_is_drawn_from_what_the_filters_leave(store: EmbeddedStore, tmp
     assert len(sampled(store, tmp_path, sample=2, ids=("O60502",))) == 2
 
 
+@pytest.mark.slow
 def test_a_sample_is_spread_over_all_kinds_of_tasks_and_structure_is_whole(tmp_path: Path) -> None:
     audit(tmp_path, "--sample", 400)
 
@@ -295,6 +298,7 @@ def test_exit_code_tells_how_the_audit_ended(tmp_path: Path, arguments: tuple[st
     assert not said.err.startswith("kgcheck:")
 
 
+@pytest.mark.slow
 def test_without_a_snapshot_everything_but_structure_is_unavailable(tmp_path: Path) -> None:
     types = [a for kind in ("existence", "attribute", "triple", "potential") for a in ("--type", kind)]
 

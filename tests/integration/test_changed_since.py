@@ -13,16 +13,23 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from kgcheck.audit.carrying import since
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit, store_place
+from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.database import Database
-from kgcheck.ledger.ledger import Ledger
-from kgcheck.model import CheckType
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.retention import forget
+from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
+from kgcheck.model import CheckTask, CheckType
 from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
+from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts
 from tests.support.snapshots import CROWDS, GENES, MANY, PROTEINS, TERMS, crowded_snapshots, snapshots
@@ -77,7 +84,7 @@ def crowded_graph(step: int = 3) -> MemoryStore:
 
 @st.composite
 def newer(draw: st.DrawFn, facts: Facts) -> Facts:
-    """The same releases a little later: some rows are gone, some say something else."""
+    """The same sources a little later: rows are gone, new, or say something else; a release is another, or one more."""
     later = copy.deepcopy(facts)
     places = [
         (r, table, n)
@@ -88,10 +95,29 @@ def newer(draw: st.DrawFn, facts: Facts) -> Facts:
     ]
     for release, table, number in draw(st.lists(st.sampled_from(places), max_size=4)) if places else ():
         row = release.rows[table][number]
-        row.clear() if draw(st.booleans()) else row.update(draw(_OTHER[table]))
+        match draw(st.sampled_from(("gone", "other", "added"))):
+            case "gone":
+                row.clear()
+            case "other":
+                row.update(draw(_OTHER[table]))
+            case _:
+                release.rows[table].append(row | draw(_OTHER[table]))
     for release in later._releases:
         for table, rows in release.rows.items():
             release.rows[table] = [row for row in rows if row]
+    match draw(st.sampled_from((*["none"] * 4, "named", "dated", "added"))):
+        case "named":
+            release = draw(st.sampled_from(later._releases))
+            for row in (row for rows in release.rows.values() for row in rows):
+                row["release"] += " again"
+        case "dated":
+            draw(st.sampled_from(later._releases)).rows["releases"][0]["released"] = "2026-02-01"
+        case "added":
+            one = later.release("uniprot", "added", draw(st.sampled_from(("2015", "2026-03-01"))))
+            one.entity(draw(st.sampled_from(PROTEINS)), "Protein", draw(st.sampled_from(list(State))))
+            one.link("ASSOCIATED_WITH", MANY[0], draw(st.sampled_from(TERMS)))
+        case _:
+            pass
     return later
 
 
@@ -116,11 +142,11 @@ _OTHER: dict[str, st.SearchStrategy[dict[str, str]]] = {
 
 
 @st.composite
-def pairs_of_snapshots(draw: st.DrawFn) -> tuple[Facts, Facts]:
+def three_snapshots(draw: st.DrawFn) -> tuple[Facts, Facts, Facts]:
     facts = draw(st.one_of(snapshots(), crowded_snapshots().map(lambda made: made[1])))
     facts.release("diseases").covers("ASSOCIATED_WITH", PROTEINS[0])
     facts.release("pubmed", "gone").entity("PMID:1", state="withdrawn")
-    return facts, draw(newer(facts))
+    return facts, (later := draw(newer(facts))), draw(newer(later))
 
 
 class Twice(NamedTuple):
@@ -268,6 +294,7 @@ def test_a_run_that_cannot_be_gone_on_from_is_refused(twice: Twice, tmp_path: Pa
         ledger.note(former)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     twice: Twice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,25 +338,130 @@ def test_a_source_with_other_releases_is_looked_at_as_a_whole(twice: Twice, tmp_
     assert others["carried"] > done["carried"] > 0
 
 
-def assert_equal_to_everything(folder: Path, older: Facts, later: Facts, **options: Any) -> Counter[str]:
-    """Audit a graph with one snapshot, then with the other: everything, and what changed."""
+def assert_equal_to_everything(
+    folder: Path, older: Facts, *later: Facts, limits: Settings = SETTINGS, **options: Any
+) -> Counter[str]:
+    """Audit a graph with one snapshot, then with each later one: everything, and what changed since the run before."""
     store, asked = crowded_graph(), AuditOptions(**options)
-    first, second = older.build(folder / "older"), later.build(folder / "newer")
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        former = Audit(store, first, ledger, SETTINGS).start(asked)
-        full = Audit(store, second, ledger, SETTINGS).start(asked)
-        found = since(ledger, former.id, asked, store_place(store), SCHEMA)
-        part = Audit(store, second, ledger, SETTINGS).start(asked, found)
-        equal(of_run(ledger, full), of_run(ledger, part))
-        assert part.made_with["since"] == former.id
-        done = ledger.done(part)
-    return Counter(piece.rsplit("#", 1)[1] for piece in done)
+    first = older.build(folder / "older")
+    places = [folder / name for name in ("full", "part")]
+    for place in places:
+        place.mkdir()
+    with Ledger(places[0] / "ledger.sqlite") as ledger:
+        former = Audit(store, first, ledger, limits).start(asked)
+    shutil.copytree(places[0], places[1], dirs_exist_ok=True)
+    done: Counter[str] = Counter()
+    with Ledger(places[0] / "ledger.sqlite") as ledger, Ledger(places[1] / "ledger.sqlite") as other:
+        for number, facts in enumerate(later):
+            snapshot = facts.build(folder / f"later {number}")
+            full = Audit(store, snapshot, ledger, limits).start(asked)
+            found = since(other, former.id, asked, store_place(store), SCHEMA)
+            part = Audit(store, snapshot, other, limits).start(asked, found)
+            equal(of_run(ledger, full), of_run(other, part))
+            assert part.made_with["since"] == former.id
+            assert states(ledger, full) == states(other, part)
+            if limits.keep_verified:
+                assert_verified_alike(store, (ledger, full), (other, part))
+            done += Counter(piece.rsplit("#", 1)[1] for piece in other.done(part))
+            former = part
+    return done
+
+
+def states(ledger: Ledger, run: Run) -> dict[str, ComparisonState]:
+    """What became of each finding since the run before."""
+    diff = diff_of(ledger, after=run)
+    with ledger.database.reading() as connection:
+        known = set(connection.scalars(select(FINDING.c.fingerprint)))
+    found = diff.states(known)
+    assert Counter(found.values()) == +diff.counts
+    return found
+
+
+def assert_verified_alike(store: MemoryStore, full: tuple[Ledger, Run], part: tuple[Ledger, Run]) -> Counter[str]:
+    """Of every node, attribute and edge the same is known; what was carried over, from the run that judged it."""
+    readers = [VerifiedReader(ledger, VerifiedFiles.of(ledger, Path("unused"))) for ledger, _ in (full, part)]
+    runs: Counter[str] = Counter()
+    started = {run.id: run.started for run in part[0].runs()}
+    for task in tasks_of(store):
+        one, other = (reader.of(task) for reader in readers)
+        assert one is not None
+        assert other is not None
+        assert one.run == full[1].id
+        assert (one.outcome, one.reason, one.source) == (other.outcome, other.reason, other.source), task
+        assert other.at == started[other.run]
+        runs[other.run] += 1
+    return runs
+
+
+def tasks_of(store: MemoryStore) -> Iterator[CheckTask]:
+    """What is kept as verified of everything in a graph."""
+    for label in SCHEMA.labels:
+        for table in store.scan_nodes(label):
+            for row in table.to_pylist():
+                node = SCHEMA.ref(label.name, row["id"])
+                if label.authority.source:
+                    yield CheckTask(type=CheckType.EXISTENCE, subject=node)
+                for name in label.attributes:
+                    yield CheckTask(type=CheckType.ATTRIBUTE, subject=node, attribute=name)
+    for pattern in SCHEMA.relations:
+        for table in store.scan_edges(pattern):
+            for row in table.to_pylist():
+                ends = SCHEMA.ref(pattern.head, row["head"]), SCHEMA.ref(pattern.tail, row["tail"])
+                yield CheckTask(type=CheckType.TRIPLE, subject=ends[0], relation=pattern.type, object=ends[1])
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(pairs_of_snapshots(), st.booleans())
+def test_what_was_carried_is_verified_by_the_run_that_judged_it(tmp_path: Path) -> None:
+    store, asked = crowded_graph(), AuditOptions()
+    one, other = (some_facts(moved=moved).build(tmp_path / str(moved)) for moved in (False, True))
+    with Ledger(tmp_path / "full.sqlite") as alone, Ledger(tmp_path / "ledger.sqlite") as ledger:
+        full = Audit(store, other, alone, SETTINGS).start(asked)
+        first = Audit(store, one, ledger, SETTINGS).start(asked)
+        as_first = of_run(ledger, first)
+        # It is later, and looked into something else than what is carried on.
+        Audit(store, other, ledger, SETTINGS).start(asked)
+
+        def carried_on(former: Run, snapshot: Path) -> Run:
+            found = since(ledger, former.id, asked, store_place(store), SCHEMA)
+            return Audit(store, snapshot, ledger, SETTINGS).start(asked, found)
+
+        again = carried_on(carried_on(first, one), other)
+        runs = assert_verified_alike(store, (alone, full), (ledger, again))
+        assert set(runs) == {first.id, again.id}
+        assert runs[first.id] > runs[again.id] > 0
+        # What was carried stays when the run that judged it is forgotten.
+        files = VerifiedFiles.of(ledger, Path("unused"))
+        files.remove(first.id)
+        forget(ledger.database, [first.id])
+        reader = VerifiedReader(ledger, files)
+        assert runs == Counter(found.run for task in tasks_of(store) if (found := reader.of(task)))
+        # How a task ended last counts, not how it ended in the run that its kind was carried from.
+        equal(as_first, of_run(ledger, carried_on(again, one)))
+
+
+def test_a_run_of_everything_and_one_of_what_changed_compare_as_the_same(twice: Twice) -> None:
+    part = twice.audit()
+    with Ledger(twice.folder / "ledger.sqlite") as ledger:
+        former = ledger.run(twice.former)
+        against_full = diff_of(ledger, twice.full.run, part.run)
+        known = {finding.fingerprint for finding in [*ledger.findings(former), *part.findings]}
+        as_part, as_full = (diff_of(ledger, former, run).states(known) for run in (part.run, twice.full.run))
+        counts = +against_full.counts
+
+    assert set(counts) == {ComparisonState.STILL}
+    assert as_part == as_full
+    assert {ComparisonState.NEW, ComparisonState.STILL, ComparisonState.FIXED} <= set(as_full.values())
+
+
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(three_snapshots(), st.booleans(), st.booleans())
 def test_what_changed_is_equal_to_everything_in_many_snapshots(
-    tmp_path_factory: pytest.TempPathFactory, pair: tuple[Facts, Facts], keep_all: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    facts: tuple[Facts, Facts, Facts],
+    keep_all: bool,
+    keep_verified: bool,
 ) -> None:
-    assert_equal_to_everything(tmp_path_factory.mktemp("generated"), *pair, keep_all=keep_all, unfold=keep_all)
+    folder = tmp_path_factory.mktemp("generated")
+    kept = SETTINGS.model_copy(update={"keep_verified": keep_verified})
+    assert_equal_to_everything(folder, *facts, limits=kept, keep_all=keep_all, unfold=keep_all)

@@ -365,6 +365,7 @@ def test_a_reader_that_was_never_there_is_no_error(audited: Path) -> None:
     assert process.stderr == ""
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "audit", "--store", str(demo().store), "--reference", str(demo().reference)],

@@ -1,5 +1,6 @@
 """What a snapshot says of nodes, attributes and edges: a row here is a row of docs/verdicts.md."""
 
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -328,25 +329,24 @@ def test_without_a_snapshot_only_the_form_of_an_id_can_be_judged() -> None:
 # the bulk path
 
 
-def judged_in_bulk(snapshot: Path, tasks: list[CheckTask]) -> list[tuple[Outcome, Reason, float]]:
+def judged_in_bulk(join: EvidenceJoin, tasks: list[CheckTask]) -> list[tuple[Outcome, Reason, float]]:
     """What an audit concludes of tasks of one type, label, attribute and pattern."""
     first = tasks[0]
-    with duckdb.connect() as db:
-        join = EvidenceJoin(db, snapshot)
-        for number, task in enumerate(tasks):
-            listed = task.attribute == "synonyms"
-            values = (None, items_of(task.value)) if listed else (task.value, ())
-            join.tables.add_task(number, task.subject.id, task.object.id if task.object else None, *values)
-        label = SCHEMA.label(first.subject.label)
-        if first.object and first.relation:
-            tail = SCHEMA.label(first.object.label)
-            join.edges(SCHEMA.pattern(label.name, first.relation, tail.name), label, tail)
-        elif first.attribute:
-            join.attribute(label, SCHEMA.attribute(label.name, first.attribute))
-        else:
-            join.existence(label)
-        judge_tasks(db, first.type)
-        rows = db.execute("SELECT outcome, reason, confidence FROM judged ORDER BY task").fetchall()
+    join.tables.reset()
+    for number, task in enumerate(tasks):
+        listed = task.attribute == "synonyms"
+        values = (None, items_of(task.value)) if listed else (task.value, ())
+        join.tables.add_task(number, task.subject.id, task.object.id if task.object else None, *values)
+    label = SCHEMA.label(first.subject.label)
+    if first.object and first.relation:
+        tail = SCHEMA.label(first.object.label)
+        join.edges(SCHEMA.pattern(label.name, first.relation, tail.name), label, tail)
+    elif first.attribute:
+        join.attribute(label, SCHEMA.attribute(label.name, first.attribute))
+    else:
+        join.existence(label)
+    judge_tasks(join.tables.db, first.type)
+    rows = join.tables.db.execute("SELECT outcome, reason, confidence FROM judged ORDER BY task").fetchall()
     return [(Outcome(outcome), Reason(reason), confidence) for outcome, reason, confidence in rows]
 
 
@@ -355,9 +355,13 @@ def assert_both_ways_agree(snapshot: Path, tasks: list[CheckTask]) -> None:
     for task in tasks:
         key = (task.type, task.subject.label, task.attribute, task.relation, task.object and task.object.label)
         groups.setdefault(key, []).append(task)
-    for group in groups.values():
-        single = [(v.outcome, v.reason, v.confidence) for v in verdicts_on(snapshot, group)]
-        assert judged_in_bulk(snapshot, group) == single
+    in_order = [task for group in groups.values() for task in group]
+    single = zip(in_order, verdicts_on(snapshot, in_order), strict=True)
+    with duckdb.connect() as db:
+        join = EvidenceJoin(db, snapshot)
+        for group in groups.values():
+            bulk = judged_in_bulk(join, group)
+            assert bulk == [(v.outcome, v.reason, v.confidence) for _, v in islice(single, len(group))], group[0]
 
 
 def test_whole_tables_and_single_tasks_end_alike(snapshot: Path) -> None:

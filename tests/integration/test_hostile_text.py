@@ -162,6 +162,7 @@ def test_an_id_with_a_sign_that_nobody_sees_is_not_loaded(tmp_path: Path, sign: 
 HOSTILE = st.text(st.sampled_from([*SIGNS, *"ab [/]:=-+@|<>&'\"\\\n\t\r\x00", "\ud800"]), min_size=1, max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=HOSTILE)
 def test_whatever_a_ledger_holds(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:

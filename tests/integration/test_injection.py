@@ -107,6 +107,7 @@ def check(scores: Scores, kinds: int) -> None:
     assert n.proposed >= PROPOSALS * n.proposals, told
 
 
+@pytest.mark.slow
 def test_errors_in_the_demo_are_found(tmp_path: Path) -> None:
     demo = profile_dir("ckg") / "demo"
     build_snapshot(demo / "reference", tmp_path / "reference.duckdb", SCHEMA, SETTINGS)

@@ -53,6 +53,7 @@ def test_the_committed_set_is_what_the_demo_gives() -> None:
     assert {item.type for item in made.items} == set(TaskType)
 
 
+@pytest.mark.slow
 def test_rules_on_the_committed_set() -> None:
     results = run(read_items(COMMITTED, CKG), demo().store, demo().reference)
 
@@ -233,6 +234,7 @@ def by_id(path: Path) -> dict[str, dict[str, Any]]:
     return held
 
 
+@pytest.mark.slow
 def test_several_workers_come_to_what_one_does(tmp_path: Path) -> None:
     where = ("--store", demo().store)
     some = tmp_path / "some.jsonl"
@@ -290,6 +292,7 @@ def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert json.loads((tmp_path / "b" / "results.jsonl").read_text())["concluded"] == "supported"
 
 
+@pytest.mark.slow
 def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
     questions = [
         {"id": f"q{n}", "question": f"Which pathways is {p} annotated in with a score above {n}?", "answer": None}

@@ -35,6 +35,7 @@ def questions(path: Path) -> Iterator[Questions]:
         yield Questions(store)
 
 
+@pytest.mark.slow
 def test_dev_split(questions: Questions, shared_data: Path) -> None:
     asked = read_questions(shared_data / "biokgbench" / "kgqa_dev.json")
 

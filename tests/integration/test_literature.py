@@ -293,6 +293,7 @@ def test_no_paper_is_silence_and_what_papers_cannot_say_is_nothing(index: Path) 
     assert address(paper("p1")) == ""
 
 
+@pytest.mark.slow
 def test_the_demo_shows_what_papers_say(demo: tuple[Path, Said]) -> None:
     said = demo[1]
     table = said.out.split("What papers say of edges")[1]

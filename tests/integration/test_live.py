@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UsageError
+from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
 from kgcheck.report.render import render
@@ -224,6 +226,7 @@ def _graph(count: int, **edges: list[dict[str, Any]]) -> MemoryStore:
     )
 
 
+@pytest.mark.slow
 def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P{n:05}") for n in range(10006, 11001)))
     store = _graph(1000)
@@ -387,6 +390,7 @@ def test_two_species_in_a_snapshot(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
         {"Protein": [{"id": i, "name": "GEN1"} for i in ("P10001", "B4DFC2", "I8FBX0", "A0A999ZZZ9", "P10002")]},
@@ -622,8 +626,35 @@ def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World,
 
 
 def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
     world.uniprot.server.always = world.string.server.always = loopback.reset
     store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
     done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.POTENTIAL,), ids=("P10001",))
 
-    assert (done.findings, done.tallies) == ([], [])
+    assert not done.findings
+    assert not done.run.finished
+    assert {(t.outcome, t.reason, t.count) for t in done.tallies} == {(UNAVAILABLE, Reason.SOURCE_UNAVAILABLE, 1)}
+    assert {gap.source for t in done.tallies for gap in t.gaps} == {"uniprot", "string"}
+
+    world.uniprot.server.always = world.string.server.always = None
+    whole = world.audit(store, tmp_path / "a.sqlite", resume=True)
+    assert whole.run.finished
+    assert {str(f.task) for f in whole.findings} == {
+        "P10001 CURATED_INTERACTS_WITH P10002",
+        "P10001 ACTS_ON P10002",
+    }
+    assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
+
+
+def test_a_partner_that_could_not_be_listed_is_not_missing(world: World, tmp_path: Path) -> None:
+    world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
+    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
+    asked: dict[str, Any] = {"types": (CheckType.POTENTIAL,), "ids": ("P10001",), "relations": ("ACTS_ON",)}
+    first = world.audit(store, tmp_path / "a.sqlite", **asked)
+    world.string.server.always = loopback.reset
+    again = world.audit(store, tmp_path / "a.sqlite", settings={"cache_dir": tmp_path / "empty"}, **asked)
+
+    assert [f.verdict.outcome for f in first.findings] == [REFUTED]
+    assert not again.run.finished
+    with Ledger(tmp_path / "a.sqlite") as kept:
+        assert +diff_of(kept, first.run, again.run).counts == {ComparisonState.UNCHECKED: 1}

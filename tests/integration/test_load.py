@@ -336,6 +336,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 def test_no_row_is_lost_whatever_stands_in_it(directory: ImportDirectory, tmp_path: Path) -> None:
     @settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
     @given(rows=ROWS)

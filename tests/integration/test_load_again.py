@@ -248,6 +248,7 @@ GRAPHS = st.tuples(
 )
 
 
+@pytest.mark.slow
 def test_a_pruned_load_ends_as_a_first_load_would_have(tmp_path_factory: pytest.TempPathFactory) -> None:
     @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(versions=st.lists(GRAPHS, min_size=2, max_size=3))

@@ -119,9 +119,9 @@ def test_a_load_lives_through_a_restart_of_the_server(
     tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, list[str]]
 ) -> None:
     monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "10")
-    with Neo4jServer(tmp_path / "home", None) as first:
+    with Neo4jServer(tmp_path / "home", None, short_lived=True) as first:
         port = int(first.uri.rsplit(":", 1)[1])
-    server = Neo4jServer(tmp_path / "home", None, bolt_port=port)
+    server = Neo4jServer(tmp_path / "home", None, bolt_port=port, short_lived=True)
     server.start()
     try:
         command = [*CHILD, server.uri, str(DEMO), str(tmp_path / "q.jsonl")]

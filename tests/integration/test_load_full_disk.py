@@ -176,6 +176,7 @@ def test_a_load_whose_process_dies_is_one_clear_line(
     assert load(crowd.folder, store).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ended", "code"),
     [
@@ -197,6 +198,7 @@ def test_what_ends_the_command_ends_its_child(
     assert load(crowd.folder, store).returncode == 0
 
 
+@pytest.mark.slow
 def test_steps_and_errors_of_the_child_are_shown(tmp_path: Path) -> None:
     store = tmp_path / "graphs" / "graph.lbdb"
     done = load(DEMO, store)

@@ -24,7 +24,7 @@ DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
 @pytest.fixture
 def stopped(tmp_path: Path, neo4j_jars: Path) -> Iterator[Neo4jServer]:
     """A Neo4j home that is not running, laid out as an installation is."""
-    server = Neo4jServer(tmp_path / "home", None)
+    server = Neo4jServer(tmp_path / "home", None, short_lived=True)
     server.install()
     yield server
     server.stop()

@@ -4,19 +4,25 @@ import csv
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
 import pytest
 
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
+from kgcheck.curation.decisions import Decisions, decide
+from kgcheck.curation.export import export_patch
+from kgcheck.curation.making import make_patch
+from kgcheck.curation.patches import apply_patch, undo_patch
+from kgcheck.curation.proposals import Wanted
+from kgcheck.curation.reload import curated_in
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.ledger.ledger import Ledger
-from kgcheck.loading.load import load_directory
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.loading.load import LoadOptions, load_directory
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Tally
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally
 from kgcheck.reference.build import build_snapshot
 from tests.integration.test_evidence import assert_both_ways_agree
 from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
@@ -32,6 +38,8 @@ class Real(NamedTuple):
     """The data, and what the audit came to."""
 
     data: Path
+    folder: Path
+    run: Run
     tallies: list[Tally]
     findings: dict[str, Finding]
     snapshot: Path
@@ -43,7 +51,7 @@ class Real(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Real:
     folder = tmp_path_factory.mktemp("real")
     for name in ("ckg_sources", "ontologies"):
         shutil.copytree(shared_data / name, folder / "in" / name)
@@ -58,7 +66,8 @@ def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             findings = {f.task.fingerprint: f for f in ledger.findings(run)}
             tallies = ledger.tallies(run)
         dates = graph_dates(store.meta(), SCHEMA)
-        yield Real(shared_data, tallies, findings, snapshot, _some_tasks(store), dates)
+        tasks = _some_tasks(store)
+    return Real(shared_data, folder, run, tallies, findings, snapshot, tasks, dates)
 
 
 def _some_tasks(store: EmbeddedStore) -> list[CheckTask]:
@@ -185,3 +194,85 @@ def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:
         refuted = {t.reason for t in real.tallies if str(t.target) == target and t.outcome is REFUTED}
         assert refuted == {Reason.ENDPOINT_DELETED}
         assert real.counted(target, Reason.CONFIRMED) > 19_000
+
+
+def visible(store: EmbeddedStore) -> dict[str, tuple[int, int]]:
+    """By label and pattern, how many rows a reader sees, and a sum over what stands in them, in whatever order."""
+    found = {}
+    scans = [(label.name, store.scan_nodes(label)) for label in SCHEMA.labels]
+    scans += [(str(pattern), store.scan_edges(pattern)) for pattern in SCHEMA.relations]
+    with duckdb.connect() as db:
+        for name, tables in scans:
+            sums = []
+            for table in tables:
+                db.register("piece", table)
+                sums += db.execute("SELECT count(*), coalesce(sum(hash(p)::HUGEINT), 0) FROM piece p").fetchall()
+            found[name] = (sum(n for n, _ in sums), sum(total for _, total in sums))
+    return found
+
+
+def some_to_accept(findings: list[Finding], each: int, seed: int) -> list[tuple[Finding, str | None]]:
+    """Findings of every kind, by a seed, with a candidate where a person must choose."""
+    chosen = random.Random(seed)  # noqa: S311
+    kinds: dict[tuple[str, ...], list[Finding]] = {}
+    for one in sorted(findings, key=lambda f: f.fingerprint):
+        if one.change:
+            kinds.setdefault((one.task.type.value, one.verdict.reason.value, one.change.kind.value), []).append(one)
+    some = [one for of_kind in kinds.values() for one in chosen.sample(of_kind, min(len(of_kind), each))]
+    choices = [
+        (one, chosen.choice(one.change.candidates) if one.change.candidates else None) for one in some if one.change
+    ]
+    return [(one, to) for one, to in choices if to or (one.change and one.change.kind is not ChangeKind.REVIEW)]
+
+
+def test_hundreds_of_accepted_repairs_are_exported_and_survive_a_reload(real: Real, tmp_path: Path) -> None:
+    shutil.copy(real.folder / "graph.lbdb", tmp_path)
+    imported, quarantine = real.data / "ckg_import", tmp_path / "quarantine.jsonl"
+    with (
+        EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA, create=True) as store,
+        Ledger(real.folder / "ledger.sqlite") as ledger,
+    ):
+        store.prepare_records()
+        narrow = AuditOptions(types=(CheckType.ATTRIBUTE, CheckType.POTENTIAL), labels=("Biological_process",))
+        runs = [real.run, Audit(store, real.snapshot, ledger, SETTINGS).start(narrow)]
+        wanted = []
+        for seed, run in enumerate(runs):
+            for one, to in some_to_accept(list(ledger.findings(run)), 60, seed):
+                decide(ledger, [one], "accept", by="tester", chosen=to)
+            wanted += [Wanted(one, decision.chosen) for one, decision in Decisions(ledger).accepted(run)]
+        unpatched = visible(store)
+        made = make_patch(wanted, runs[-1].id, store, tmp_path / "patch", by="tester")
+        assert made.patch
+        done = {f"{o.kind} {'node' if isinstance(o.what, Ref) else 'edge'}" for o in made.patch.operations}
+        both = {f"{kind} {what}" for kind in ("repoint", "retire") for what in ("node", "edge")}
+        assert done == both | {"set_value node", "merge node", "add_edge edge"}
+        assert len(made.patch.operations) > 400
+
+        before = export_patch(made.patch, store, imported, tmp_path / "before", SETTINGS)
+        assert apply_patch(made.patch, store, by="tester").conflicts == ()
+        patched = visible(store)
+        after = export_patch(made.patch, store, imported, tmp_path / "after", SETTINGS)
+        assert (before.unplaced, after.unplaced) == ((), ())
+        assert same_files(tmp_path / "before", tmp_path / "after")
+
+        again = load_directory(
+            imported,
+            store,
+            SETTINGS,
+            quarantine=quarantine,
+            options=LoadOptions(full=True, prune=True),
+            curated=curated_in(store),
+        )
+        assert (again.settled, again.total("loaded"), again.total("changed")) == ((), 0, 0)
+        assert visible(store) == patched != unpatched
+        assert undo_patch(made.patch, store, by="tester").conflicts == ()
+        assert visible(store) == unpatched
+    with EmbeddedStore(tmp_path / "anew.lbdb", SCHEMA, create=True) as store:
+        load_directory(tmp_path / "after", store, SETTINGS, quarantine=quarantine)
+        assert visible(store) == patched
+
+
+def same_files(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same."""
+    names = [sorted(p.relative_to(f) for p in f.rglob("*") if p.is_file()) for f in (one, other)]
+    return names[0] == names[1] and all((one / n).read_bytes() == (other / n).read_bytes() for n in names[0])

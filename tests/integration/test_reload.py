@@ -54,9 +54,9 @@ EVERYTHING = (NAME, SCORE, NO_EDGE, NO_NODE, MERGED, RENAMED, MOVED, ADDED)
 class Place:
     """An import directory, a store, and what is done with them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self.directory = ImportDirectory(folder / "import")
-        self.store = str(folder / "graph.lbdb")
+        self.store = store or str(folder / "graph.lbdb")
         self._quarantine = folder / "quarantine.jsonl"
         self.write()
 
@@ -117,26 +117,34 @@ def place(tmp_path: Path) -> Place:
     return made
 
 
+@pytest.fixture
+def anywhere(tmp_path: Path, store: str) -> Place:
+    """The same in each kind of store."""
+    made = Place(tmp_path, store)
+    made.load()
+    return made
+
+
 def said(summary: LoadSummary) -> set[tuple[str, str, str]]:
     return {(s.kind, s.what, s.why) for s in summary.settled}
 
 
 @pytest.mark.parametrize("options", [{}, {"full": True, "prune": True}])
-def test_the_same_files_again_change_nothing_of_a_patched_graph(place: Place, options: dict[str, bool]) -> None:
-    before = place.digest()
-    patch = place.apply(*EVERYTHING)
-    patched = place.digest()
+def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place, options: dict[str, bool]) -> None:
+    before = anywhere.digest()
+    patch = anywhere.apply(*EVERYTHING)
+    patched = anywhere.digest()
     assert patched != before
 
-    summary = place.load(**options)
-    again = place.load(full=True)
+    summary = anywhere.load(**options)
+    again = anywhere.load(full=True)
 
-    assert place.digest() == patched
+    assert anywhere.digest() == patched
     assert (summary.settled, again.settled) == ((), ())
     assert (summary.total("loaded"), summary.total("changed"), summary.removed, summary.left) == (0, 0, {}, {})
     assert again.curated > len(EVERYTHING)
-    assert place.undo(patch) == []
-    assert place.digest() == before
+    assert anywhere.undo(patch) == []
+    assert anywhere.digest() == before
 
 
 def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(place: Place) -> None:
@@ -165,10 +173,10 @@ def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(
     assert {("P2", "P3", "string", 0.7), ("P1", "P2", "string", 0.5)} <= place.edges()
 
 
-def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(place: Place) -> None:
-    place.apply(*EVERYTHING)
-    patched = place.digest()
-    place.write(
+def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(anywhere: Place) -> None:
+    anywhere.apply(*EVERYTHING)
+    patched = anywhere.digest()
+    anywhere.write(
         ("P2", "P3", "string", "0.9"),
         ("P1", "P2", "string", "0.55"),
         ("P1", "P2", "intact", "0.5"),
@@ -180,8 +188,8 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
     )
 
     for options in ({}, {}, {"full": True, "prune": True}):
-        summary = place.load(**options)
-        assert place.digest() == patched
+        summary = anywhere.load(**options)
+        assert anywhere.digest() == patched
         assert said(summary) == {
             ("conflict", "Protein P1 name", "a file states 'other', and no longer 'n1'; 'right' stays"),
             ("conflict", "Protein P4", "a file states it otherwise, and it stays retired"),
@@ -196,10 +204,10 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
     assert {s.finding for s in summary.settled} == {"0123456789abcdef"}
 
 
-def test_what_is_right_upstream_now_is_said_and_left(place: Place) -> None:
-    patch = place.apply(*EVERYTHING)
-    patched = place.digest()
-    place.write(
+def test_what_is_right_upstream_now_is_said_and_left(anywhere: Place) -> None:
+    patch = anywhere.apply(*EVERYTHING)
+    patched = anywhere.digest()
+    anywhere.write(
         ("P2", "P3", "string", "0.1"),
         ("P1", "P7", "string", "0.6"),
         ("P1", "P7", "intact", "0.6"),
@@ -208,15 +216,15 @@ def test_what_is_right_upstream_now_is_said_and_left(place: Place) -> None:
         without=("P4", "P5", "P6"),
         P1="right",
     )
-    d = place.directory
+    d = anywhere.directory
     lines = [
         line for line in (d.folder / ACTS_ON).read_text().splitlines()[1:] if not line.startswith(("P1\tP2", "P1\tP3"))
     ]
     d.write(ACTS_ON, *lines)
 
-    summary = place.load(prune=True)
+    summary = anywhere.load(prune=True)
 
-    assert place.digest() == patched
+    assert anywhere.digest() == patched
     assert {kind for kind, _, _ in said(summary)} == {"upstream"}
     assert {
         ("upstream", "Protein P1 name", "a file states what the patch made"),
@@ -225,33 +233,33 @@ def test_what_is_right_upstream_now_is_said_and_left(place: Place) -> None:
         ("upstream", "P1 ACTS_ON P7", "a file states what the patch made"),
         ("upstream", "P1 ACTS_ON P2", "no file states it any more"),
     } <= said(summary)
-    assert place.undo(patch) == []
-    place.load()
-    assert place.nodes()["P1"]["name"] == "right", (
+    assert anywhere.undo(patch) == []
+    anywhere.load()
+    assert anywhere.nodes()["P1"]["name"] == "right", (
         "the files are read again, as they do not state what the undone graph has"
     )
 
 
-def test_another_property_of_a_patched_edge_is_loaded_again_and_again(place: Place) -> None:
-    patch = place.apply(SCORE)
-    place.directory.write(
+def test_another_property_of_a_patched_edge_is_loaded_again_and_again(anywhere: Place) -> None:
+    patch = anywhere.apply(SCORE)
+    anywhere.directory.write(
         ACTS_ON,
         *(
-            place.directory.row(ACTS_ON, start=h, end=t, source=s, score=x, action="binding" if h == "P2" else "")
+            anywhere.directory.row(ACTS_ON, start=h, end=t, source=s, score=x, action="binding" if h == "P2" else "")
             for h, t, s, x in EDGES
         ),
     )
 
-    summary = place.load()
-    patched = place.digest()
+    summary = anywhere.load()
+    patched = anywhere.digest()
 
     assert (summary.total("changed"), summary.settled) == (1, ())
-    with open_store(place.store, CKG, Settings()) as store:
+    with open_store(anywhere.store, CKG, Settings()) as store:
         assert store.edges(edge("P2", "P3")) == [{"source": "string", "score": 0.1, "action": "binding"}]
-    assert place.load(full=True).total("changed") == 0
-    assert place.digest() == patched
-    assert place.undo(patch) == []
-    assert ("P2", "P3", "string", 0.7) in place.edges()
+    assert anywhere.load(full=True).total("changed") == 0
+    assert anywhere.digest() == patched
+    assert anywhere.undo(patch) == []
+    assert ("P2", "P3", "string", 0.7) in anywhere.edges()
 
 
 def test_a_node_that_no_file_states_stays_with_what_patches_made_at_it(place: Place) -> None:

@@ -194,7 +194,7 @@ def test_what_a_server_says_becomes_one_error(code: str, retryable: bool, kind: 
 @pytest.fixture
 def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
     """A server that a test may stop."""
-    with Neo4jServer(tmp_path / "neo4j", "for-this-test-only") as server:
+    with Neo4jServer(tmp_path / "neo4j", "for-this-test-only", short_lived=True) as server:
         yield server
 
 

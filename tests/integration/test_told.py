@@ -21,7 +21,7 @@ from kgcheck.graph.unknown import unknown_names
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.profile.schema import load_schema
-from kgcheck.report.sheets import COLUMNS, findings_csv
+from kgcheck.report.sheets import COLUMNS, STANDING, findings_csv
 from tests.integration.import_directory import DISEASES, GENES, PARENTS, ImportDirectory
 from tests.support.audits import MemoryStore, audited, demo, kgcheck
 from tests.support.facts import Facts
@@ -161,8 +161,8 @@ def test_no_cell_of_csv_is_a_formula(text: str) -> None:
     name = "x" + "".join(c for c in text if ord(c) >= 32)
     (header, row) = csv.reader(io.StringIO(findings_csv([finding(name[1:] or "x", said=text, value=text, label=text)])))
 
-    assert tuple(header) == COLUMNS
-    assert len(row) == len(COLUMNS)
+    assert tuple(header) == COLUMNS + STANDING
+    assert len(row) == len(COLUMNS + STANDING)
     assert not [cell for cell in row if cell.lstrip()[:1] in ("=", "+", "-", "@", "\uff1d")]
     assert not [cell for cell in row if any(ord(c) < 32 or c == "\u202e" for c in cell)]
 

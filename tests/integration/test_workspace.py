@@ -495,6 +495,9 @@ def test_exports_are_there_and_come_late() -> None:
         "from kgcheck import *\n"
         "print(Workspace.__name__, Ref(label='Gene', id='TP53'), verdict.__name__, kgcheck.model.Ref is Ref)\n"
         "try:\n    kgcheck.Workspaces\nexcept AttributeError as error:\n    print(error)\n"
+        # pyarrow imports pandas, where that is installed, as soon as it makes an array of Python's values.
+        "profile = Workspace(store='g.lbdb').schema\n"
+        "print(profile.label('Protein').base_id('P00441-2'), 'pandas' in sys.modules)\n"
     )
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -503,6 +506,7 @@ def test_exports_are_there_and_come_late() -> None:
     assert ran.stdout.splitlines() == [
         "Workspace Gene TP53 verdict True",
         "module 'kgcheck' has no attribute 'Workspaces'",
+        "P00441 False",
     ]
 
 
@@ -525,3 +529,12 @@ def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
             check=True,
         )
         assert (ran.stdout, ran.stderr) == ("1\n", "")
+
+
+def test_an_audit_does_not_look_at_what_is_retired(tmp_path: Path) -> None:
+    with (
+        Workspace(store=demo().store, ledger=tmp_path / "ledger.sqlite", with_retired=True) as workspace,
+        pytest.raises(UsageError, match="leaves out what is retired"),
+    ):
+        workspace.audit()
+    assert not (tmp_path / "ledger.sqlite").exists()

@@ -63,7 +63,7 @@ def neo4j_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         return
     request.getfixturevalue("neo4j_jars")
     password = secrets.token_urlsafe()
-    with Neo4jServer(tmp_path_factory.mktemp("neo4j"), password) as server:
+    with Neo4jServer(tmp_path_factory.mktemp("neo4j"), password, short_lived=True) as server:
         yield Neo4jTarget(server.uri, USER, password, http=server.http)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, 
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, audited, demo, kgcheck
+from tests.support.facts import Facts
 
 SCHEMA = load_schema()
 ACTS_ON = "Protein ACTS_ON Protein"
@@ -458,6 +460,34 @@ def test_an_edge_whose_order_means_nothing_is_found_either_way(words: str) -> No
     assert made.verdict.outcome is Outcome.SUPPORTED
 
 
+def test_either_order_of_an_edge_is_the_one_task_that_an_audit_has(tmp_path: Path) -> None:
+    # One edge is in the order of its ids, one is not, one stands in both, and others are not there.
+    proteins = [f"P1000{n}" for n in range(4)]
+    stated = [(0, 1), (2, 1), (2, 3), (3, 2)]
+    edges = [{"head": proteins[h], "tail": proteins[t], "source": "Literature"} for h, t in stated]
+    store = MemoryStore({"Protein": [{"id": p} for p in proteins]}, {ACTS_ON: edges})
+    facts = Facts()
+    string = facts.release("string", "11.0", "2019-01-01", complete=True).covers("ACTS_ON", *proteins)
+    for other in proteins[1:]:
+        string.link("ACTS_ON", other, proteins[0], 0.99)
+    snapshot = facts.build(tmp_path / "snapshot")
+    types = (CheckType.TRIPLE, CheckType.POTENTIAL)
+    judged = {
+        f.fingerprint for f in audited(store, tmp_path / "l.sqlite", snapshot, types=types, keep_all=True).findings
+    }
+    team = Team(Toolbox(store, OneSource(evidence())), RulesBrain(SCHEMA))
+
+    made = {
+        (head, tail): team.check(parse_request([f"{head} ACTS_ON {tail}"], SCHEMA), Transcript()).task
+        for head, tail in permutations(proteins, 2)
+    }
+
+    both = {(proteins[2], proteins[3]), (proteins[3], proteins[2])}
+    assert {ends for ends in made if made[ends] != made[ends[::-1]]} == both
+    assert judged <= {task.fingerprint for task in made.values()}
+    assert len(judged) == 6
+
+
 def test_an_edge_whose_order_matters_is_found_one_way() -> None:
     nodes = {"Disease": [{"id": "DOID:4"}, {"id": "DOID:305"}]}
     edges = {"Disease HAS_PARENT Disease": [{"head": "DOID:305", "tail": "DOID:4"}]}
@@ -591,8 +621,11 @@ def edges_of(*rows: Row) -> MemoryStore:
 @pytest.mark.parametrize("words", [SCORE, "attribute P04637 ACTS_ON name of Q00987 score"])
 def test_which_of_parallel_edges_has_the_score(rows: list[Row], value: str | None, words: str) -> None:
     task = ask(Toolbox(edges_of(*rows), OneSource(evidence())), words)[0].task
+    asked, turned = "P04637 ACTS_ON Q00987.score", "Q00987 ACTS_ON P04637.score"
+    cites = [head for head, _, _, cited in rows if cited.lower() == "string"]
 
-    assert (task.type, str(task), task.value) == (CheckType.ATTRIBUTE, "P04637 ACTS_ON Q00987.score", value)
+    assert (task.type, task.value) == (CheckType.ATTRIBUTE, value)
+    assert str(task) == (asked if "P04637" in cites else turned)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

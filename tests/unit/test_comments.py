@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.providers.uniprot_comments import Terms, disease_of, links_of_entry, links_of_flat, tissues_in
+from kgcheck.providers.uniprot_comments import Terms, disease_of, links_of_entry, tissues_in
 from kgcheck.providers.uniprot_entry import UniProtEntry
+from kgcheck.providers.uniprot_flat import comments_of_flat
 from tests.support.services import entry
 
 TERMS = Terms(
@@ -163,6 +164,9 @@ def test_links_of_the_flat_file_are_the_same() -> None:
         "TISSUE SPECIFICITY: Expressed in brain. {ECO:0000269|PubMed:3, ECO:0000305}.",
         "FUNCTION: Expressed in liver.",
     ]
-    found = [(row["head"], row["tail"], row["citations"]) for row in links_of_flat("P10001", comments, TERMS)]
+    read = UniProtEntry.model_validate(entry("P10001")).model_copy(
+        update={"comments": tuple(comments_of_flat("P10001", comments))}
+    )
+    found = [(row["head"], row["tail"], row["citations"]) for row in links_of_entry(read, TERMS)]
 
     assert found == [("P10001", "DOID:3", ["PMID:1", "PMID:2"]), ("P10001", "BTO:1", None)]

@@ -1,5 +1,6 @@
 """What the readers of provider formats make of a file, whole or broken."""
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -7,9 +8,9 @@ import pytest
 
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.reference_files import Modification, ReferenceFile
-from kgcheck.providers.files import Parsed, read_obo, read_uniprot_flat
+from kgcheck.providers.files import read_obo, read_uniprot_flat, read_uniprot_jsonl
 from kgcheck.providers.tsv import Form, check_file, open_tsv
-from kgcheck.providers.uniprot_rows import COVERED
+from kgcheck.providers.uniprot_rows import COVERED, Rows
 
 OBO = """format-version: 1.2
 date: 14:05:2015 16:40
@@ -100,7 +101,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def links(parsed: Parsed, relation: str) -> list[tuple[str, str]]:
+def links(parsed: Rows, relation: str) -> list[tuple[str, str]]:
     return [(row["head"], row["tail"]) for row in parsed["link"] if row["relation"] == relation]
 
 
@@ -173,7 +174,7 @@ def test_uniprot_entry(file: Path) -> None:
     ((parsed, released),) = read_uniprot_flat(file, FLAT_RECIPE)
 
     assert [(e["id"], e["state"], e.get("successors")) for e in parsed["entity"]] == [
-        ("P10001", "current", None),
+        ("P10001", "current", []),
         ("Q10001", "merged", ["P10001"]),
         ("Q10002", "merged", ["P10001"]),
     ]
@@ -208,6 +209,72 @@ def test_uniprot_entry_covers_itself_and_the_sites_that_it_lists(file: Path) -> 
         ("modification", "P10001_S2-p"),
         *((kind, "P10001") for kind in COVERED),
     }
+
+
+def test_both_formats_of_an_entry_state_the_same(tmp_path: Path) -> None:
+    def located(value: int, sequence: str | None = None) -> dict[str, object]:
+        place = {"value": value, "modifier": "EXACT"}
+        return {"start": place, "end": place} | ({"sequence": sequence} if sequence else {})
+
+    def residue(note: str, **at: object) -> dict[str, object]:
+        return {"type": "Modified residue", "description": note, "location": at["location"]}
+
+    entry = {
+        "entryType": "UniProtKB reviewed (Swiss-Prot)",
+        "primaryAccession": "P10001",
+        "secondaryAccessions": ["Q10001", "Q10002"],
+        "uniProtkbId": "TEST_HUMAN",
+        "proteinDescription": {"recommendedName": {"fullName": {"value": "Test protein"}}},
+        "genes": [
+            {"geneName": {"value": "TST1"}, "synonyms": [{"value": "T1"}, {"value": "T2"}]},
+            {"geneName": {"value": "TST2"}},
+        ],
+        "organism": {"taxonId": 9606},
+        "sequence": {"value": SEQUENCE, "length": 10},
+        "comments": [
+            {
+                "commentType": "INTERACTION",
+                "interactions": [
+                    {
+                        "interactantOne": {"uniProtKBAccession": "P10001"},
+                        "interactantTwo": {"uniProtKBAccession": partner},
+                    }
+                    for partner in ("Q9Y2J4-4", "P10001")
+                ],
+            }
+        ],
+        "features": [
+            residue("Phosphoserine; by CK2", location=located(2)),
+            residue("Something else", location=located(10)),
+            residue("Phosphoserine", location=located(3, "P10001-2")),
+        ],
+        "uniProtKBCrossReferences": [
+            {"database": "PDB", "id": "1ABC"},
+            {"database": "GO", "id": "GO:0005634"},
+            {"database": "Reactome", "id": "R-HSA-1"},
+        ],
+    }
+    flat, lines = tmp_path / "flat.txt", tmp_path / "lines.jsonl"
+    flat.write_text(FLAT, encoding="utf-8")
+    lines.write_text(json.dumps(entry) + "\n", encoding="utf-8")
+
+    ((of_flat, _),), ((of_json, _),) = read_uniprot_flat(flat, FLAT_RECIPE), read_uniprot_jsonl(lines, FLAT_RECIPE)
+
+    assert of_flat == of_json
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["?", "?3", "<3", "300"],
+    ids=["unknown", "uncertain", "before", "beyond the sequence"],
+)
+def test_a_site_is_where_the_sequence_has_a_residue(file: Path, place: str) -> None:
+    file.write_text(FLAT.replace("MOD_RES         2\n", f"MOD_RES         {place}\n"), encoding="utf-8")
+
+    ((parsed, _),) = read_uniprot_flat(file, FLAT_RECIPE)
+
+    found = links(parsed, "modified_site")
+    assert found == ([("P10001", "P10001_T3-p")] if "3" in place and place != "300" else [])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A run for other programs: JUnit XML, SARIF and Prometheus, each read back by who made the format."""
 
+import csv
+import io
 import json
 import re
 from collections import Counter
@@ -25,6 +27,7 @@ from kgcheck.report.junit import junit
 from kgcheck.report.prometheus import prometheus
 from kgcheck.report.reason_help import reason_help
 from kgcheck.report.sarif import sarif
+from kgcheck.report.sheets import STANDING, findings_csv
 from kgcheck.report.standing import ALONE, Decided, Left, Standing
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
@@ -345,3 +348,15 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     found = series(run, counted)
     assert found["kgcheck_tasks"][0][1] == float(count)
     assert [len(samples) for family, samples in found.items() if family == "kgcheck_tasks"] == [1]
+
+
+def test_csv_has_what_became_of_a_finding_and_what_was_decided() -> None:
+    made = finding("P1")
+    standing = Standing("x", lambda _: "changed", lambda _: Decided("reject", "anna", AT, "=a false alarm"))
+
+    (row,) = csv.DictReader(io.StringIO(findings_csv([made], standing)))
+    (alone,) = csv.DictReader(io.StringIO(findings_csv([made])))
+
+    assert (row["state"], row["decision"]) == ("changed", f"rejected by anna, {AT:%Y-%m-%d}: =a false alarm")
+    assert (alone["state"], alone["decision"]) == ("", "")
+    assert {k: v for k, v in row.items() if k not in STANDING} == {k: v for k, v in alone.items() if k not in STANDING}

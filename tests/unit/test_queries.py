@@ -63,7 +63,7 @@ def test_an_unknown_statement_or_place_is_refused() -> None:
 
 @given(name=st.text(max_size=12) | st.from_regex(r"[A-Za-z][A-Za-z0-9_]*\s?", fullmatch=True))
 def test_only_a_plain_name_is_ever_quoted(name: str) -> None:
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*(:[A-Za-z][A-Za-z0-9_]*)?", name, re.ASCII):
         assert quoted(name) == f"`{name}`"
     else:
         with pytest.raises(ConfigurationError, match="not a schema name"):

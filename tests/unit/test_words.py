@@ -5,7 +5,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
+from kgcheck.curation.operations import Operation
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import Action, DecisionState
 from kgcheck.model import CheckType, Outcome, Reason, Stance, Tier, World
 from tests.support import ROOT
 
@@ -78,3 +82,7 @@ def test_the_glossary_and_the_code_agree() -> None:
     assert {word for word, _ in table if re.fullmatch(r"([A-Z][a-z]+)+", word)} - set(classes()) == set()
     assert {outcome.value for outcome in Outcome} <= named
     assert {kind.value for kind in (*CheckType, *Tier, *World, *Stance)} <= named
+    assert {kind.value for kind in (*ComparisonState, *Action, *DecisionState)} <= named
+    operations = [kind.model_fields["kind"].default for kind in get_args(get_args(Operation)[0])]
+    assert operations
+    assert set(operations) <= named

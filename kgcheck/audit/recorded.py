@@ -1,0 +1,175 @@
+"""How an earlier run ended the tasks of a unit, from what it left behind: findings, and files of what it judged.
+
+Then nothing need be judged again as its snapshot had it. Where they do not tell, nothing is guessed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy import Text, cast, select
+
+from kgcheck.audit.plan import Unit
+from kgcheck.audit.tasks import NO_TASKS
+from kgcheck.ledger.ledger import Ledger, Run, of_target
+from kgcheck.ledger.run import CARRIED
+from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
+from kgcheck.model import Gap, Outcome, Reason, Tally
+
+Key = tuple[Any, ...]
+"""What a tally counts alike: outcome, reason, sources and gaps."""
+
+_TOGETHER = 500
+_ENDS = pa.schema([("head", pa.string()), ("tail", pa.string())])
+_FOUND = _ENDS.append(pa.field("fingerprint", pa.string()))
+_ENDED = _ENDS.append(pa.field("outcome", pa.string())).append(pa.field("reason", pa.string()))
+
+_SAME = "asked.head = recorded.head AND asked.tail IS NOT DISTINCT FROM recorded.tail"
+_THEIRS = f"FROM recorded SEMI JOIN asked ON {_SAME}"
+_OTHERS = f"CREATE OR REPLACE TEMP TABLE asked AS FROM asked ANTI JOIN recorded ON {_SAME}"
+
+
+def key_of(tally: Tally) -> Key:
+    """What a tally counts alike."""
+    return tally.outcome, tally.reason, tally.sources, tally.gaps
+
+
+class RecordedOutcomes:
+    """What an earlier run left behind.
+
+    Args:
+        db: A working database.
+        ledger: Where the run is.
+        files: What was judged is kept here, or None.
+        run: The earlier run.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, ledger: Ledger, files: VerifiedFiles | None, run: Run) -> None:
+        self._db = db
+        self._ledger = ledger
+        self._files = files
+        self._run = run
+
+    def of(
+        self, unit: Unit, tasks: str, pieces: Mapping[str, str], counted: Iterable[Tally]
+    ) -> tuple[list[str], Counter[Key]] | None:
+        """How some tasks of a unit ended.
+
+        Args:
+            unit: What they are of.
+            tasks: A select of head and tail.
+            pieces: The run's pieces of the unit, each with the digest of its tasks.
+            counted: What the run counted of the unit.
+
+        Returns:
+            The fingerprints of their findings, and how many ended in each way; None where that is not known.
+        """
+        if not self._files or unit.type not in KEPT_TYPES:
+            return None
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE asked AS SELECT DISTINCT head, tail FROM ({tasks})").fetchall()
+        self._register_found(unit)
+        found = [str(row[0]) for row in self._db.execute(f"SELECT fingerprint {_THEIRS}").fetchall()]
+        self._db.execute(_OTHERS).fetchall()
+        others = self._without_finding(self._files, pieces, counted)
+        return None if others is None else (found, self._keys_of_findings(found) + others)
+
+    def _register_found(self, unit: Unit) -> None:
+        """Table ``recorded``: the findings of the unit."""
+        names = (FINDING.c.subject_id, FINDING.c.object_id, FINDING.c.fingerprint)
+        which = of_target(FINDING, unit.type, unit.target, label=FINDING.c.subject_label)
+        with self._ledger.database.reading() as connection:
+            rows = connection.execute(select(*names).where(which, FINDING.c.run == self._run.id)).all()
+        self._put(pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], []], schema=_FOUND))
+
+    def _keys_of_findings(self, fingerprints: list[str]) -> Counter[Key]:
+        texts = cast(FINDING.c.evidence, Text), cast(FINDING.c.gaps, Text)
+        query = select(FINDING.c.outcome, FINDING.c.reason, *texts).where(FINDING.c.run == self._run.id)
+        keys: Counter[Key] = Counter()
+        with self._ledger.database.reading() as connection:
+            for start in range(0, len(fingerprints), _TOGETHER):
+                some = fingerprints[start : start + _TOGETHER]
+                for outcome, reason, evidence, gaps in connection.execute(query.where(FINDING.c.fingerprint.in_(some))):
+                    sources = tuple(sorted({observed["source"] for observed in json.loads(evidence)}))
+                    unseen = tuple(sorted(Gap(source, Reason(cause)) for source, cause in json.loads(gaps)))
+                    keys[Outcome(outcome), Reason(reason), sources, unseen] += 1
+        return keys
+
+    def _without_finding(
+        self, files: VerifiedFiles, pieces: Mapping[str, str], counted: Iterable[Tally]
+    ) -> Counter[Key] | None:
+        """How those in ``asked`` ended, which made no finding: as the files have it, the latest first."""
+        ways: dict[tuple[str, str], list[Key]] = {}
+        for key in {key_of(tally) for tally in counted}:
+            ways.setdefault((key[0].value, key[1].value), []).append(key)
+        ended: Counter[tuple[str, str]] = Counter()
+        paths = self._paths(files, pieces)
+        if paths is None:
+            return None
+        while self._left() and paths:
+            if all(is_alike for _, is_alike in paths):
+                # What stands nowhere else is in these, which are most of a unit: they need not be read.
+                ways_left = {(same["outcome"], same["reason"]) for same in map(_same, (path for path, _ in paths))}
+                if len(ways_left) == 1:
+                    ended[ways_left.pop()] += self._left()
+                    self._db.execute("DELETE FROM asked").fetchall()
+                break
+            self._put(_ended_in(paths.pop(0)[0]))
+            counts = self._db.execute(f"SELECT outcome, reason, count(*) {_THEIRS} GROUP BY ALL").fetchall()
+            ended += Counter({(outcome, reason): count for outcome, reason, count in counts})
+            self._db.execute(_OTHERS).fetchall()
+        if self._left():
+            return None
+        if any(len(ways.get(way, ())) != 1 for way in ended):
+            return None
+        return Counter({ways[way][0]: count for way, count in ended.items()})
+
+    def _paths(self, files: VerifiedFiles, pieces: Mapping[str, str]) -> list[tuple[Path, bool]] | None:
+        """The files of pieces: what the run judged itself first, then what was judged before, the latest first.
+
+        Returns:
+            Paths, each with whether it is of tasks of which one tells; None where one is missing.
+        """
+        judged = [piece for piece, digest in pieces.items() if not piece.endswith(CARRIED) and digest != NO_TASKS]
+        paths = files.own(self._run.id, judged)
+        if not all(files.paths(self._run.id, piece)[0] in paths for piece in judged):
+            return None
+        for piece in pieces:
+            if piece.endswith(CARRIED):
+                listed = files.inherited(self._run.id, piece)
+                if listed is None:
+                    return None
+                paths += [files.of_run(self._run.id) / entry.file for entry in listed]
+        return [(path, "outcome" in _same(path)) for path in paths] if all(map(Path.exists, paths)) else None
+
+    def _left(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM asked").fetchall()[0][0])
+
+    def _put(self, rows: pa.Table) -> None:
+        self._db.register("incoming", rows)
+        try:
+            self._db.execute("CREATE OR REPLACE TEMP TABLE recorded AS FROM incoming").fetchall()
+        finally:
+            self._db.unregister("incoming")
+
+
+def _same(path: Path) -> Mapping[str, str]:
+    """What all rows of a file have in common."""
+    found: Mapping[str, str] = json.loads(pq.read_metadata(path).metadata[METADATA.encode()])
+    return found
+
+
+def _ended_in(path: Path) -> pa.Table:
+    """How the tasks of a file ended."""
+    names, same = pq.read_schema(path).names, _same(path)
+    rows = pq.read_table(path, columns=[name for name in _ENDED.names if name in names])
+    columns = [
+        rows[name] if name in names else pa.repeat(pa.scalar(same.get(name), pa.string()), rows.num_rows)
+        for name in _ENDED.names
+    ]
+    return pa.table(columns, names=_ENDED.names).cast(_ENDED).group_by(_ENDED.names).aggregate([])

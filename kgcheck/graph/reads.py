@@ -1,0 +1,93 @@
+"""What both kinds of stores do alike: they differ in how a statement is sent, and in what is known before it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from kgcheck.graph.queries import Catalogue, also, label_place, pattern_places, where
+from kgcheck.graph.store import Counts, Direction, Properties, one_of_each, plain
+from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import Label, Pattern, Schema
+
+
+class CatalogueReads(ABC):
+    """Reads of a graph store that are the same statements of the catalogue for all."""
+
+    schema: Schema
+    _cypher: Catalogue
+
+    @abstractmethod
+    def _has(self, *names: str) -> bool:
+        """Whether the store may hold labels and relations of these names; where not, it is not asked."""
+
+    @abstractmethod
+    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+        """The variables, given with their labels and relations, of which something retired is to be left out.
+
+        Args:
+            few: The statement is about few nodes, so that a condition costs less than to find out whether it is needed.
+            names: By variable.
+        """
+
+    @abstractmethod
+    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
+        """The rows of a statement of the catalogue."""
+
+    @abstractmethod
+    def _key(self, label: Label) -> str:
+        """What the store calls the key of a node."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See GraphStore."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def node(self, ref: Ref) -> Properties | None:
+        label = self.schema.label(ref.label)
+        return self.nodes(label, [ref.id]).get(ref.id)
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        if not ids or not self._has(label.name):
+            return {}
+        places = label_place(label) | {"where": where(self._hidden(few=True, n=label.name))}
+        rows, key = self._ask("nodes_by_ids", places, ids=ids), self._key(label)
+        return one_of_each({"id": str(node[key])} | plain(node, label.properties) for (node,) in rows)
+
+    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
+        if "name" not in label.properties or not self._has(label.name):
+            return []
+        places = label_place(label) | {"also": also(self._hidden(few=True, n=label.name))}
+        return [str(id_) for (id_,) in self._ask("nodes_by_name", places, name=name, limit=limit)]
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        rows = self._of_pattern("edges_between", pattern, few=True, head_id=triple.head.id, tail_id=triple.tail.id)
+        return [plain(edge, pattern.properties) for (edge,) in rows]
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        statement = "tails" if direction == "out" else "heads"
+        return [str(id_) for (id_,) in self._of_pattern(statement, pattern, few=True, id=ref.id, limit=limit)]
+
+    def counts(self) -> Counts:
+        nodes, edges = dict[str, int](), dict[str, int]()
+        for label in self.schema.labels:
+            if self._has(label.name):
+                places = label_place(label) | {"where": where(self._hidden(n=label.name))}
+                nodes[label.name] = int(self._ask("count_nodes", places)[0][0])
+        for pattern in self.schema.relations:
+            for (n,) in self._of_pattern("count_edges", pattern):
+                edges[str(pattern)] = int(n)
+        return Counts(nodes=nodes, edges=edges)
+
+    def _of_pattern(
+        self, statement: str, pattern: Pattern, *, few: bool = False, **parameters: Any
+    ) -> Iterable[Sequence[Any]]:
+        if not self._has(pattern.head, pattern.type, pattern.tail):
+            return ()
+        hidden = self._hidden(few=few, a=pattern.head, r=pattern.type, b=pattern.tail)
+        return self._ask(statement, pattern_places(pattern) | {"where": where(hidden)}, **parameters)
