@@ -140,7 +140,8 @@ def _selects(unit: Unit, schema: Schema, tasks: Path) -> Iterator[str]:
                     SELECT head, tail, bool_or(l.score = try_cast(t.value AS DOUBLE)) AS agrees FROM {scores} t
                     LEFT JOIN ({_links(check)}) l USING (head, tail) GROUP BY head, tail)"""
         elif unit.type is CheckType.TRIPLE:
-            links = " UNION ".join(f"SELECT head, tail FROM ({_links(check)})" for check in unit.pattern.checks)
+            several = " UNION ALL ".join(f"({_links(check)})" for check in unit.pattern.checks)
+            links = f"SELECT DISTINCT head, tail FROM ({several})" if several else ""
             found = f"LEFT JOIN (SELECT *, 1 AS found FROM ({links})) l USING (head, tail)" if links else ""
             yield f"SELECT count(*), {'count(l.found)' if links else '0'} FROM {pairs} {found}"
         else:
