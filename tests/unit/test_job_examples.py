@@ -185,10 +185,10 @@ def test_the_dag_runs_its_tasks_one_after_the_other(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Airflow itself is not installed: the names that the file imports are stood in for, and the file is run.
-    places: dict[str, dict[str, object]] = {
+    places: dict[str, dict[str, Any]] = {
         "airflow.sdk": {"DAG": Dag},
         "airflow.providers.standard.operators.bash": {"BashOperator": Task},
-        "pendulum": {"datetime": lambda year, month, day, tz: datetime(year, month, day, tzinfo=ZoneInfo(tz))},
+        "pendulum": {"datetime": lambda y, m, d, tz: datetime(y, m, d, tzinfo=ZoneInfo(tz))},
     }
     for name, holds in places.items():
         parts = name.split(".")
