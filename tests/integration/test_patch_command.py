@@ -369,7 +369,8 @@ def test_cypher_holds_no_value(place: Place) -> None:
 
     body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
     assert set(re.findall(r"\$(rows\d+)", body)) == set(parameters)
-    assert not re.search(r"['\"]", body)
+    # The one text is how the names of kgcheck's own marks begin.
+    assert not re.search(r"['\"]", body.replace("STARTS WITH 'kgcheck_'", ""))
     for value in ("PRKN", "P21802", "GO:0005886", "STRING"):
         assert value in json.dumps(parameters)
         assert value not in body
