@@ -1,11 +1,11 @@
 """``kgcheck decide``: accept, reject, defer or reopen findings."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from kgcheck.cli.filters import FILTERS, filter_options
+from kgcheck.cli.filters import Filters, filter_options
 from kgcheck.cli.options import given, ledger_option
 from kgcheck.cli.output import note, result
 
@@ -33,7 +33,7 @@ def command(
     yes: bool,
     run: str,
     ledger: str | None,
-    **filters: Any,
+    **filters: Unpack[Filters],
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
 
@@ -44,7 +44,7 @@ def command(
     from kgcheck.workspace import Workspace
 
     *named, action = words
-    by_filter = [name for name in FILTERS if given(name)]
+    by_filter = [name for name in Filters.__annotations__ if given(name)]
     _refuse_unclear(named, by_filter)
     with Workspace(ledger=ledger) as workspace:
         chosen: list[str] | FindingList = named

@@ -1,7 +1,7 @@
 """Options that say which findings are meant."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -11,8 +11,19 @@ from kgcheck.cli.options import Decorator
 
 DECISIONS = ("open", "reopened", "accepted", "rejected", "deferred")
 
-FILTERS = ("states", "decisions", "outcomes", "types", "reasons", "labels", "relations", "since", "text")
-"""The parameters of `filter_options`."""
+
+class Filters(TypedDict):
+    """The parameters of `filter_options`, all but the run; they are those of Workspace.list_findings."""
+
+    states: tuple[str, ...]
+    decisions: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    types: tuple[str, ...]
+    reasons: tuple[str, ...]
+    labels: tuple[str, ...]
+    relations: tuple[str, ...]
+    since: str | None
+    text: str | None
 
 
 def filter_options() -> Decorator:

@@ -1,11 +1,11 @@
 """``kgcheck findings``: the findings of a run by filters, with what was decided about them."""
 
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
-from kgcheck.cli.filters import filter_options
+from kgcheck.cli.filters import Filters, filter_options
 from kgcheck.cli.options import FilePath, ledger_option
 from kgcheck.cli.output import note
 
@@ -30,7 +30,7 @@ def command(
     format_: str,
     output: Path | None,
     ledger: str | None,
-    **filters: Any,
+    **filters: Unpack[Filters],
 ) -> None:
     """List the findings of a run, the refuted first, each with what became of it and what was decided about it.
 
