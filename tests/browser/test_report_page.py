@@ -353,6 +353,7 @@ def test_page_can_be_read_without_script(browser: Browser, report: str) -> None:
     context.close()
 
 
+@pytest.mark.slow
 def test_thousands_of_findings_stay_quick(browser: Browser, tmp_path: Path) -> None:
     run = Run(id="20261120-093000-feed", started=AT, finished=AT, store="graph.lbdb", profile="ckg")
     task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P"))

@@ -195,6 +195,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
     return Twice(folder, store, older, later, former.id, full, asked)
 
 
+@pytest.mark.slow
 def test_what_was_carried_names_the_run_that_made_it(twice: Twice) -> None:
     part = twice.audit()
     equal(twice.full, part)

@@ -60,6 +60,7 @@ def is_right(answer: Answer, wanted: object) -> bool:
     return answer.status is status and answer.count is None and sorted(f.ref.id for f in answer.found) == wanted
 
 
+@pytest.mark.slow
 def test_questions_of_our_own(questions: Questions) -> None:
     wanted = kgqa_answers.answers()
     asked = [q["question"] for q in kgqa_answers.questions()]

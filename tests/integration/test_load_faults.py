@@ -202,7 +202,7 @@ def run_child(*arguments: object, limit: int | None = None) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 12, 1 << 18, 3 << 20])
+@pytest.mark.parametrize("limit", [1 << 18, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1 << 12, 3 << 20))])
 def test_a_full_disk_before_the_writing_is_one_clear_error(crowd: ImportDirectory, tmp_path: Path, limit: int) -> None:
     store, quarantine = tmp_path / "graph.lbdb", tmp_path / "q.jsonl"
     assert run_child(store, DEMO, quarantine).returncode == 0
@@ -216,7 +216,7 @@ def test_a_full_disk_before_the_writing_is_one_clear_error(crowd: ImportDirector
     assert list(tmp_path.rglob("*.partial")) == []
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 12, 1 << 18])
+@pytest.mark.parametrize("limit", [1 << 18, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1 << 12))])
 def test_a_full_disk_during_the_writing_is_one_clear_error_and_can_be_made_good(
     crowd: ImportDirectory, tmp_path: Path, limit: int
 ) -> None:

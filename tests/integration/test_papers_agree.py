@@ -106,6 +106,7 @@ def told(found: Verdict) -> tuple[object, ...]:
     return found.outcome, found.reason, found.confidence, found.missing, sorted(map(row, found.evidence))
 
 
+@pytest.mark.slow
 @given(papers=st.lists(texts, max_size=5), referenced=st.booleans())
 @examples(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, bool]], referenced: bool) -> None:
@@ -121,6 +122,7 @@ def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, b
             assert e.quote is None or any(e.quote in text for text, _ in papers)
 
 
+@pytest.mark.slow
 @given(papers=st.lists(quiet, max_size=4), referenced=st.booleans())
 @examples(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_silent_papers_change_no_verdict_and_say_how_many_were_looked_at(

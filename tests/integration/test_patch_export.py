@@ -157,5 +157,6 @@ def exported_and_applied(import_dir: Path, reference: Path, folder: Path, **audi
     return made.patch.header.operations
 
 
+@pytest.mark.slow
 def test_every_repair_of_the_demo(tmp_path: Path) -> None:
     assert exported_and_applied(profile_dir("ckg") / "demo" / "import", demo().reference, tmp_path) > 15

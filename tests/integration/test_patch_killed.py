@@ -140,6 +140,7 @@ def embedded(folder: Path, child: subprocess.Popen[str]) -> Killing:
     return Killing(str(folder / "graph.lbdb"), folder, child, Settings())
 
 
+@pytest.mark.slow
 def test_a_patch_killed_anywhere_is_finished_by_the_same_command(tmp_path: Path, child: subprocess.Popen[str]) -> None:
     is_killed_anywhere(embedded(tmp_path, child), points=2, seed=7)
 

@@ -98,6 +98,7 @@ def test_a_link_without_a_score_counts_beside_three_below_the_cut_off(tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_what_an_audit_leaves_out_changes_nothing(tmp_path: Path) -> None:
     with EmbeddedStore(demo().store, SCHEMA) as store:
         quick = audited(store, tmp_path / "quick", demo().reference, types=TRIPLES)

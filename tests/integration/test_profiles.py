@@ -162,6 +162,7 @@ def drafted(store: object, out: Path, snapshot: Path | None, ledger: Path) -> tu
     return audited(store, snapshot, str(out), ledger)
 
 
+@pytest.mark.slow
 def test_a_draft_of_the_hetionet_demo_audits_without_an_edit(tmp_path: Path) -> None:
     demo = profile_dir("hetionet") / "demo"
     snapshot = build(demo / "reference", tmp_path / "r.duckdb", "hetionet")
@@ -176,6 +177,7 @@ def test_a_draft_of_the_hetionet_demo_audits_without_an_edit(tmp_path: Path) -> 
     assert all("authority" in label for label in draft["labels"])
 
 
+@pytest.mark.slow
 def test_a_draft_of_the_ckg_demo_on_a_server_audits_without_an_edit(
     clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
