@@ -19,7 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import duckdb
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from sqlalchemy import func, select
 
 from kgcheck.duck import literal
@@ -69,7 +69,8 @@ class Verified(Value):
 class Inherited(Value):
     """A file of an earlier run among those of a later one, by its name there; who judged its tasks, and when."""
 
-    file: str
+    # A name as `VerifiedFiles` gives it, and no way to another folder.
+    file: str = Field(pattern=r"^([0-9a-f]{16}-[0-9]+\.parquet)?$")
     run: str
     at: datetime
 
