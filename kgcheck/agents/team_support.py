@@ -76,8 +76,7 @@ def scores_seen(pattern: Pattern, attribute: str, seen: EdgesResult) -> list[Sco
     Returns:
         Of the edges in the order of the triple where they have any to check, else of those in the other.
     """
-    own = len(seen.edges) - seen.turned
-    return scores_of(pattern, attribute, seen.edges[:own]) or scores_of(pattern, attribute, seen.edges[own:])
+    return scores_of(pattern, attribute, seen.own) or scores_of(pattern, attribute, seen.edges[len(seen.own) :])
 
 
 def check_supported(task: CheckTask | None, request: Request, seen: TeamResults) -> None:
@@ -110,11 +109,10 @@ def as_audited(task: CheckTask, request: Request, seen: TeamResults) -> CheckTas
     if pattern is None:
         return task
     edges = seen.edges_between(task.subject, task.relation, task.object) or EdgesResult(edges=())
-    own = edges.edges[: len(edges.edges) - edges.turned]
     if task.attribute:
-        is_turned = not scores_of(pattern, task.attribute, own)
+        is_turned = not scores_of(pattern, task.attribute, edges.own)
     else:
-        is_turned = not own if edges.edges else task.object.id < task.subject.id
+        is_turned = not edges.own if edges.edges else task.object.id < task.subject.id
     return task.model_copy(update={"subject": task.object, "object": task.subject}) if is_turned else task
 
 

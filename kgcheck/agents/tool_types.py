@@ -62,6 +62,11 @@ class EdgesResult(Value):
     edges: tuple[dict[str, Any], ...]
     turned: int = Field(default=0, description="how many of them, the last ones, are stated in the other order")
 
+    @property
+    def own(self) -> tuple[dict[str, Any], ...]:
+        """Those in the order of the triple."""
+        return self.edges[: len(self.edges) - self.turned]
+
 
 class NodePairArguments(Value):
     """Two nodes, in any order."""
