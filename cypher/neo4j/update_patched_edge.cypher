@@ -1,4 +1,4 @@
-// Of a patch as people read it: other values of edges that are as they were, of those alike the nth; fails where one is not.
+// Of a patch as people read it: other values of edges that are as they were, else it fails; of those alike the nth.
 // Parameters: rows (list of maps: head, tail, was, set, nth), at, by. Places: head, relation, tail. Returns: done.
 UNWIND $rows AS row MATCH (a:<head> {id: row.head})-[found:<relation>]->(b:<tail> {id: row.tail})
 WHERE all(name IN keys(row.was) WHERE found[name] = row.was[name]) AND found.kgcheck_retired IS NULL

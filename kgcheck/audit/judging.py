@@ -112,7 +112,7 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
     ]
 
 
-def unlisted(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
+def not_listed(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
     """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each.
 
     Args:

@@ -78,7 +78,7 @@ class Worker:
         self._join = join
         self._names = NodeNames(store)
         self._live = live
-        self._unlisted: dict[tuple[CheckType, Target], list[Tally]] = {}
+        self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
         self._tasks = TaskSelection(db, copy, self._schema, self._options)
@@ -95,7 +95,7 @@ class Worker:
             for unit in units:
                 if unit.type is CheckType.POTENTIAL and unit.pattern:
                     self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
-                    self._unlisted[unit.type, unit.target] = judging.unlisted(unit, self._live.causes)
+                    self._not_listed[unit.type, unit.target] = judging.not_listed(unit, self._live.causes)
         self._tasks.draw(units)
         if self._live:
             self._refuse_too_many(units)
@@ -142,7 +142,7 @@ class Worker:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
             found: FindingRows | list[Finding] = []
-            counted = self._unlisted.get((unit.type, unit.target), []) if number == 0 else []
+            counted = self._not_listed.get((unit.type, unit.target), []) if number == 0 else []
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
