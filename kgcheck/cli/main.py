@@ -50,6 +50,7 @@ _COMMANDS = {
     "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
     "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
     "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),
+    "serve": ("kgcheck.cli.serve", "Serve the HTTP API and the page."),
     "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }

@@ -1,0 +1,1 @@
+"""The HTTP API and the page, over a `kgcheck.Workspace`; no logic of their own."""

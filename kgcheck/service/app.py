@@ -1,0 +1,39 @@
+"""The application: the API, the page, and what stands around every request."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+
+from kgcheck import __version__
+from kgcheck.service.api import runs
+from kgcheck.service.problems import add_handlers
+from kgcheck.service.state import Service
+
+
+def create_app(service: Service) -> FastAPI:
+    """The application over a service, which is closed with it.
+
+    Args:
+        service: What it works on.
+
+    Returns:
+        An ASGI application.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="kgcheck", version=__version__, lifespan=lifespan, root_path=service.options.prefix, docs_url=None,
+        redoc_url=None, openapi_url="/v1/openapi.json",
+    )  # fmt: skip
+    app.state.service = service
+    add_handlers(app)
+    api = APIRouter(prefix="/v1")
+    for part in (runs,):
+        api.include_router(part.router)
+    app.include_router(api)
+    return app

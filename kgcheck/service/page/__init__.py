@@ -1,0 +1,1 @@
+"""The page where curators decide: views, templates and what they need."""
