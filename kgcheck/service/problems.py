@@ -39,6 +39,14 @@ def problem(status: int, title: str, detail: str, **more: Any) -> JSONResponse:
     return JSONResponse(body, status, media_type=MEDIA_TYPE)
 
 
+def problem_of(request: Request, error: KgcheckError) -> JSONResponse:
+    """The problem that an error is."""
+    more = {"hint": error.hint} if error.hint else {}
+    answer = problem(getattr(error, "status", status_of(error)), type(error).__name__, error.message, **more)
+    answer.headers.update(getattr(error, "headers", {}))
+    return answer
+
+
 def add_handlers(app: FastAPI) -> None:
     """Answer with problems wherever a KgcheckError ends a request.
 
@@ -48,5 +56,4 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(KgcheckError)
     def refused(request: Request, error: KgcheckError) -> JSONResponse:
-        more = {"hint": error.hint} if error.hint else {}
-        return problem(status_of(error), type(error).__name__, error.message, **more)
+        return problem_of(request, error)
