@@ -7,6 +7,7 @@ from fastapi import APIRouter, FastAPI
 
 from kgcheck import __version__
 from kgcheck.service.api import runs
+from kgcheck.service.page.router import router as page
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
 
@@ -36,4 +37,5 @@ def create_app(service: Service) -> FastAPI:
     for part in (runs,):
         api.include_router(part.router)
     app.include_router(api)
+    app.include_router(page)
     return app

@@ -117,5 +117,3 @@ class Service:
 def service_of(request: Request) -> Service:
     """The service that a request came to: for ``Annotated[Service, Depends(service_of)]``."""
     return cast(Service, request.app.state.service)
-
-

@@ -145,8 +145,8 @@ def problem_page(
         The answer; who has to sign in is led there.
     """
     if status == 401 and not is_fragment(request) and request.method == "GET":
-        asked_for = request.scope["path"].removeprefix(base_of(request)) + (f"?{q}" if (q := request.url.query) else "")
-        return redirect(request, f"/sign-in?next={quote(asked_for, safe='')}")
+        wanted = request.scope["path"].removeprefix(base_of(request)) + (f"?{q}" if (q := request.url.query) else "")
+        return redirect(request, f"/sign-in?next={quote(wanted, safe='')}")
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
     answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint, status_code=status)
