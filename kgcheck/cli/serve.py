@@ -21,7 +21,9 @@ from kgcheck.cli.options import (
 @literature_option()
 @profile_option()
 @click.option("--live", is_flag=True, help="Ask UniProt and STRING, too.")
-@click.option("--config", envvar="KGCHECK_CONFIG", type=FilePath(dir_okay=False), help="The kgcheck.toml with the jobs.")
+@click.option(
+    "--config", envvar="KGCHECK_CONFIG", type=FilePath(dir_okay=False), help="The kgcheck.toml with the jobs."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8_000, show_default=True, help="0 takes a free one.")
 @click.option("--prefix", default="", help="Path under which a reverse proxy shows the service.")

@@ -6,10 +6,30 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 
 from kgcheck import __version__
-from kgcheck.service.api import runs
+from kgcheck.service.api import (
+    checks,
+    decisions,
+    diff,
+    findings,
+    health,
+    jobs,
+    metrics,
+    patches,
+    problems,
+    questions,
+    references,
+    runs,
+)
+from kgcheck.service.api.description import describe
+from kgcheck.service.metrics import Measured, Metrics
 from kgcheck.service.page.router import router as page
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
+
+_API = (
+    *(runs, findings, decisions, diff, patches, checks, questions),
+    *(jobs, references, health, metrics, problems),
+)  # fmt: skip
 
 
 def create_app(service: Service) -> FastAPI:
@@ -32,10 +52,13 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None, openapi_url="/v1/openapi.json",
     )  # fmt: skip
     app.state.service = service
+    app.state.metrics = Metrics(service)
     add_handlers(app)
     api = APIRouter(prefix="/v1")
-    for part in (runs,):
+    for part in _API:
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(page)
+    describe(app)
+    app.add_middleware(Measured, metrics=app.state.metrics)
     return app

@@ -162,7 +162,7 @@ def problem(request: Request, name: str, status: int, detail: str, **more: Any) 
 
 def problem_of(request: Request, error: KgcheckError) -> Response:
     """The problem that an error is."""
-    more: dict[str, Any] = {"hint": error.hint} if error.hint else {}
+    more: dict[str, Any] = {"hint": error.hint or None, "headers": getattr(error, "headers", None)}
     if isinstance(error, ChangedMeanwhile) and error.present:
         more["present"] = error.present
     return problem(request, _name_of(type(error)), status_of(error), error.message, **more)
@@ -199,8 +199,11 @@ def add_handlers(app: FastAPI) -> None:
     def without_route(request: Request, error: HTTPException) -> Response:
         name = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "request-refused")
         hint = f"{API}/openapi.json describes what there is" if error.status_code in (404, 405) else None
+        path = request.scope["path"][:200]
+        words = {404: f"there is nothing under {path}", 405: f"{path} takes other methods"}
+        detail = words.get(error.status_code, str(error.detail))
         return paged(request, error.status_code, error) or problem(
-            request, name, error.status_code, str(error.detail), hint=hint, headers=error.headers
+            request, name, error.status_code, detail, hint=hint, headers=error.headers
         )
 
     @app.exception_handler(Exception)

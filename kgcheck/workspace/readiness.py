@@ -15,6 +15,7 @@ class Part(Value):
 
     name: Literal["ledger", "store", "reference", "literature"]
     is_ready: bool
+    kind_of_error: str = ""
     why: str = ""
     hint: str = ""
 
@@ -40,7 +41,7 @@ def _part(name: Literal["ledger", "store", "reference", "literature"], look: Cal
     try:
         look()
     except KgcheckError as error:
-        return Part(name=name, is_ready=False, why=error.message, hint=error.hint)
+        return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=error.message, hint=error.hint)
     return Part(name=name, is_ready=True)
 
 

@@ -406,13 +406,16 @@ class Workspace(Closing):
 
     # Questions and papers
 
-    def ask(self, question: str, *, tokens: int | None = None, money: float | None = None) -> AskResult:
+    def ask(
+        self, question: str, *, tokens: int | None = None, money: float | None = None, papers: bool = True
+    ) -> AskResult:
         """Answer a question from the graph, with the path of every answer.
 
         Args:
             question: In words.
             tokens: Most tokens of a model.
             money: Most money that a model may cost.
+            papers: Look into the papers, too, where some are named; only a model can.
 
         Returns:
             The answers; or that the question was not understood, and why.
@@ -420,7 +423,7 @@ class Workspace(Closing):
         Raises:
             UsageError: Papers are named, and the brain does not read them.
         """
-        with noting() as notes, self.asker(Spending(tokens, money), notes) as ask:
+        with noting() as notes, self.asker(Spending(tokens, money), notes, papers=papers) as ask:
             return AskResult(ask(question), tuple(notes))
 
     def verify(
@@ -1062,12 +1065,15 @@ class Workspace(Closing):
         return self._edge_reader(index, TrainedVerifier(index.embedder))
 
     @contextmanager
-    def asker(self, spending: Spending, notes: list[str]) -> "Iterator[Callable[[str], Answer]]":
+    def asker(
+        self, spending: Spending, notes: list[str], *, papers: bool = True
+    ) -> "Iterator[Callable[[str], Answer]]":
         """What answers questions: the compiler, or a model.
 
         Args:
             spending: The most that a model may take for each question.
             notes: Gets what is to be noted of how papers are searched.
+            papers: Look into the papers, too, where some are named.
 
         Yields:
             A function from a question to its answer, for any number of threads.
@@ -1076,7 +1082,7 @@ class Workspace(Closing):
             UsageError: Papers are named, and the brain does not read them.
         """
         if self.brain == "rules":
-            if self.literature:
+            if self.literature and papers:
                 raise UsageError(
                     "questions are answered from the graph; only a model searches papers", "add --brain llm"
                 )
@@ -1088,7 +1094,7 @@ class Workspace(Closing):
 
             graph = self.graph
             with ChatClient(self.settings) as client:
-                reader = self.paper_reader(notes)
+                reader = self.paper_reader(notes) if papers else None
                 yield ReactAgent(graph, client, spending.limits(), Outside(None, reader) if reader else None).ask
 
     def _questions(self) -> "Questions":

@@ -8,7 +8,9 @@ from kgcheck.model import Outcome
 Rows = tuple[tuple[str, str, int], ...]
 """What a bar or a point is of, which series, and how many."""
 
-WIDTH = 520
+WIDTH = 560
+_LABELS = 190
+"""Room for names of bars: the letters of a browser may be wider than those that the chart is made with."""
 _COLOURS = {
     "light": {
         "text": "#1b2027", "muted": "#545d69", "line": "#d5d9e0",
@@ -52,20 +54,19 @@ def chart(name: str, rows: Rows, theme: str) -> str:
             color=colour,
             shape=alt.Shape("series:N", legend=None, sort=domain),
         )
-        height = 220
     else:
         # Shares: a label with a million nodes would else hide one with a hundred. The number stands in the table.
         made = base.mark_bar(height=13).encode(
-            y=alt.Y("of:N", sort=names, axis=alt.Axis(title=None, labelLimit=180, ticks=False, domain=False)),
+            y=alt.Y("of:N", sort=names, axis=alt.Axis(title=None, labelLimit=200, ticks=False, minExtent=_LABELS, domain=False)),
             x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title=None, format="%", tickCount=5)),
             color=colour,
             order=alt.Order("rank:Q"),
         ).transform_calculate(rank=f"indexof({domain}, datum.series)")  # fmt: skip
-        height = chart_height(name, rows) - 60
     font = "system-ui, sans-serif"
-    made = made.properties(
-        width=WIDTH - 190 if name != "trend" else WIDTH - 70, height=height, background="transparent"
-    )
+    # The size is that of the whole image, so that a page can leave room for it.
+    fit = alt.AutoSizeParams(type="fit", contains="padding")
+    height = chart_height(name, rows)
+    made = made.properties(width=WIDTH, height=height, background="transparent", autosize=fit)
     made = made.configure_view(stroke=None).configure(font=font).configure_axis(
         labelColor=colours["text"], titleColor=colours["muted"], gridColor=colours["line"],
         domainColor=colours["line"], tickColor=colours["line"], labelFontSize=12, titleFontSize=12,
@@ -76,7 +77,7 @@ def chart(name: str, rows: Rows, theme: str) -> str:
 
 def chart_height(name: str, rows: Rows) -> int:
     """How high a chart is, so that a page can leave room for it."""
-    return 300 if name == "trend" else 60 + 21 * max(len({of for of, _, _ in rows}), 1)
+    return 300 if name == "trend" else 66 + 20 * max(len({of for of, _, _ in rows}), 1)
 
 
 _ORDER = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)

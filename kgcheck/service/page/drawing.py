@@ -12,6 +12,8 @@ MOST = 7
 
 WIDTH, HEIGHT = 640, 280
 _NEAR = 96
+_LETTER = 7.3
+"""How wide a letter is, about."""
 _LONGEST = 20
 
 
@@ -53,6 +55,8 @@ class Dot(NamedTuple):
 class Drawing(NamedTuple):
     """Lines and dots in a box, and the same as a list."""
 
+    left: int
+    top: int
     width: int
     height: int
     title: str
@@ -102,7 +106,19 @@ def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     drawn = sum(min(len(some), MOST) for some in near)
     title = f"{' and '.join(str(e) for e in ends)} with {drawn} of the nodes around"
     is_cut = bool(found.more) or drawn < len(everything)
-    return Drawing(WIDTH, HEIGHT, title, tuple(lines), tuple(dots), everything, is_cut)
+    return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut)
+
+
+def _box(dots: list[Dot]) -> tuple[int, int, int, int]:
+    """Left, top, width and height of what is drawn, texts and all."""
+    sides = []
+    for dot in dots:
+        wide = _LETTER * max(len(dot.text), len(dot.small)) + 4
+        start = {"end": dot.text_x - wide, "start": dot.text_x, "middle": dot.text_x - wide / 2}[dot.anchor]
+        sides.append((min(start, dot.x - 12), max(start + wide, dot.x + 12)))
+    left, right = min(start for start, _ in sides), max(end for _, end in sides)
+    top, bottom = min(dot.y for dot in dots) - 32, max(dot.y for dot in dots) + 22
+    return int(left), int(top), math.ceil(right - left), math.ceil(bottom - top)
 
 
 def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[str, str], str]) -> list[Near]:
@@ -122,7 +138,7 @@ def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[s
 def _angle(at: int, count: int, side: int | None) -> float:
     """Where a neighbour stands: all around a single end, on the outer half of one of two."""
     if side is None:
-        return 2 * math.pi * at / count + math.pi / 2 / count
+        return 2 * math.pi * (at + (0.5 if count > 2 else 0)) / count
     turn = math.pi if side == 0 else 0.0
     spread = math.pi * 0.95
     return turn + (0 if count == 1 else spread * (at / (count - 1) - 0.5))

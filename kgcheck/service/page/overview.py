@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from kgcheck.curation.facets import facets_of
-from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Outcome, Tally
 from kgcheck.report.documents import REASONS
 from kgcheck.report.tables import outcomes
@@ -73,11 +73,39 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(), states=states,
         before=diff.before_id, decisions=facets.of("decisions"), reason_counts=reasons[:_MOST_REASONS],
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
-        releases=figures.run.releases,
+        sources=sources_of(figures.run.releases),
     )  # fmt: skip
 
 
 REASONS_BY_NAME = {reason.value: words for reason, words in REASONS.items()}
+
+
+class SourceAge(NamedTuple):
+    """A reference source, with how old what was looked into is."""
+
+    source: str
+    releases: tuple[PinnedRelease, ...]
+    newest: str
+    oldest: str
+
+
+def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
+    """The sources of releases, those whose newest release is oldest first.
+
+    Args:
+        releases: Of a run.
+
+    Returns:
+        One a source; dates are empty where none is known.
+    """
+    by_source: dict[str, list[PinnedRelease]] = {}
+    for release in releases:
+        by_source.setdefault(release.source, []).append(release)
+    found = []
+    for source, some in by_source.items():
+        days = sorted(r.released for r in some if r.released)
+        found.append(SourceAge(source, tuple(some), days[-1] if days else "", days[0] if days else ""))
+    return sorted(found, key=lambda s: (s.newest or "9", s.source))
 
 
 def figures_of(workspace: Workspace) -> Figures | None:

@@ -1,20 +1,17 @@
 """Patches: made from what was accepted, read operation by operation, checked, applied and undone."""
 
-from datetime import UTC, datetime
-from pathlib import Path as FilePath
-from secrets import token_hex
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
 from kgcheck.curation.patches import PatchOutcome
-from kgcheck.errors import InputError, UsageError
+from kgcheck.errors import InputError
+from kgcheck.ledger.ledger import new_run_id
 from kgcheck.ledger.patches import OperationEntry, PatchEntry
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Service
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
@@ -43,8 +40,9 @@ def patches(request: Request, service: Served, asking: Viewer) -> Response:
 @router.post("")
 def make(request: Request, service: Served, asking: Curator) -> Response:
     """Make a patch from what was accepted in the newest audit."""
-    folder = patch_folder(service)
-    with service.writing() as workspace:
+    # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
+    with service.reading() as shared, service.open() as workspace:
+        folder = (service.options.patches or shared.settings.home / "patches") / new_run_id()
         made = workspace.make_patch(folder, accepted=True, by=asking.name)
         found = workspace.patches()
     if made.patch and not made.left_out:
@@ -62,7 +60,7 @@ def patch(request: Request, name: PatchId, service: Served, asking: Viewer) -> R
 @router.post("/{name}/check")
 def check(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
     """Say what of a patch would conflict now."""
-    with service.writing() as workspace:
+    with service.reading(), service.open() as workspace:
         outcome = workspace.check_patch(workspace.patch_folder(name))
         return _shown(request, workspace, name, asking, outcome, "checked")
 
@@ -81,20 +79,6 @@ def undo(request: Request, name: PatchId, service: Served, asking: Curator) -> R
     with service.writing() as workspace:
         outcome = workspace.undo_patch(workspace.patch_folder(name), by=asking.name)
         return _shown(request, workspace, name, asking, outcome, "undone")
-
-
-def patch_folder(service: Service) -> FilePath:
-    """A folder for a new patch.
-
-    Returns:
-        Its path; it is not made yet.
-
-    Raises:
-        UsageError: The service names no folder for patches.
-    """
-    if service.options.patches is None:
-        raise UsageError("this service has no folder for patches", "start it with --patches DIR")
-    return service.options.patches / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(4)}"
 
 
 def _shown(

@@ -31,7 +31,7 @@ def ask(
     with service.reading() as workspace:
         try:
             if q.strip():
-                result = workspace.ask(q.strip())
+                result = workspace.ask(q.strip(), papers=workspace.brain != "rules")
                 answer, notes = result.answer, result.notes
             elif claim.strip():
                 verified = workspace.verify(claim.strip())
