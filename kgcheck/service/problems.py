@@ -202,8 +202,12 @@ def add_handlers(app: FastAPI) -> None:
         path = request.scope["path"][:200]
         words = {404: f"there is nothing under {path}", 405: f"{path} takes other methods"}
         detail = words.get(error.status_code, str(error.detail))
+        headers = dict(error.headers or {})
+        if error.status_code == 405 and (methods := _methods(app, request.scope["path"])):
+            # The router names those of the first route of the path alone.
+            headers["Allow"] = ", ".join(methods)
         return paged(request, error.status_code, error) or problem(
-            request, name, error.status_code, detail, hint=hint, headers=error.headers
+            request, name, error.status_code, detail, hint=hint, headers=headers
         )
 
     @app.exception_handler(Exception)
@@ -211,6 +215,15 @@ def add_handlers(app: FastAPI) -> None:
         _log.error("%s %s", request.method, request.scope["path"], exc_info=error)
         detail = "something went wrong that nobody foresaw; the log of the service has it"
         return paged(request, 500, error) or problem(request, "internal-error", 500, detail)
+
+
+def _methods(app: FastAPI, path: str) -> list[str]:
+    """The methods that the API has for a path."""
+    found: set[str] = set()
+    for template, item in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\\{[^}]*\}", "[^/]+", re.escape(template)), path):
+            found |= {method.upper() for method in item}
+    return sorted(found)
 
 
 def _where(loc: tuple[int | str, ...]) -> str:

@@ -45,5 +45,5 @@ def served(folder: Path, **options: Any) -> Iterator[TestClient]:
     shutil.copy(demo_ledger(), ledger)
     given = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(ledger)} | options
     service = Service(ServiceOptions(**given), Settings(home=folder / "home"))
-    with TestClient(create_app(service), raise_server_exceptions=False) as client:
+    with TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False) as client:
         yield client

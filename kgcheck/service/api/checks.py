@@ -9,7 +9,7 @@ from pydantic import Field
 from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE, Served
-from kgcheck.service.api.tasks import TaskRow, begin
+from kgcheck.service.api.work import TaskRow, begin
 
 router = APIRouter(tags=["check"])
 

@@ -1,6 +1,5 @@
 """Decisions about findings: made one by one or by filter, only about what was seen; listed and exported."""
 
-from datetime import date
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -11,7 +10,7 @@ from kgcheck.curation.decisions import Action, DecisionState, Made
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, VERSION, DecisionRow, Selection, Served
+from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection, Served
 
 router = APIRouter(prefix="/decisions", tags=["decisions"])
 
@@ -36,7 +35,7 @@ class _Choice(Value):
         default=None, description="with accept: of what is proposed, this id or value"
     )
     note: str = Field(default="", max_length=10_000, pattern=r"^[^\x00]*$", description="why; shown with the decision")
-    until: date | None = Field(default=None, description="with defer: the day on which it comes back")
+    until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
 
 
 class Deciding(_Choice):

@@ -11,7 +11,7 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served, place_name
-from kgcheck.service.api.tasks import TaskRow, begin, cancel_open
+from kgcheck.service.api.work import TaskRow, begin, cancel_open
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Service
 from kgcheck.workspace.project_jobs import ProjectJobs

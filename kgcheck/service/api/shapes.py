@@ -1,5 +1,6 @@
 """What several routes take and give: ids with their forms, filters, pages, findings, runs."""
 
+import re
 from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends
 from fastapi import Path as InPath
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.decisions import Action, CurrentDecision, Decision
@@ -18,6 +19,18 @@ from kgcheck.ledger.decisions import DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Change, CheckType, Evidence, Finding, Outcome, Reason, Ref, Tally, Value
 from kgcheck.service.state import Service, service_of
+
+_DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+
+
+def _whole_day(given: Any) -> Any:
+    """A day as text: pydantic would take a number for seconds since 1970, too."""
+    if isinstance(given, str) and not _DAY.match(given):
+        raise ValueError("a day is written as 2027-01-31")
+    if isinstance(given, int | float):
+        raise ValueError("a day is written as 2027-01-31")
+    return given
+
 
 Served = Annotated[Service, Depends(service_of)]
 
@@ -33,6 +46,9 @@ Fingerprint = Annotated[
     str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191a0e4f9c2d"])
 ]
 PatchId = Annotated[str, InPath(pattern=FINGERPRINT, description="a patch's id", examples=["0f1e2d3c4b5a6978"])]
+Day = Annotated[
+    date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
+]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
 Line = Annotated[str, Field(max_length=2_000, pattern=LINE)]
 Few = Annotated[list[Word], Field(max_length=50)]
@@ -54,7 +70,7 @@ class Selection(Value):
     reason: list[Reason] = Field(default=[], max_length=60, description="why the outcome is what it is")
     label: Few = Field(default=[], description="of the subject or the object", examples=[["Protein"]])
     relation: Few = Field(default=[], description="of the edge", examples=[["ACTS_ON"]])
-    since: date | None = Field(default=None, description="first found on this day (UTC) or later")
+    since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Line | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
     )
