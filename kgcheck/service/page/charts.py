@@ -57,7 +57,7 @@ def chart(name: str, rows: Rows, theme: str) -> str:
     else:
         # Shares: a label with a million nodes would else hide one with a hundred. The number stands in the table.
         made = base.mark_bar(height=13).encode(
-            y=alt.Y("of:N", sort=names, axis=alt.Axis(title=None, labelLimit=200, ticks=False, minExtent=_LABELS, domain=False)),
+            y=alt.Y("of:N", sort=names, axis=alt.Axis(title=None, labelLimit=200, minExtent=_LABELS, ticks=False)),
             x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title=None, format="%", tickCount=5)),
             color=colour,
             order=alt.Order("rank:Q"),

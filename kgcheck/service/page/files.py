@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 
-from kgcheck.service.access import Viewer
+from kgcheck.service.access import Open, Viewer
 from kgcheck.service.page.charts import chart
 from kgcheck.service.page.finding import Served
 from kgcheck.service.page.overview import figures_of
@@ -16,7 +16,7 @@ _A_YEAR = "public, max-age=31536000, immutable"
 
 
 @router.get("/static/{name}")
-def static_file(name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
+def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
     """A file of the page: its address ends in its version, so that it may be kept."""
     if name not in static_files():
         raise HTTPException(404, f"there is no file {name}")

@@ -1,12 +1,12 @@
 """The jobs of kgcheck.toml: when each runs next, and how its runs ended."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
-from kgcheck.service.access import Viewer
+from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
-from kgcheck.service.page.rendering import PageRoute, render
+from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Service
 from kgcheck.workspace.project_jobs import ProjectJobs
 
@@ -18,6 +18,14 @@ _HISTORY = 50
 def job_list(service: Service) -> list[dict[str, Any]]:
     """The jobs as rows; none where the service names no kgcheck.toml."""
     return ProjectJobs(service.options.config).rows() if service.options.config else []
+
+
+@router.post("/{name}/run")
+def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
+    """Run a job now, as a task."""
+    if service.options.config:
+        ProjectJobs(service.options.config).check(name)
+    return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
 
 
 @router.get("")

@@ -12,6 +12,7 @@ from kgcheck.ledger.patches import OperationEntry, PatchEntry
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Service
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
@@ -62,23 +63,26 @@ def check(request: Request, name: PatchId, service: Served, asking: Curator) -> 
     """Say what of a patch would conflict now."""
     with service.reading(), service.open() as workspace:
         outcome = workspace.check_patch(workspace.patch_folder(name))
-        return _shown(request, workspace, name, asking, outcome, "checked")
+        return _shown(request, workspace, name, asking, outcome)
 
 
 @router.post("/{name}/apply")
 def apply(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
-    """Do what of a patch fits the graph."""
-    with service.writing() as workspace:
-        outcome = workspace.apply_patch(workspace.patch_folder(name), by=asking.name)
-        return _shown(request, workspace, name, asking, outcome, "applied")
+    """Do what of a patch fits the graph, as a task."""
+    return _begin(request, "patch_apply", name, service, asking)
 
 
 @router.post("/{name}/undo")
 def undo(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
-    """Give the graph back as it was before a patch."""
-    with service.writing() as workspace:
-        outcome = workspace.undo_patch(workspace.patch_folder(name), by=asking.name)
-        return _shown(request, workspace, name, asking, outcome, "undone")
+    """Give the graph back as it was before a patch, as a task."""
+    return _begin(request, "patch_undo", name, service, asking)
+
+
+def _begin(request: Request, kind: str, name: str, service: Service, asking: Curator) -> Response:
+    with service.reading() as workspace:
+        # Refused here and now where its files are gone, and not in a task.
+        workspace.patch_folder(name)
+    return redirect(request, f"/tasks/{service.tasks.start(kind, {'patch': name}, asking).id}")
 
 
 def _shown(
@@ -87,7 +91,6 @@ def _shown(
     name: str,
     asking: Viewer,
     outcome: PatchOutcome | None = None,
-    done: str = "",
 ) -> Response:
     entry, operations = workspace.patch(name)
     try:
@@ -97,7 +100,7 @@ def _shown(
     rows = _sides(entry, operations, read)
     return render(
         request, "patch", asking, patch=entry, rows=rows[:_MOST], hidden=max(len(rows) - _MOST, 0), outcome=outcome,
-        done=done, is_there=read is not None,
+        is_there=read is not None,
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +19,8 @@ from kgcheck.errors import KgcheckError
 from kgcheck.report.documents import OUTCOMES, REASONS, TYPES, cut, graph_value, is_web, proposed, what
 from kgcheck.report.standing import STATES
 from kgcheck.report.tables import called_in, deciding
+from kgcheck.service.access import NotSignedIn, csrf_of
+from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
 from kgcheck.service.roles import Principal, Role
 from kgcheck.visible import visible
@@ -29,7 +30,6 @@ FRAGMENT = "X-Fragment"
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _TITLES = {
-    401: "Sign in first",
     403: "Not allowed",
     404: "Not found",
     409: "Not now",
@@ -85,17 +85,12 @@ def render(
         "path": request.scope["path"].removeprefix(base_of(request)),
         "asking": asking,
         "may_decide": bool(asking and asking.role.may(Role.CURATOR)),
-        "csrf_token": csrf_token(request, asking),
+        "csrf_token": csrf_of(request),
         "version": __version__,
         "static": {name: f"{base_of(request)}/static/{name}?v={file.version}" for name, file in static_files().items()},
     }
     text = _environment().get_template(f"{template}.html").render(common | content)
     return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
-
-
-def csrf_token(request: Request, asking: Principal | None) -> str:
-    """What the forms of a session carry; empty where there is no session."""
-    return ""
 
 
 def redirect(request: Request, path: str) -> RedirectResponse:
@@ -118,6 +113,8 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 return await handler(request)
+            except NotSignedIn:
+                raise
             except KgcheckError as error:
                 return problem_page(request, status_of(error), error.message, error.hint)
             except RequestValidationError as error:
@@ -142,11 +139,8 @@ def problem_page(
         headers: Further ones of the answer.
 
     Returns:
-        The answer; who has to sign in is led there.
+        The answer.
     """
-    if status == 401 and not is_fragment(request) and request.method == "GET":
-        wanted = request.scope["path"].removeprefix(base_of(request)) + (f"?{q}" if (q := request.url.query) else "")
-        return redirect(request, f"/sign-in?next={quote(wanted, safe='')}")
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
     answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint, status_code=status)
@@ -178,6 +172,7 @@ def _environment() -> Environment:
         age=age,
         plural=_plural,
         highlight=highlight,
+        place=place_name,
     )
     env.tests["web"] = is_web
     env.globals.update(reasons=REASONS, types=TYPES, outcomes=OUTCOMES, state_words=STATES)

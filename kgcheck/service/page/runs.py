@@ -6,9 +6,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from kgcheck.report.documents import unasked
 from kgcheck.report.tables import outcomes
-from kgcheck.service.access import Viewer
+from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
-from kgcheck.service.page.rendering import PageRoute, render
+from kgcheck.service.page.rendering import PageRoute, redirect, render
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -25,6 +25,12 @@ def runs(request: Request, service: Served, asking: Viewer, after: str | None = 
     rows = [(run, outcomes(tallies)) for run, tallies in found[:_PAGE]]
     later = rows[-1][0].id if len(found) > _PAGE else None
     return render(request, "runs", asking, rows=rows, after=after, next=later)
+
+
+@router.post("/runs")
+def begin(request: Request, service: Served, asking: Curator) -> Response:
+    """Begin an audit of everything."""
+    return redirect(request, f"/tasks/{service.tasks.start('audit', {}, asking).id}")
 
 
 @router.get("/runs/{name}")

@@ -14,7 +14,11 @@ const announce = (text, urgent = false) => {
 };
 
 // Parsed into a document of its own: no script of it runs, and the policy of the page forbids it besides.
-const parsed = (text) => new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
+const policy = globalThis.trustedTypes?.createPolicy("kgcheck", { createHTML: (text) => text });
+const parsed = (text) => {
+  const trusted = policy ? policy.createHTML(text) : text;
+  return new DOMParser().parseFromString(trusted, "text/html").body.firstElementChild;
+};
 
 const fetched = async (address, options = {}) => {
   let answer;
@@ -23,7 +27,12 @@ const fetched = async (address, options = {}) => {
   } catch {
     throw new Error("The service cannot be reached: nothing was done.");
   }
-  const node = parsed(await answer.text());
+  const text = await answer.text();
+  if (answer.headers.get("Content-Type")?.includes("json")) {
+    const problem = JSON.parse(text);
+    throw new Error([problem.detail, problem.hint].filter(Boolean).join(". "));
+  }
+  const node = parsed(text);
   if (!answer.ok || !node) throw new Error(node?.textContent.trim() || `The service answered ${answer.status}.`);
   return node;
 };
@@ -232,4 +241,24 @@ if (rows) {
   });
   count();
   if (WIDE.matches && all().length) choose(all()[0], { focus: false });
+}
+
+// A task is shown anew whenever it changes.
+const task = byId("task");
+if (task && !task.querySelector("[data-over='1']")) {
+  const events = new EventSource(task.dataset.events);
+  const show = async () => {
+    try {
+      const node = await fetched(task.dataset.state);
+      task.replaceChildren(node);
+      if (!node.dataset.over) return;
+      events.close();
+      byId("cancel")?.remove();
+      announce(node.querySelector("p").textContent.replace(/\s+/g, " ").trim());
+    } catch (error) {
+      announce(error.message, true);
+    }
+  };
+  events.addEventListener("task", show);
+  events.addEventListener("end", show);
 }
