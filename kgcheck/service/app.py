@@ -33,7 +33,7 @@ from kgcheck.service.state import Service
 
 _API = (
     *(runs, findings, decisions, diff, patches, checks, questions),
-    *(jobs, references, health, metrics, problems, tasks, actions),
+    *(jobs, references, tasks, actions, health, metrics, problems),
 )  # fmt: skip
 
 

@@ -111,8 +111,8 @@ class Gate:
         try:
             await run_in_threadpool(self._check, request, door)
         except Refused as error:
-            if isinstance(error, TooManyRequests):
-                # A record that anybody could fill would be of no use.
+            if isinstance(error, TooManyRequests) or not hasattr(request.state, "caller"):
+                # A record that any page elsewhere could fill would be of no use.
                 await refusal(request, error)(scope, receive, send)
             else:
                 await refusal(request, error)(scope, receive, recording)

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
+from kgcheck import errors
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
     ChangedMeanwhile,
@@ -232,7 +233,8 @@ def _where(loc: tuple[int | str, ...]) -> str:
 
 
 def _name_of(kind: type[KgcheckError]) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower()
+    described = next(one for one in kind.__mro__ if issubclass(one, KgcheckError) and _is_described(one))
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", described.__name__).lower()
 
 
 def _title_of(name: str) -> str:
@@ -240,11 +242,15 @@ def _title_of(name: str) -> str:
 
 
 def _kinds(kind: type[KgcheckError]) -> Iterator[type[KgcheckError]]:
-    yield kind
+    if _is_described(kind):
+        yield kind
     for below in kind.__subclasses__():
-        # Others may be defined by tests or by plug-ins.
-        if below.__module__.startswith("kgcheck."):
-            yield from _kinds(below)
+        yield from _kinds(below)
+
+
+def _is_described(kind: type[KgcheckError]) -> bool:
+    """Whether a kind is one of the API: others are called after what they are a kind of."""
+    return kind.__module__ == errors.__name__ or kind.__module__.startswith("kgcheck.service.")
 
 
 def _status_of(kind: type[KgcheckError]) -> int:

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from kgcheck.questions.answer import Answer, Questions
     from kgcheck.reference.snapshot import SourceRelease
     from kgcheck.workspace.readiness import Part
+    from kgcheck.workspace.users import Users
 
 M = TypeVar("M", bound=BaseModel)
 E = TypeVar("E", bound=StrEnum)
@@ -1025,6 +1026,20 @@ class Workspace(Closing):
                 raise UsageError("the two ledgers are the same", "name another place to copy to")
             with Ledger(place) as target:
                 return copy_ledger(ledger.database, target.database, self.progress)
+
+    @contextmanager
+    def users(self) -> "Iterator[Users]":
+        """Who may use a service over this ledger, which is made where it is missing.
+
+        Yields:
+            Makes, lists, checks and ends tokens and sessions.
+        """
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.workspace.users import Users
+
+        self._opened.check()
+        with Ledger(self.ledger) as ledger:
+            yield Users(ledger.database)
 
     def ledger_facts(self) -> "LedgerFacts":
         """What the ledger is kept in, its format and size, and how many rows its tables have."""

@@ -21,7 +21,7 @@ MOST = 10_000
 class SeenFinding(Value):
     """A finding, as whoever decides saw it."""
 
-    fingerprint: str = Field(pattern=FINGERPRINT, examples=["fb7a191a0e4f9c2d"])
+    fingerprint: str = Field(pattern=FINGERPRINT, examples=["fb7a191abc56beb2"])
     seen: str | None = Field(
         default=None,
         pattern=VERSION,

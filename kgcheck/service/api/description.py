@@ -18,6 +18,7 @@ TAGS = {
     "jobs": "Audits and loads by a schedule.",
     "references": "What is checked against.",
     "tasks": "Long work, with its progress.",
+    "actions": "Who did what through the service.",
     "health": "For who runs the service.",
     "problems": "The kinds of errors.",
 }

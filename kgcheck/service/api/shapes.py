@@ -43,7 +43,7 @@ RunId = Annotated[
     str, InPath(pattern=RUN_ID, description="a run's id, the beginning of one, or latest", examples=["latest"])
 ]
 Fingerprint = Annotated[
-    str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191a0e4f9c2d"])
+    str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191abc56beb2"])
 ]
 PatchId = Annotated[str, InPath(pattern=FINGERPRINT, description="a patch's id", examples=["0f1e2d3c4b5a6978"])]
 Day = Annotated[
