@@ -27,7 +27,7 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import FAULTS, error_for
 from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
@@ -50,7 +50,7 @@ class Client:
 
     def __init__(self, server: Loopback, folder: Path, **settings: Any) -> None:
         self.slept: list[float] = []
-        self.service = Service("Test", server.url, settings.pop("pace", 1000.0), "KGCHECK_TEST_URL", RELEASED)
+        self.service = ProviderService("Test", server.url, settings.pop("pace", 1000.0), "KGCHECK_TEST_URL", RELEASED)
         limits: dict[str, Any] = loopback.limits() | {"http_max_mb": 1, "http_attempts": 3}
         self.http = Http(Settings(**(limits | {"cache_dir": folder} | settings)), sleep=self.slept.append)
 
@@ -324,7 +324,7 @@ def no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_socket")
 def test_offline_opens_no_socket(tmp_path: Path) -> None:
-    service = Service("Test", "http://127.0.0.1:9", 1000.0, "KGCHECK_TEST_URL", RELEASED)
+    service = ProviderService("Test", "http://127.0.0.1:9", 1000.0, "KGCHECK_TEST_URL", RELEASED)
     with Http(Settings(cache_dir=tmp_path, offline=True)) as http, pytest.raises(SourceOffline, match="offline"):
         http.ask(service, "/fact", ServiceAnswer.json)
 
