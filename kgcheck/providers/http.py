@@ -39,6 +39,7 @@ __all__ = ["Http", "ProviderService"]
 
 T = TypeVar("T")
 
+_Fields = Mapping[str, object]
 _Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response]
 """Who was asked, of which release, what, and the answer."""
 
@@ -235,11 +236,7 @@ class Http(Closing):
         self._answers.close()
 
     def _prepare(
-        self,
-        service: ProviderService,
-        path: str,
-        params: Mapping[str, object] | None,
-        form: Mapping[str, object] | None,
+        self, service: ProviderService, path: str, params: _Fields | None, form: _Fields | None
     ) -> requests.PreparedRequest:
         if path.startswith(("http://", "https://")):
             url = path
