@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -358,16 +357,22 @@ def test_commas_stay_as_they_are(server: Loopback, make: Callable[..., Client]) 
 
 def test_calls_to_a_host_keep_its_pace(server: Loopback, make: Callable[..., Client]) -> None:
     client = make(pace=10.0)
+    begun = time.monotonic()
     for _ in range(3):
         client.fact(fresh=True)
-    at = [call.at for call in server.calls]
 
-    assert all(later - earlier > 0.09 for earlier, later in pairwise(at))
+    assert in_pace([call.at for call in server.calls], begun, 0.1)
+
+
+def in_pace(at: list[float], begun: float, apart: float) -> bool:
+    """Whether no call came before it might: a busy machine makes calls late, and the one after a late one is near it."""
+    return all(time_ - begun > number * apart * 0.95 for number, time_ in enumerate(at))
 
 
 def _paced(folder: Path, gate: Any, told: Any) -> None:
     pace = Pace(folder, "string-db.org:443", 5.0)
     gate.wait()
+    told.put(time.monotonic())
     for _ in range(3):
         pace.wait()
         told.put(time.monotonic())
@@ -379,11 +384,11 @@ def test_processes_keep_the_pace_together(tmp_path: Path) -> None:
     workers = [fork.Process(target=_paced, args=(tmp_path, gate, told)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    at = sorted(told.get(timeout=30) for _ in range(6))
+    times = [told.get(timeout=30) for _ in range(8)]
     for worker in workers:
         worker.join()
 
-    assert all(later - earlier > 0.19 for earlier, later in pairwise(at))
+    assert in_pace(sorted(times)[2:], min(times), 0.2)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
