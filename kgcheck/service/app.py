@@ -4,9 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
+from starlette.concurrency import run_in_threadpool
 
 from kgcheck import __version__
+from kgcheck.service import signing
 from kgcheck.service.api import (
+    actions,
     checks,
     decisions,
     diff,
@@ -19,16 +22,18 @@ from kgcheck.service.api import (
     questions,
     references,
     runs,
+    tasks,
 )
 from kgcheck.service.api.description import describe
+from kgcheck.service.guards import Application, add_guards
 from kgcheck.service.metrics import Measured, Metrics
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
 
 _API = (
-    *(runs, findings, decisions, diff, patches, checks, questions),
-    *(jobs, references, health, metrics, problems),
-)  # fmt: skip
+    *(runs, findings, decisions, diff, patches, checks, questions, jobs, references),
+    *(tasks, actions, health, metrics, problems),
+)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -43,20 +48,23 @@ def create_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.tasks.go_on()
         yield
-        service.close()
+        await run_in_threadpool(service.close)
 
-    app = FastAPI(
+    app = Application(
         title="kgcheck", version=__version__, lifespan=lifespan, root_path=service.options.prefix, docs_url=None,
         redoc_url=None, openapi_url="/v1/openapi.json",
     )  # fmt: skip
     app.state.service = service
     app.state.metrics = Metrics(service)
     add_handlers(app)
+    add_guards(app, service)
     api = APIRouter(prefix="/v1")
     for part in _API:
         api.include_router(part.router)
     app.include_router(api)
+    app.include_router(signing.router)
     describe(app)
     app.add_middleware(Measured, metrics=app.state.metrics)
     return app

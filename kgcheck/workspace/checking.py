@@ -75,11 +75,12 @@ def check(
     spending: Spending,
     on_event: Callable[[Event], None] | None,
     on_text: Callable[[str], None] | None,
+    run_id: str | None = None,
 ) -> CheckResult:
     """Check one thing; see Workspace.check."""
     settings, schema, reference = workspace.settings, workspace.schema, workspace.reference
     request, graph = request_of(what, schema), workspace.graph
-    started, name = now(), new_run_id()
+    started, name = now(), run_id or new_run_id()
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,

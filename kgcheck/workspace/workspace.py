@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from kgcheck.questions.answer import Answer, Questions
     from kgcheck.reference.snapshot import SourceRelease
     from kgcheck.workspace.readiness import Part
+    from kgcheck.workspace.users import Users
 
 M = TypeVar("M", bound=BaseModel)
 E = TypeVar("E", bound=StrEnum)
@@ -291,6 +292,7 @@ class Workspace(Closing):
         keep_all: bool = False,
         unfold: bool = False,
         changed_since: str | Path | None = None,
+        run_id: str | None = None,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger.
 
@@ -311,6 +313,7 @@ class Workspace(Closing):
             changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
                 may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
                 or the profile is not the same.
+            run_id: The id of the run, for who must know it before; none that any run has.
 
         Returns:
             The run with its counts and findings.
@@ -338,7 +341,7 @@ class Workspace(Closing):
             live=self.live,
             literature=str(self.literature.resolve()) if self.literature else None,
         )
-        return self._audit(options, since=str(changed_since) if changed_since else None)
+        return self._audit(options, since=str(changed_since) if changed_since else None, run_id=run_id)
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
@@ -370,6 +373,7 @@ class Workspace(Closing):
         money: float | None = None,
         on_event: "Callable[[Event], None] | None" = None,
         on_text: Callable[[str], None] | None = None,
+        run_id: str | None = None,
     ) -> CheckResult:
         """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
 
@@ -383,6 +387,7 @@ class Workspace(Closing):
             money: Most money that a model may cost.
             on_event: Gets what each agent did, as it happens.
             on_text: Gets what a model says, as it says it.
+            run_id: The id of the run, for who must know it before; none that any run has.
 
         Returns:
             The finding with its verdict; one that was stopped says so in its notes.
@@ -402,6 +407,7 @@ class Workspace(Closing):
             spending=Spending(tokens, money),
             on_event=on_event,
             on_text=on_text,
+            run_id=run_id,
         )
 
     # Questions and papers
@@ -1018,6 +1024,20 @@ class Workspace(Closing):
             with Ledger(place) as target:
                 return copy_ledger(ledger.database, target.database, self.progress)
 
+    @contextmanager
+    def users(self) -> "Iterator[Users]":
+        """Who may use a service over this ledger, which is made where it is missing.
+
+        Yields:
+            Makes, lists, checks and ends tokens and sessions.
+        """
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.workspace.users import Users
+
+        self._opened.check()
+        with Ledger(self.ledger) as ledger:
+            yield Users(ledger.database)
+
     def ledger_facts(self) -> "LedgerFacts":
         """What the ledger is kept in, its format and size, and how many rows its tables have."""
         from kgcheck.ledger.copying import facts_of
@@ -1142,7 +1162,14 @@ class Workspace(Closing):
         worded = [t for t in meant if form_of(t, self.schema)] or meant
         return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
 
-    def _audit(self, options: "AuditOptions", old: "Run | None" = None, *, since: str | None = None) -> AuditResult:
+    def _audit(
+        self,
+        options: "AuditOptions",
+        old: "Run | None" = None,
+        *,
+        since: str | None = None,
+        run_id: str | None = None,
+    ) -> AuditResult:
         from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
         from kgcheck.audit.run import Audit, store_place
@@ -1163,7 +1190,7 @@ class Workspace(Closing):
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
             former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
-            run = audit.resume(old) if old else audit.start(options, former)
+            run = audit.resume(old) if old else audit.start(options, former, run_id)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():

@@ -17,7 +17,7 @@ from kgcheck.ledger.decisions import Action
 from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
-from tests.support.api import served
+from tests.support.api import ledger_of, served
 from tests.support.audits import demo
 
 
@@ -88,7 +88,7 @@ def test_pages_hold_every_finding_once_in_the_order_of_reports(shared: TestClien
         if not (cursor := page["next"]):
             break
 
-    with Workspace(ledger=shared.app.state.service.options.ledger) as workspace:
+    with Workspace(ledger=ledger_of(shared)) as workspace:
         wanted = [one.fingerprint for one in workspace.list_findings().page()]
     assert found == wanted
     assert got(shared, "/v1/findings/count")["count"] == len(found)
@@ -110,8 +110,8 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
     found = [row["fingerprint"] for row in got(shared, "/v1/findings", limit=500, **filters)["findings"]]
 
     given = {f"{name}s" if name not in ("since", "text") else name: value for name, value in filters.items()}
-    lists = {k: v if isinstance(v, list) or k in ("since", "text") else [v] for k, v in given.items()}
-    with Workspace(ledger=shared.app.state.service.options.ledger) as workspace:
+    lists: dict[str, Any] = {k: v if isinstance(v, list) or k in ("since", "text") else [v] for k, v in given.items()}
+    with Workspace(ledger=ledger_of(shared)) as workspace:
         assert found == [one.fingerprint for one in workspace.list_findings(**lists).page()]
     assert found
     assert got(shared, "/v1/findings/count", **filters)["count"] == len(found)
@@ -119,8 +119,7 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
 
 def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
     page = got(api, "/v1/findings", limit=5)
-    options = api.app.state.service.options
-    with Workspace(store=options.store, reference=options.reference, ledger=options.ledger) as workspace:
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
         later = workspace.audit(types=["structure"]).run.id
 
     assert got(api, "/v1/findings", limit=5)["run"] == later
@@ -230,7 +229,7 @@ def test_decisions_come_in_pages_and_as_a_file(api: TestClient, tmp_path: Path) 
         row["fingerprint"] for row in reversed(rows)
     ]
     assert rest["next"] is None
-    with Workspace(ledger=api.app.state.service.options.ledger) as workspace:
+    with Workspace(ledger=ledger_of(api)) as workspace:
         workspace.export_decisions(tmp_path / "decisions.toml")
     assert api.get("/v1/decisions/export").text == (tmp_path / "decisions.toml").read_text()
 

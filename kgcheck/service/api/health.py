@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.model import Value
+from kgcheck.service.access import Open
 from kgcheck.service.api.shapes import Served
 from kgcheck.workspace.readiness import Part
 
@@ -42,7 +43,7 @@ class Readiness(Value):
 
 
 @router.get("/live", operation_id="get_live")
-def get_live() -> Alive:
+def get_live(asking: Open) -> Alive:
     """Say that the service answers; nothing else is looked at."""
     return Alive(version=__version__)
 
@@ -53,7 +54,7 @@ def get_live() -> Alive:
     response_model=Readiness,
     responses={503: {"model": Readiness, "description": "A part cannot be read."}},
 )
-def get_ready(service: Served) -> JSONResponse:
+def get_ready(service: Served, asking: Open) -> JSONResponse:
     """Say whether the ledger, the store and the references can be read now, and which of them cannot."""
     with service.reading() as workspace:
         parts = [PartRow.of(part) for part in workspace.readiness()]

@@ -7,6 +7,7 @@ from fastapi import Path as InPath
 
 from kgcheck.errors import UnknownName
 from kgcheck.model import Value
+from kgcheck.service.access import Open
 from kgcheck.service.problems import ProblemKind, problem_kinds
 
 router = APIRouter(prefix="/problems", tags=["problems"])
@@ -21,13 +22,13 @@ class ProblemKinds(Value):
 
 
 @router.get("", operation_id="list_problems")
-def list_problems() -> ProblemKinds:
+def list_problems(asking: Open) -> ProblemKinds:
     """List the kinds of errors."""
     return ProblemKinds(problems=problem_kinds())
 
 
 @router.get("/{kind}", operation_id="get_problem")
-def get_problem(kind: KindName) -> ProblemKind:
+def get_problem(asking: Open, kind: KindName) -> ProblemKind:
     """Describe one kind of error."""
     known = {one.type: one for one in problem_kinds()}
     if kind not in known:

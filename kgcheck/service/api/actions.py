@@ -1,0 +1,34 @@
+"""The record of who did what through the service."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from kgcheck.ledger.actions import ActionEntry
+from kgcheck.model import Value
+from kgcheck.service.access import Admin
+from kgcheck.service.api.shapes import LINE, Served
+
+router = APIRouter(prefix="/actions", tags=["actions"])
+
+
+class ActionList(Value):
+    """What was done or tried, the newest first."""
+
+    actions: list[ActionEntry]
+
+
+class WantedActions(Value):
+    """Which actions."""
+
+    limit: int = Field(default=100, ge=1, le=1_000, description="at most so many")
+    before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")
+    name: str | None = Field(default=None, max_length=64, pattern=LINE, description="of somebody")
+
+
+@router.get("", operation_id="list_actions")
+def actions(service: Served, asking: Admin, wanted: Annotated[WantedActions, Query()]) -> ActionList:
+    """List what was done or tried, the newest first: by whom, from where, and with what outcome."""
+    found = service.actions.newest(wanted.limit, before=wanted.before, name=wanted.name)
+    return ActionList(actions=found)
