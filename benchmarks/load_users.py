@@ -4,11 +4,12 @@ Run by `benchmarks.service`, by a Python of its own; it imports nothing of kgche
 """
 
 import os
-import random
+from random import Random
 from typing import Any
 
 from locust import HttpUser, between, task
 
+DRAW = Random(0)  # noqa: S311
 WITH_GRAPH = os.environ.get("KGCHECK_BENCH_GRAPH") == "1"
 FILTERS = [
     dict(pair.split("=") for pair in one.split("&") if pair) for one in os.environ["KGCHECK_BENCH_FILTERS"].split()
@@ -27,7 +28,7 @@ class Curator(HttpUser):
 
     @task(10)
     def first_page(self) -> None:
-        chosen = random.choice([{}, *FILTERS])
+        chosen = DRAW.choice([{}, *FILTERS])
         with self.client.get("/v1/findings", params=chosen, name="findings, first page", catch_response=True) as answer:
             self._keep(answer)
 
@@ -42,18 +43,18 @@ class Curator(HttpUser):
     @task(12)
     def look(self) -> None:
         if self.rows:
-            self.client.get(f"/v1/findings/{random.choice(self.rows)['fingerprint']}", name="one finding")
+            self.client.get(f"/v1/findings/{DRAW.choice(self.rows)['fingerprint']}", name="one finding")
 
     @task(4)
     def history(self) -> None:
         if self.rows:
-            name = random.choice(self.rows)["fingerprint"]
+            name = DRAW.choice(self.rows)["fingerprint"]
             self.client.get(f"/v1/findings/{name}/history", name="history of a finding")
 
     @task(4)
     def neighbours(self) -> None:
         if self.rows and WITH_GRAPH:
-            name = random.choice(self.rows)["fingerprint"]
+            name = DRAW.choice(self.rows)["fingerprint"]
             self.client.get(f"/v1/findings/{name}/neighbours", name="neighbours of a finding")
 
     @task(1)
@@ -64,10 +65,10 @@ class Curator(HttpUser):
     def decide(self) -> None:
         if not self.rows:
             return
-        row = random.choice(self.rows)
+        row = DRAW.choice(self.rows)
         body = {
             "findings": [{"fingerprint": row["fingerprint"], "seen": row["version"]}],
-            "action": random.choice(["reject", "reopen"]),
+            "action": DRAW.choice(["reject", "reopen"]),
         }
         with self.client.post("/v1/decisions", json=body, name="a decision", catch_response=True) as answer:
             # That somebody else was quicker is as it should be.

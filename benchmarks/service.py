@@ -69,13 +69,13 @@ def main() -> None:
             found = workspace.list_findings().count()
         write_ledger(folder / "many.sqlite", options.findings)
         write_ledger(folder / "some.sqlite", 10_000)
-        print(f"\n## {options.users} users for {options.seconds} s over the demo ({found:,} findings)\n")
+        _show(f"\n## {options.users} users for {options.seconds} s over the demo ({found:,} findings)\n")
         with service(folder / "demo.sqlite", folder) as served:
             load(served, folder, options.users, options.seconds, DEMO_FILTERS, with_graph=True)
-        print(f"\n## {options.users} users for {options.seconds} s over {options.findings:,} findings\n")
+        _show(f"\n## {options.users} users for {options.seconds} s over {options.findings:,} findings\n")
         with service(folder / "many.sqlite", folder) as served:
             load(served, folder, options.users, options.seconds, MANY_FILTERS, with_graph=False)
-        print("\n## One user, page after page of 50 over 10,000 findings\n")
+        _show("\n## One user, page after page of 50 over 10,000 findings\n")
         with service(folder / "some.sqlite", folder) as served:
             pages(served)
 
@@ -90,6 +90,9 @@ def service(ledger: Path, folder: Path) -> Iterator[Served]:
 
     Yields:
         The service, which answers.
+
+    Raises:
+        URLError: It does not answer.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -126,14 +129,14 @@ def load(served: Served, folder: Path, users: int, seconds: int, filters: tuple[
     command += ["--users", str(users), "--spawn-rate", str(max(users // 5, 1)), "--run-time", f"{seconds}s"]
     command += ["--host", served.address, "--csv", str(base), "--loglevel", "ERROR"]
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    print("| what | requests | failed | p50 | p95 | p99 | most |\n| --- | --- | --- | --- | --- | --- | --- |")
+    _show("| what | requests | failed | p50 | p95 | p99 | most |\n| --- | --- | --- | --- | --- | --- | --- |")
     with (folder / "load_stats.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             figures = (f"{float(row[name]):.0f} ms" for name in ("50%", "95%", "99%", "Max Response Time"))
             what = "all" if row["Name"] == "Aggregated" else row["Name"]
-            print(f"| {what} | {int(row['Request Count']):,} | {row['Failure Count']} | {' | '.join(figures)} |")
+            _show(f"| {what} | {int(row['Request Count']):,} | {row['Failure Count']} | {' | '.join(figures)} |")
     taken = served.cpu_s - before
-    print(f"\nMost memory of the service {served.peak_mib:,} MiB; it took {taken:.0f} s of processor time.")
+    _show(f"\nMost memory of the service {served.peak_mib:,} MiB; it took {taken:.0f} s of processor time.")
 
 
 def pages(served: Served) -> None:
@@ -148,8 +151,13 @@ def pages(served: Served) -> None:
         times.append((time.perf_counter() - begun) * 1000)
         cursor = page["next"]
     cuts = quantiles(times, n=100)
-    print("| pages | p50 | p95 | p99 | most |\n| --- | --- | --- | --- | --- |")
-    print(f"| {PAGES} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {cuts[98]:.0f} ms | {max(times):.0f} ms |")
+    _show("| pages | p50 | p95 | p99 | most |\n| --- | --- | --- | --- | --- |")
+    _show(f"| {PAGES} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {cuts[98]:.0f} ms | {max(times):.0f} ms |")
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

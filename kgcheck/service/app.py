@@ -27,13 +27,14 @@ from kgcheck.service.api import (
 from kgcheck.service.api.description import describe
 from kgcheck.service.guards import Application, add_guards
 from kgcheck.service.metrics import Measured, Metrics
+from kgcheck.service.page.router import router as page
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
 
 _API = (
-    *(runs, findings, decisions, diff, patches, checks, questions, jobs, references),
-    *(tasks, actions, health, metrics, problems),
-)
+    *(runs, findings, decisions, diff, patches, checks, questions),
+    *(jobs, references, tasks, actions, health, metrics, problems),
+)  # fmt: skip
 
 
 def create_app(service: Service) -> FastAPI:
@@ -65,6 +66,7 @@ def create_app(service: Service) -> FastAPI:
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(signing.router)
+    app.include_router(page)
     describe(app)
     app.add_middleware(Measured, metrics=app.state.metrics)
     return app

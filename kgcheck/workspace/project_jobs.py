@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from kgcheck.ledger.jobs import JobRun
     from kgcheck.progress import Progress
 
-_JOB, _LOAD = "job", "load_job"
+JOB_KINDS = _JOB, _LOAD = "job", "load_job"
+"""Kinds of tasks that are runs of jobs; a load writes to a graph."""
 
 
 class ProjectJobs:

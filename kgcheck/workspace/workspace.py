@@ -374,6 +374,7 @@ class Workspace(Closing):
         on_event: "Callable[[Event], None] | None" = None,
         on_text: Callable[[str], None] | None = None,
         run_id: str | None = None,
+        keep: bool = True,
     ) -> CheckResult:
         """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
 
@@ -388,6 +389,7 @@ class Workspace(Closing):
             on_event: Gets what each agent did, as it happens.
             on_text: Gets what a model says, as it says it.
             run_id: The id of the run, for who must know it before; none that any run has.
+            keep: False writes nothing: neither to the ledger nor a transcript.
 
         Returns:
             The finding with its verdict; one that was stopped says so in its notes.
@@ -408,17 +410,21 @@ class Workspace(Closing):
             on_event=on_event,
             on_text=on_text,
             run_id=run_id,
+            keep=keep,
         )
 
     # Questions and papers
 
-    def ask(self, question: str, *, tokens: int | None = None, money: float | None = None) -> AskResult:
+    def ask(
+        self, question: str, *, tokens: int | None = None, money: float | None = None, papers: bool = True
+    ) -> AskResult:
         """Answer a question from the graph, with the path of every answer.
 
         Args:
             question: In words.
             tokens: Most tokens of a model.
             money: Most money that a model may cost.
+            papers: Read the papers, too, where the workspace names some; False asks the graph alone.
 
         Returns:
             The answers; or that the question was not understood, and why.
@@ -426,7 +432,7 @@ class Workspace(Closing):
         Raises:
             UsageError: Papers are named, and the brain does not read them.
         """
-        with noting() as notes, self.asker(Spending(tokens, money), notes) as ask:
+        with noting() as notes, self.asker(Spending(tokens, money), notes, papers=papers) as ask:
             return AskResult(ask(question), tuple(notes))
 
     def verify(
@@ -706,6 +712,26 @@ class Workspace(Closing):
         from kgcheck.workspace.verified import verified_of
 
         return verified_of(self._verified_reader(), self.schema, what)
+
+    def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
+        """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
+        from kgcheck.workspace.verified import edge_facts
+
+        return edge_facts(self._verified_reader(), self.schema, edges)
+
+    def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
+        """What is verified of a node: that it exists, its attributes, and its edges, of which the graph is asked.
+
+        Args:
+            node: The node.
+            limit: Most facts.
+
+        Returns:
+            Each fact with what is verified of it, and whether these are all.
+        """
+        from kgcheck.workspace.verified import node_facts
+
+        return node_facts(self._verified_reader(), self.graph, node, limit)
 
     def list_findings(
         self,
@@ -1082,12 +1108,15 @@ class Workspace(Closing):
         return self._edge_reader(index, TrainedVerifier(index.embedder))
 
     @contextmanager
-    def asker(self, spending: Spending, notes: list[str]) -> "Iterator[Callable[[str], Answer]]":
+    def asker(
+        self, spending: Spending, notes: list[str], *, papers: bool = True
+    ) -> "Iterator[Callable[[str], Answer]]":
         """What answers questions: the compiler, or a model.
 
         Args:
             spending: The most that a model may take for each question.
             notes: Gets what is to be noted of how papers are searched.
+            papers: Read the papers of the workspace, too.
 
         Yields:
             A function from a question to its answer, for any number of threads.
@@ -1096,7 +1125,7 @@ class Workspace(Closing):
             UsageError: Papers are named, and the brain does not read them.
         """
         if self.brain == "rules":
-            if self.literature:
+            if self.literature and papers:
                 raise UsageError(
                     "questions are answered from the graph; only a model searches papers", "add --brain llm"
                 )
@@ -1108,7 +1137,7 @@ class Workspace(Closing):
 
             graph = self.graph
             with ChatClient(self.settings) as client:
-                reader = self.paper_reader(notes)
+                reader = self.paper_reader(notes) if papers else None
                 yield ReactAgent(graph, client, spending.limits(), Outside(None, reader) if reader else None).ask
 
     def _questions(self) -> "Questions":
@@ -1142,7 +1171,6 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.model import Ref
         from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):

@@ -17,8 +17,8 @@ TAGS = {
     "questions": "Questions to the graph and to papers.",
     "jobs": "Audits and loads by a schedule.",
     "references": "What is checked against.",
-    "actions": "Who did what through the service.",
     "tasks": "Long work, with its progress.",
+    "actions": "Who did what through the service.",
     "health": "For who runs the service.",
     "problems": "The kinds of errors.",
 }

@@ -170,7 +170,7 @@ class ClaimAnswer(Value):
 def ask(service: Served, asking: Viewer, wanted: Question) -> AnswerRow:
     """Answer a question from the graph, with the path of every answer. Nothing is guessed: see status and because."""
     with service.reading() as workspace:
-        result = workspace.ask(wanted.question)
+        result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
     return AnswerRow.of(result.answer, result.notes)
 
 

@@ -1,0 +1,137 @@
+"""Traces by OpenTelemetry, where somebody wants them: a span for every request and for every task.
+
+Off unless ``KGCHECK_TELEMETRY`` is set. Where spans go is said by OpenTelemetry's own variables
+(``OTEL_EXPORTER_OTLP_ENDPOINT``, ``OTEL_SERVICE_NAME``, ...). A span has the route as it stands in the API, the status
+and the id of the request; nothing of what was sent or answered, and no name of who asked.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kgcheck import __version__
+from kgcheck.errors import MissingExtra
+from kgcheck.service.logs import request_id, route_of
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_EXTRA = "telemetry"
+_SILENT: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False}
+"""OpenTelemetry's own way puts the message of an error, and where it happened, into the span."""
+
+
+class Traces:
+    """Makes spans.
+
+    Args:
+        provider: Where they go.
+    """
+
+    def __init__(self, provider: "TracerProvider") -> None:
+        self._provider = provider
+        self._tracer = provider.get_tracer("kgcheck", __version__)
+
+    def around(self, app: "ASGIApp") -> "ASGIApp":
+        """An application with a span for every request.
+
+        Args:
+            app: What answers.
+
+        Returns:
+            The same, traced.
+        """
+        return _Traced(app, self._tracer)
+
+    @contextmanager
+    def task(self, kind: str, name: str) -> Iterator[None]:
+        """A span for a task.
+
+        Args:
+            kind: audit, patch, ...
+            name: Its id.
+        """
+        with self._tracer.start_as_current_span(f"task {kind}", **_SILENT) as span:
+            span.set_attributes({"kgcheck.task.kind": kind, "kgcheck.task.id": name})
+            with _marked(span):
+                yield
+
+    def close(self) -> None:
+        """Send what is left."""
+        self._provider.shutdown()
+
+
+def start_telemetry() -> Traces:
+    """Send spans to where OpenTelemetry's variables say, over HTTP; in batches, so that no request waits for it.
+
+    Returns:
+        What makes them.
+
+    Raises:
+        MissingExtra: The extra `telemetry` is not installed.
+    """
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise MissingExtra("telemetry", _EXTRA) from error
+    # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes before it.
+    resource = Resource({"service.name": "kgcheck", "service.version": __version__}).merge(Resource.create())
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return Traces(provider)
+
+
+class _Traced:
+    def __init__(self, app: "ASGIApp", tracer: Any) -> None:
+        self._app = app
+        self._tracer = tracer
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        from opentelemetry.propagate import extract
+        from opentelemetry.trace import SpanKind
+
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        how = {"context": extract(headers), "kind": SpanKind.SERVER, **_SILENT}
+        with self._tracer.start_as_current_span(scope["method"], **how) as span:
+
+            async def sending(message: "Message") -> None:
+                if message["type"] == "http.response.start":
+                    _describe(span, scope, message["status"])
+                await send(message)
+
+            with _marked(span):
+                await self._app(scope, receive, sending)
+
+
+def _describe(span: Any, scope: "Scope", status: int) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    route = route_of(scope)
+    span.update_name(f"{scope['method']} {route}")
+    span.set_attributes(
+        {"http.request.method": scope["method"], "http.route": route, "http.response.status_code": status}
+    )
+    if name := request_id():
+        span.set_attribute("kgcheck.request.id", name)
+    if status >= 500:
+        span.set_status(Status(StatusCode.ERROR))
+
+
+@contextmanager
+def _marked(span: Any) -> Iterator[None]:
+    """Mark a span of what failed by the kind of error: its message may hold what people look for."""
+    from opentelemetry.trace import Status, StatusCode
+
+    try:
+        yield
+    except BaseException as error:
+        span.set_attribute("error.type", type(error).__name__)
+        span.set_status(Status(StatusCode.ERROR))
+        raise
