@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.docs
 PYTEST := $(BIN)/pytest
-# Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures. Files go out
-# in their order and not, as xdist would have it, those of most tests first: so the slow ones of few tests come before the many
-# small ones of tests/unit, and no worker is left alone with a slow one at the end.
+# A file stays with one worker, for the sake of its fixtures, and those that need a Neo4j server with the one that starts it
+# (tests/support/spreading.py). They go out in their order and not, as xdist would have it, those of most tests first: so the slow ones of
+# few tests come before the many small ones of tests/unit, and no worker is left alone with a slow one at the end.
 WORKERS ?= 2
+SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
@@ -40,10 +41,10 @@ demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --timeout 600 $(ARGS)
+	$(PYTEST) $(SPREAD) -m "not slow" --timeout 600 $(ARGS)
 
 test-slow: setup ## Run the slow tests
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow --timeout 1200 --durations 20 $(ARGS)
+	$(PYTEST) $(SPREAD) -m slow --timeout 1200 --durations 20 $(ARGS)
 
 lint: setup ## Check style, format, types and the layers
 	$(BIN)/ruff check

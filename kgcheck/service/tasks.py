@@ -107,12 +107,12 @@ class Tasks:
         """Tasks, the newest first; `before` is the number of the last one of the page before."""
         return self._table.newest(limit, before=before, kind=kind)
 
-    def cancel(self, name: str, asking: Principal) -> Task:
+    def cancel(self, name: str, asking: Principal | None = None) -> Task:
         """Let a task end; what it did is kept.
 
         Args:
             name: Its id.
-            asking: Who wants it: who began it, or an admin.
+            asking: Who wants it: who began it, or an admin; nobody, where others looked whether they may.
 
         Returns:
             The task as it is now: one under way ends when it comes between two pieces of its work.
@@ -122,7 +122,7 @@ class Tasks:
             NotAllowed: It is another's.
         """
         by = self._table.one(name).by
-        if by != asking.name and not asking.role.may(Role.ADMIN):
+        if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
         task = self._table.cancel(name, now())
         with self._news:
@@ -227,7 +227,7 @@ class Tasks:
             if is_elsewhere and not _is_dead(task.worker):
                 others.append(task)
                 continue
-            is_free = not any(kind.writes or self._writes(other) for other in others)
+            is_free = not any(self._writes(task) or self._writes(other) for other in others)
             if len(self._running) >= most or not is_free:
                 # Those that came later wait behind it: it would never begin otherwise.
                 return
@@ -237,7 +237,7 @@ class Tasks:
 
     def _writes(self, task: Task) -> bool:
         kind = self._kinds.get(task.kind)
-        return kind is None or kind.writes
+        return kind is None or kind.writes(task, self._service.options.config)
 
     def _begin(self, task: Task, kind: TaskKind) -> None:
         run = _Run(task)
@@ -268,8 +268,8 @@ class Tasks:
                 )
             if self._table.wants_end(run.task.id):
                 raise _Ending
-            work = TaskWork(run.task, self._noting(run), self._progress(run))
-            if kind.writes:
+            work = TaskWork(run.task, self._noting(run), self._progress(run), self._service.options.config)
+            if kind.writes(run.task, work.config):
                 # A store that is written to is open for nobody else, also not for those who read pages.
                 with self._service.writing(), self._service.open(work.progress) as workspace:
                     result = kind.work(workspace, work)

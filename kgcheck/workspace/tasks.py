@@ -4,19 +4,26 @@ Whatever makes a run gets its id written down before it begins: after a kill it 
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field, ValidationError
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
-from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
+from kgcheck.curation.config import LoadJob
+from kgcheck.curation.jobs import LEASE
+from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.ledger.ledger import Run, new_run_id
 from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
 from kgcheck.progress import Progress
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kgcheck.curation.project import Project
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
@@ -36,6 +43,8 @@ class TaskWork(NamedTuple):
     task: Task
     note: Noting
     progress: Progress
+    config: Path | None = None
+    """kgcheck.toml, where there is one."""
 
 
 class AuditWanted(Value):
@@ -69,6 +78,7 @@ class ChecksWanted(Value):
         tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
     ]
     graph_date: str | None = Field(default=None, max_length=10)
+    turns: int = Field(default=30, gt=0, le=1_000)
     seconds: float = Field(default=60.0, gt=0, le=600)
 
 
@@ -84,8 +94,8 @@ class TaskKind(NamedTuple):
     name: str
     wanted: type[BaseModel]
     work: Callable[[Workspace, TaskWork], dict[str, Any]]
-    writes: bool = False
-    """Whether it writes to the store, which is then open for nobody else."""
+    writes: Callable[[Task, Path | None], bool] = lambda task, config: False
+    """Whether it writes to the store, which is then open for nobody else; by the task and kgcheck.toml."""
 
     def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as they are written down.
@@ -183,7 +193,9 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) ->
         outcome = {"outcome": finding.verdict.outcome.value, "reason": finding.verdict.reason.value}
         return {"what": what, "run": run, "finding": finding.fingerprint, **outcome}
     try:
-        result = workspace.check(what, graph_date=wanted.graph_date, seconds=wanted.seconds, run_id=run)
+        result = workspace.check(
+            what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
+        )
     except KgcheckError as error:
         return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     verdict = result.finding.verdict
@@ -191,12 +203,61 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) ->
     return {"what": what, "run": run, "finding": result.finding.fingerprint, **outcome}
 
 
+def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    # They run jobs of their own, by workspaces of their own.
+    from kgcheck.workspace.jobs import run_job
+
+    wanted, project = JobWanted.model_validate(work.task.parameters), _project(work.config)
+
+    def wait(seconds: float) -> None:
+        with work.progress.step("waiting until the run that was killed counts as lost"):
+            time.sleep(seconds)
+
+    # After a kill the run of the job counts as alive until its lease has run out.
+    once = stop_after_delay(LEASE.total_seconds() + 60) if work.task.attempt > 1 else stop_after_attempt(1)
+    again = Retrying(
+        retry=retry_if_exception_type(JobUnderWay), stop=once, wait=wait_fixed(5), sleep=wait, reraise=True
+    )
+    ended, done = again(run_job, project, wanted.job, progress=work.progress)
+    work.note(run=done.run)
+    return {
+        "number": ended.number,
+        "state": ended.state.value,
+        "severity": done.severity.value,
+        "message": done.message,
+        "run": done.run,
+        "new": done.new,
+        "notes": list(done.notes),
+    }
+
+
+def _loads(task: Task, config: Path | None) -> bool:
+    """Whether a job loads into a store; what cannot be looked up now fails when it is begun."""
+    try:
+        return isinstance(_project(config).job(str(task.parameters.get("job"))), LoadJob)
+    except KgcheckError:
+        return False
+
+
+def _project(config: Path | None) -> "Project":
+    from kgcheck.curation.project import read_project
+
+    if config is None:
+        raise UsageError("the service has no jobs", "kgcheck serve --config kgcheck.toml")
+    return read_project(config)
+
+
+def _always(task: Task, config: Path | None) -> bool:
+    return True
+
+
 KINDS: dict[str, TaskKind] = {
     kind.name: kind
     for kind in (
         TaskKind("audit", AuditWanted, _audit),
         TaskKind("checks", ChecksWanted, _check),
-        TaskKind("patch_apply", PatchWanted, _apply, writes=True),
-        TaskKind("patch_undo", PatchWanted, _undo, writes=True),
+        TaskKind("job", JobWanted, _job, writes=_loads),
+        TaskKind("patch_apply", PatchWanted, _apply, writes=_always),
+        TaskKind("patch_undo", PatchWanted, _undo, writes=_always),
     )
 }

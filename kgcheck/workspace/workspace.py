@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from kgcheck.curation.exchange import Imported
     from kgcheck.curation.export import Exported
     from kgcheck.curation.findings import FindingList
+    from kgcheck.curation.known import KnownFinding, Occurrence
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer, Questions
     from kgcheck.reference.snapshot import SourceRelease
+    from kgcheck.workspace.readiness import Part
     from kgcheck.workspace.users import Users
 
 M = TypeVar("M", bound=BaseModel)
@@ -526,10 +529,23 @@ class Workspace(Closing):
 
     # What was found
 
-    def runs(self) -> "list[tuple[Run, list[Tally]]]":
-        """The runs in the ledger, newest first, each with its counts."""
+    def runs(self, after: str | None = None, limit: int | None = None) -> "list[tuple[Run, list[Tally]]]":
+        """The runs in the ledger, newest first, each with its counts.
+
+        Args:
+            after: Begin after the run of this id.
+            limit: At most so many.
+
+        Returns:
+            The runs.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
         with self._reading() as ledger:
-            return [(run, ledger.tallies(run)) for run in ledger.runs()]
+            runs = ledger.runs()
+            first = runs.index(ledger.run(after)) + 1 if after else 0
+            return [(run, ledger.tallies(run)) for run in runs[first:][:limit]]
 
     def run(self, name: str = "latest") -> "Run":
         """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
@@ -570,6 +586,50 @@ class Workspace(Closing):
         """The finding of that fingerprint, or its beginning, in the newest run that has it."""
         with self._reading() as ledger:
             return ledger.finding(fingerprint)
+
+    def known_finding(self, fingerprint: str) -> "KnownFinding":
+        """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+        from kgcheck.curation.known import known_finding
+
+        with self._reading() as ledger:
+            return known_finding(ledger, fingerprint)
+
+    def occurrences(self, fingerprint: str, limit: int = 100) -> "list[Occurrence]":
+        """The runs that have the finding of that fingerprint, or its beginning, the newest first."""
+        from kgcheck.curation.known import occurrences
+
+        with self._reading() as ledger:
+            return occurrences(ledger, fingerprint, limit)
+
+    def neighbourhood(self, of: "str | Finding | Ref | Triple", each: int = 5) -> "Neighbourhood":
+        """What is near a node, an edge, or what a finding is about: a few neighbours along each relation, with names.
+
+        Args:
+            of: A finding, or its fingerprint or the beginning of that; a node; or an edge.
+            each: At most so many neighbours along each pattern and direction.
+
+        Returns:
+            Nodes and edges, some hundreds at most.
+
+        Raises:
+            UnknownName: There is no such finding.
+        """
+        from kgcheck.graph.neighbourhood import neighbourhood
+
+        match self.finding(of) if isinstance(of, str) else of:
+            case Finding(task=task):
+                refs = [task.subject, *([task.object] if task.object else [])]
+            case Triple(head=head, tail=tail):
+                refs = [head, tail]
+            case Ref() as ref:
+                refs = [ref]
+        return neighbourhood(self.graph, refs, each)
+
+    def readiness(self) -> "list[Part]":
+        """Whether the ledger, the store and the references can be read now, and why not."""
+        from kgcheck.workspace.readiness import readiness
+
+        return readiness(self)
 
     def report(
         self,
@@ -724,6 +784,8 @@ class Workspace(Closing):
         choose: str | None = None,
         note: str = "",
         until: str | date | None = None,
+        seen: Mapping[str, str] | None = None,
+        expected: int | None = None,
     ) -> "list[Made]":
         """Decide about findings, all or none. Nothing that was decided before is overwritten.
 
@@ -734,6 +796,9 @@ class Workspace(Closing):
             choose: Of what is proposed, what to take; with accept.
             note: Why.
             until: The day on which it comes back; with defer.
+            seen: The versions of findings that whoever decides looked at, by fingerprint: of `known_finding`, or of a
+                list.
+            expected: How many findings are meant.
 
         Returns:
             The decisions, each with where the finding stood before.
@@ -741,11 +806,14 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such finding or action.
             UsageError: It cannot be decided so.
+            ChangedMeanwhile: A finding is not as it was seen, or it is another number of them: nothing was decided.
         """
         from kgcheck.curation.decisions import decide
 
         with self._writing() as ledger:
-            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+            return decide(
+                ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
+            )
 
     def history(self, fingerprint: str) -> "list[Decision]":
         """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
@@ -753,6 +821,28 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def decisions(self, before: int | None = None, limit: int | None = None) -> "list[Decision]":
+        """Every decision, the newest first.
+
+        Args:
+            before: Only older ones than that of this number.
+            limit: At most so many.
+
+        Returns:
+            The decisions.
+        """
+        from kgcheck.ledger.decisions import DecisionTable
+
+        with self._reading() as ledger:
+            return DecisionTable(ledger.database).newest_first(before, limit)
+
+    def decisions_text(self, format_: str = "toml") -> str:
+        """What `export_decisions` writes to a file of that ending, toml or jsonl."""
+        from kgcheck.curation.exchange import decisions_text
+
+        with self._reading() as ledger:
+            return decisions_text(ledger, chosen("form", format_, ("toml", "jsonl")))
 
     def export_decisions(self, path: str | Path) -> int:
         """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
@@ -917,6 +1007,22 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return PatchTable(ledger.database).one(name)
+
+    def patch_folder(self, name: str) -> Path:
+        """The folder of a patch in the ledger, by its id or the beginning of it.
+
+        Returns:
+            The folder.
+
+        Raises:
+            UnknownName: There is no such patch.
+            InputMissing: The folder is not there any more.
+        """
+        entry, _ = self.patch(name)
+        folder = Path(entry.folder)
+        if not folder.is_dir():
+            raise InputMissing(f"the files of the patch {entry.id} are not there any more", "make it again")
+        return folder
 
     # The ledger itself
 

@@ -571,6 +571,7 @@ def gaps_of(transcript: Transcript) -> list[Gap]:
     return [Gap(source, Reason(cause)) for source, cause in told]
 
 
+@pytest.mark.slow
 def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path) -> None:
     """One verdict function: every finding of the demo's audit, asked for by itself, is the same finding."""
     with EmbeddedStore(demo().store, SCHEMA) as store:
