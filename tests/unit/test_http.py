@@ -365,7 +365,7 @@ def test_calls_to_a_host_keep_its_pace(server: Loopback, make: Callable[..., Cli
 
 
 def in_pace(at: list[float], begun: float, apart: float) -> bool:
-    """Whether no call came before it might: a busy machine makes calls late, and the one after a late one is near it."""
+    """Whether no call came before it might: a busy machine makes calls late, and the next is near it."""
     return all(time_ - begun > number * apart * 0.95 for number, time_ in enumerate(at))
 
 
