@@ -38,7 +38,7 @@ from kgcheck.cli.options import (
     help="With --http: 0 takes a free one.",
 )
 @click.option(
-    "--allow-host",
+    "--allowed-host",
     "hosts",
     multiple=True,
     help="With --http: a name under which it is reached, as kgcheck.example.org; may be repeated.",

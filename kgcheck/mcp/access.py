@@ -35,7 +35,7 @@ class TokenLookup(Protocol):
         """Whose token that is; None where it counts for nobody."""
 
 
-class Verifier:
+class LedgerTokens:
     """Looks tokens up in the ledger, as the SDK asks for it.
 
     Args:

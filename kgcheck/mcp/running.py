@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.mcp.access import Asking, TokenLookup, Verifier
+from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
 from kgcheck.mcp.server import ToolServer, make_server
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.roles import Role
@@ -94,7 +94,7 @@ def make_app(
     if users:
         # Tokens are made by `kgcheck token add`: nobody signs in anywhere, so no server is named that would issue them.
         how["auth"] = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
-        how["token_verifier"] = Verifier(users)
+        how["token_verifier"] = LedgerTokens(users)
     server = make_server(workspace, Asking(role, None if users else whoami()), **how)
 
     server.custom_route("/health", methods=["GET"])(_health)

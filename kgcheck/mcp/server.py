@@ -19,7 +19,7 @@ from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.mcp import prompts, words
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.resources import Resources
-from kgcheck.mcp.tools import Offered, Tools
+from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.model import Value
 from kgcheck.redact import redact
 from kgcheck.visible import safe_json, visible
@@ -53,11 +53,11 @@ class ToolServer(MCPServer[Any]):
     def __init__(self, asking: Asking, **how: Any) -> None:
         super().__init__(NAME, title="kgcheck", instructions=INSTRUCTIONS, version=__version__, **how)
         self._asking = asking
-        self.offered: dict[str, Offered] = {}
+        self.offered: dict[str, OfferedTool] = {}
         self.under_way = 0
         """Calls of tools that are not answered yet."""
 
-    def offer(self, name: str, offered: Offered) -> None:
+    def offer(self, name: str, offered: OfferedTool) -> None:
         """Add a tool.
 
         Args:

@@ -55,7 +55,7 @@ OutcomeName = Literal["refuted", "insufficient"]
 TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
 
 
-class Offered(NamedTuple):
+class OfferedTool(NamedTuple):
     """A tool as it is offered."""
 
     function: Callable[..., Any]
@@ -75,7 +75,7 @@ class Tools:
         self._workspace = workspace
         self._asking = asking
 
-    def offered(self) -> dict[str, Offered]:
+    def offered(self) -> dict[str, OfferedTool]:
         """All of them, by name; each that writes needs more than a viewer."""
         outside = self._workspace.live or self._workspace.brain == "llm"
         reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -92,8 +92,8 @@ class Tools:
             self.explain: reads,
             self.verified_facts: reads,
         }
-        tools = {function.__name__: Offered(function, Role.VIEWER, hints) for function, hints in viewing.items()}
-        return tools | {"decide": Offered(self.decide, Role.CURATOR, writes)}
+        tools = {function.__name__: OfferedTool(function, Role.VIEWER, hints) for function, hints in viewing.items()}
+        return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, writes)}
 
     def check(
         self,

@@ -5,6 +5,7 @@ Off unless ``KGCHECK_TELEMETRY`` is set. Where spans go is said by OpenTelemetry
 and the id of the request; nothing of what was sent or answered, and no name of who asked.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,62 +16,61 @@ from kgcheck.service.logs import request_id, route_of
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_EXTRA = "telemetry"
+_EXTRA, _NAME = "telemetry", "kgcheck"
+_started: "TracerProvider | None" = None
 _SILENT: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False}
 """OpenTelemetry's own way puts the message of an error, and where it happened, into the span."""
 
 
-class Traces:
-    """Makes spans.
+def traced(app: "ASGIApp", provider: "TracerProvider | None") -> "ASGIApp":
+    """An application with a span for every request.
 
     Args:
-        provider: Where they go.
-    """
-
-    def __init__(self, provider: "TracerProvider") -> None:
-        self._provider = provider
-        self._tracer = provider.get_tracer("kgcheck", __version__)
-
-    def around(self, app: "ASGIApp") -> "ASGIApp":
-        """An application with a span for every request.
-
-        Args:
-            app: What answers.
-
-        Returns:
-            The same, traced.
-        """
-        return _Traced(app, self._tracer)
-
-    @contextmanager
-    def task(self, kind: str, name: str) -> Iterator[None]:
-        """A span for a task.
-
-        Args:
-            kind: audit, patch, ...
-            name: Its id.
-        """
-        with self._tracer.start_as_current_span(f"task {kind}", **_SILENT) as span:
-            span.set_attributes({"kgcheck.task.kind": kind, "kgcheck.task.id": name})
-            with _marked(span):
-                yield
-
-    def close(self) -> None:
-        """Send what is left."""
-        self._provider.shutdown()
-
-
-def start_telemetry() -> Traces:
-    """Send spans to where OpenTelemetry's variables say, over HTTP; in batches, so that no request waits for it.
+        app: What answers.
+        provider: Where spans go; None for nowhere, as it is by default.
 
     Returns:
-        What makes them.
+        The application itself, where spans go nowhere.
+    """
+    return app if provider is None else _Traced(app, provider.get_tracer(_NAME, __version__))
+
+
+@contextmanager
+def task_span(kind: str, name: str) -> Iterator[None]:
+    """A span for a task, where spans go anywhere.
+
+    Args:
+        kind: audit, patch, ...
+        name: Its id.
+    """
+    if _started is None:
+        yield
+        return
+    tracer = _started.get_tracer(_NAME, __version__)
+    with tracer.start_as_current_span(f"task {kind}", **_SILENT) as span:
+        span.set_attributes({"kgcheck.task.kind": kind, "kgcheck.task.id": name})
+        with _marked(span):
+            yield
+
+
+def start_telemetry(exporter: "SpanExporter | None" = None) -> "TracerProvider":
+    """Send spans to where OpenTelemetry's variables say, over HTTP; in batches, so that no request waits for it.
+
+    What is left is sent when the process ends.
+
+    Args:
+        exporter: Another place for them.
+
+    Returns:
+        What `traced` takes.
 
     Raises:
         MissingExtra: The extra `telemetry` is not installed.
     """
+    global _started
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -79,10 +79,19 @@ def start_telemetry() -> Traces:
     except ImportError as error:
         raise MissingExtra("telemetry", _EXTRA) from error
     # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes before it.
-    resource = Resource({"service.name": "kgcheck", "service.version": __version__}).merge(Resource.create())
-    provider = TracerProvider(resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Traces(provider)
+    own = {"service.name": os.environ.get("OTEL_SERVICE_NAME") or _NAME, "service.version": __version__}
+    provider = TracerProvider(resource=Resource.create(own))
+    provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter()))
+    _started = provider
+    return provider
+
+
+def stop_telemetry() -> None:
+    """Send what is left, and make no more spans of tasks."""
+    global _started
+    if _started is not None:
+        _started.shutdown()
+        _started = None
 
 
 class _Traced:
