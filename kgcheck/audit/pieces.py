@@ -13,6 +13,7 @@ from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
+from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import TaskSelection
@@ -53,9 +54,6 @@ class Worker:
         verified: Where what was judged is kept, or None.
     """
 
-    _few = False
-    """Few edges of each pattern are looked at."""
-
     def __init__(
         self,
         db: duckdb.DuckDBPyConnection,
@@ -76,12 +74,12 @@ class Worker:
         self._ledger = ledger
         self._run = run
         self._join = join
-        self._names = NodeNames(store)
+        self._names = NodeNames(store, run.nodes)
         self._live = live
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
-        self._tasks = TaskSelection(db, copy, self._schema, self._options)
+        self._tasks = TaskSelection(db, copy, self._schema, self._options, records=verified is not None)
         self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
@@ -147,16 +145,16 @@ class Worker:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
                 counted = counted + judging.tallies(self._db, unit, selected.plain)
-                self._keep(unit, piece, alike=number == 0 and selected.plain > 0)
+                self._keep(unit, piece, selected.alike if number == 0 and selected.plain else None)
                 keep_all = self._options.keep_all
                 found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
             self._ledger.record(self._run, piece, found, counted, selected.digest)
 
-    def _keep(self, unit: Unit, piece: str, *, alike: bool) -> None:
+    def _keep(self, unit: Unit, piece: str, alike: Alike | None) -> None:
         """Keep what was judged, before the ledger says that the piece is done."""
         if self._verified:
             if alike:
-                keep_alike(self._verified, self._db, self._run.id, piece, unit)
+                keep_alike(self._verified, self._db, self._run.id, piece, unit, alike)
             keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
@@ -188,7 +186,7 @@ class Worker:
             or self._papers
         ):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), few=self._few)
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)

@@ -80,7 +80,7 @@ class SinceWorker(Worker):
             return
         whole = self._copy, self._tasks
         self._part.begin(unit)
-        self._copy, self._tasks, self._few = self._part, self._part_tasks, True
+        self._copy, self._tasks = self._part, self._part_tasks
         try:
             left = self._left(unit, touched) if _carried(unit) not in done else ([], [])
             if left is not None:
@@ -89,7 +89,7 @@ class SinceWorker(Worker):
                 super()._work_tasks(unit, done)
                 return
         finally:
-            (self._copy, self._tasks), self._few = whole, False
+            self._copy, self._tasks = whole
         super().work(unit, done)
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:

@@ -1,7 +1,10 @@
 """Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
 
 import duckdb
+import pyarrow as pa
 
+from kgcheck.audit.numbers import as_numbers
+from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.evidence.tables import WorkingTables
@@ -39,7 +42,9 @@ def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
     files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
 
 
-def keep_alike(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit) -> None:
+def keep_alike(
+    files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit, alike: Alike
+) -> None:
     """Keep the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
     Args:
@@ -48,20 +53,34 @@ def keep_alike(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
         run: The run's id.
         piece: Names the piece in the run.
         unit: What the tasks are of.
+        alike: Those tasks.
     """
     outcome, reason, confidence = db.execute(
         "SELECT outcome, reason, confidence FROM judged WHERE task = 0"
     ).fetchall()[0]
     same = {"outcome": outcome, "reason": reason, "confidence": confidence, "record_of_ends": True}
-    stated = db.execute("SELECT DISTINCT source, release_id FROM looked WHERE plain LIMIT 2").fetchall()
-    origin = ", source, (SELECT release FROM ref.release WHERE id = release_id) AS release"
-    if len(stated) == 1:
-        ((source, release_id),) = stated
-        names = db.execute("SELECT release FROM ref.release WHERE id = $id", {"id": release_id}).fetchall()
-        same |= {"source": source, "release": names[0][0] if names else None}
-        origin = ""
-    rows = f"SELECT head, tail, record{origin} FROM looked WHERE plain"
-    files.write(db, files.paths(run, piece)[1], rows, same | _about(run, piece, unit))
+    names = dict(db.execute("SELECT id, release FROM ref.release").fetchall())
+    releases = [names.get(origin.release_id) for origin in alike.origins]
+    if len(alike.origins) == 1:
+        same |= {"source": alike.origins[0].source, "release": releases[0]}
+    pairs, links = alike.pairs, alike.links
+    if links is not None:
+        pairs = pairs._replace(numbers=as_numbers(links.column("number")))
+
+    def some(first: int, count: int) -> pa.Table:
+        heads, tails = pairs.some(slice(first, first + count)).ends()
+        rows = {"head": heads, "tail": tails}
+        if links is None:
+            return pa.table(rows)
+        of_these = links.slice(first, count)
+        rows["record"] = of_these.column("record")
+        if len(alike.origins) > 1:
+            places = of_these.column("origin")
+            rows["source"] = pa.array([o.source for o in alike.origins], pa.string()).take(places)
+            rows["release"] = pa.array(releases, pa.string()).take(places)
+        return pa.table(rows)
+
+    files.write_sorted(files.paths(run, piece)[1], some, len(pairs.numbers), same | _about(run, piece, unit))
 
 
 def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:
