@@ -93,9 +93,9 @@ class NodeNames:
         # Of nodes that share an id, the first name counts, as it does where they are asked for.
         db.execute(
             f"""
-            DELETE FROM {_TABLE} WHERE label = $label;
             INSERT INTO {_TABLE}
-            SELECT $label, id, nullif(left(min(name), {_LONGEST}), '') FROM stated_name WHERE id <> $none GROUP BY id
+            SELECT $label, id, nullif(left(min(name), {_LONGEST}), '') FROM stated_name WHERE id <> $none
+            AND id NOT IN (SELECT id FROM {_TABLE} WHERE label = $label) GROUP BY id
             """,
             {"label": label, "none": NO_ID},
         ).fetchall()

@@ -111,4 +111,3 @@ class PlainPairs:
         finally:
             self._db.unregister("incoming")
         return name
-

@@ -148,7 +148,9 @@ class TaskSelection:
         if len(alike.pairs.numbers):
             ((head,), (tail,)) = alike.pairs.some(slice(1)).ends()
             one = f"SELECT 0 AS number, $head AS head, $tail AS tail, {NO_VALUE}"
-            self._db.execute(f"INSERT INTO chosen BY NAME {one}", {"head": head.as_py(), "tail": tail.as_py()}).fetchall()
+            self._db.execute(
+                f"INSERT INTO chosen BY NAME {one}", {"head": head.as_py(), "tail": tail.as_py()}
+            ).fetchall()
         return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)
 
     def _pairs(self, unit: Unit) -> Pairs:

@@ -1,5 +1,8 @@
 """Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
 
+from collections.abc import Callable
+from typing import Any
+
 import duckdb
 import pyarrow as pa
 
@@ -42,10 +45,10 @@ def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
     files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
 
 
-def keep_alike(
+def alike_file(
     files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit, alike: Alike
-) -> None:
-    """Keep the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
+) -> tuple[Callable[..., None], Any, Any, Any, Any]:
+    """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
     Args:
         files: Where to.
@@ -54,6 +57,9 @@ def keep_alike(
         piece: Names the piece in the run.
         unit: What the tasks are of.
         alike: Those tasks.
+
+    Returns:
+        A function that writes the file, and its arguments. It has no use for the database.
     """
     outcome, reason, confidence = db.execute(
         "SELECT outcome, reason, confidence FROM judged WHERE task = 0"
@@ -80,7 +86,8 @@ def keep_alike(
             rows["release"] = pa.array(releases, pa.string()).take(places)
         return pa.table(rows)
 
-    files.write_sorted(files.paths(run, piece)[1], some, len(pairs.numbers), same | _about(run, piece, unit))
+    path = files.paths(run, piece)[1]
+    return files.write_sorted, path, some, len(pairs.numbers), same | _about(run, piece, unit)
 
 
 def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:

@@ -47,9 +47,7 @@ class PlainEdges(NamedTuple):
     tail: PlainEnd
 
 
-def plainly_supported(
-    db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label
-) -> PlainEdges | None:
+def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
     """What the edges of a pattern ask that a snapshot plainly supports.
 
     Args:
@@ -120,6 +118,9 @@ def _fine(db: duckdb.DuckDBPyConnection, topics: Topics, label: Label) -> list[s
     """Conditions under which an id is one of its label that its authority does not miss, and what it was.
 
     An isoform is filed under its entry: then both must have the form of the label.
+
+    Returns:
+        Conditions over the column id.
     """
     filed = key(label, "id")
     conditions = [f"NOT ({malformed(label, filed)})", f"NOT ({unlisted(topics, label, filed)})"]

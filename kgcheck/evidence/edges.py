@@ -440,8 +440,8 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     if not has_rows:
         links = "(SELECT task, turned, below, unnest(place) FROM found_link) l"
     elif check.match == "descendant":
-        _fill_numbers(tables, check.ontology or "")
-        tables.db.execute(f"INSERT INTO found_link BY NAME {_places_below(of_check)}").fetchall()
+        below = _places_below(check.ontology or "", of_check)
+        tables.db.execute(f"INSERT INTO found_link BY NAME {below}").fetchall()
     return f"""
     SELECT task, l.release_id, r.recency, l.record, l.score, l.negated,
            CASE WHEN below THEN '{Reason.CONFIRMED_BY_DESCENDANT.value}' END AS way, turned,
@@ -449,32 +449,32 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     FROM {links} JOIN ref.release r ON r.id = l.release_id WHERE NOT (below AND l.negated)"""
 
 
-def _fill_numbers(tables: WorkingTables, ontology: str) -> None:
-    """Tables of heads, terms and ancestors by number, for what finds links below: millions of them are compared."""
+def _places_below(ontology: str, of_check: str) -> str:
+    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them.
+
+    By number, as millions of heads and terms are compared.
+
+    Returns:
+        The select.
+    """
     of_it = f"FROM ref.ancestor WHERE ontology = {literal(ontology)}"
-    numbered = "SELECT row_number() OVER () AS number, id FROM"
-    statements = {
-        "head_number": f"{numbered} (SELECT DISTINCT head_now AS id FROM ends)",
-        "term_number": f"{numbered} (SELECT id {of_it} UNION SELECT ancestor {of_it})",
-        "above": f"""
-            SELECT low.number AS id, high.number AS ancestor FROM (FROM ref.ancestor WHERE ontology = {literal(ontology)}
-                AND ancestor IN (SELECT tail_now FROM ends)) a
-            JOIN term_number low ON low.id = a.id JOIN term_number high ON high.id = a.ancestor""",
-        "end_number": """
-            SELECT task, h.number << 32 | t.number AS pair FROM ends
-            JOIN head_number h ON h.id = ends.head_now JOIN term_number t ON t.id = ends.tail_now""",
-    }
-    for name, select in statements.items():
-        tables.db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}").fetchall()
-
-
-def _places_below(of_check: str) -> str:
-    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them."""
     return f"""
-    SELECT DISTINCT task, place, false AS turned, true AS below FROM (
-        SELECT l.rowid AS place, h.number << 32 AS head, t.number AS term FROM ref.link l
-        JOIN head_number h ON h.id = l.head_now JOIN term_number t ON t.id = l.tail_now WHERE {of_check}) own
-    JOIN above ON above.id = own.term JOIN end_number e ON e.pair = own.head | above.ancestor"""
+    WITH head AS MATERIALIZED (
+        SELECT row_number() OVER () << 32 AS number, id FROM (SELECT DISTINCT head_now AS id FROM ends)),
+    term AS MATERIALIZED (
+        SELECT row_number() OVER () AS number, id FROM (SELECT id {of_it} UNION SELECT ancestor {of_it})),
+    above AS MATERIALIZED (
+        SELECT low.number AS id, high.number AS ancestor
+        FROM (SELECT * {of_it} AND ancestor IN (SELECT tail_now FROM ends)) a
+        JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
+    pair AS MATERIALIZED (
+        SELECT task, h.number | t.number AS number FROM ends
+        JOIN head h ON h.id = ends.head_now JOIN term t ON t.id = ends.tail_now),
+    own AS MATERIALIZED (
+        SELECT l.rowid AS place, h.number AS head, t.number AS term FROM ref.link l
+        JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
+    SELECT DISTINCT task, place, false AS turned, true AS below
+    FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
 
 
 def _has_rows(tables: WorkingTables) -> bool:
