@@ -21,6 +21,47 @@ from kgcheck.model import (
     World,
 )
 
+_FEW = 1_000
+"""So many tasks are quicker done in one way than in two."""
+
+_SIGNATURES = f"""
+    WITH by_record AS (
+        SELECT task, source, about, stance, world, tier, record,
+               CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
+               floor(max(score) * 10 + 0.5) / 10 AS score
+        FROM evidence {{of}} GROUP BY ALL
+    ), recorded AS (
+        SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
+    ), observed AS (
+        SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
+                          ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
+        FROM recorded GROUP BY task
+    ), missing AS (
+        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap {{of}} GROUP BY task
+    )
+    SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
+    FROM {{tasks}} t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)"""
+
+_KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
+
+_SIGNATURES_OF_ONE = f"""
+    WITH alone AS MATERIALIZED (
+        SELECT task, {", ".join(_KIND[:-1])}, floor(score * 10 + 0.5) / 10 AS score
+        FROM evidence SEMI JOIN (FROM task_pieces WHERE observed = 1 AND missing = 0) USING (task)
+    ), unseen_alone AS MATERIALIZED (
+        SELECT task, source, cause
+        FROM gap SEMI JOIN (FROM task_pieces WHERE observed = 0 AND missing = 1) USING (task)
+    )
+    SELECT a.task, k.signature FROM alone a JOIN (
+        SELECT *, to_json([[[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']], []])::VARCHAR AS signature
+        FROM (SELECT DISTINCT {", ".join(_KIND)} FROM alone)
+    ) k ON {" AND ".join(f"a.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND)}
+    UNION ALL
+    SELECT u.task, k.signature FROM unseen_alone u JOIN (
+        SELECT *, to_json([[], [[source, cause]]])::VARCHAR AS signature
+        FROM (SELECT DISTINCT source, cause FROM unseen_alone)
+    ) k ON u.source IS NOT DISTINCT FROM k.source AND u.cause IS NOT DISTINCT FROM k.cause"""
+
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``.
@@ -29,27 +70,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         db: A working database whose tables task, evidence and gap are filled.
         kind: The type of all tasks.
     """
-    db.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE task_signature AS
-        WITH by_record AS (
-            SELECT task, source, about, stance, world, tier, record,
-                   CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
-                   floor(max(score) * 10 + 0.5) / 10 AS score
-            FROM evidence GROUP BY ALL
-        ), recorded AS (
-            SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
-        ), observed AS (
-            SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
-                              ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
-            FROM recorded GROUP BY task
-        ), missing AS (
-            SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap GROUP BY task
-        )
-        SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
-        FROM task t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)
-        """
-    ).fetchall()
+    db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE signature_verdict (
@@ -74,6 +95,32 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         FROM task_signature s JOIN signature_verdict v USING (signature)
         """
     ).fetchall()
+
+
+def _signatures(db: duckdb.DuckDBPyConnection) -> str:
+    """A select of the signature of every task.
+
+    Of many tasks, nearly all have one observation or one gap: of these, each kind is made a signature once, and spares
+    the others the lists that take most of the time.
+
+    Returns:
+        SQL.
+    """
+    (count,) = db.execute("SELECT count(*) FROM task").fetchall()[0]
+    if count <= _FEW:
+        return _SIGNATURES.format(tasks="task", of="")
+    db.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE task_pieces AS
+        SELECT task, coalesce(e.pieces, 0) AS observed, coalesce(g.pieces, 0) AS missing FROM task
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM evidence GROUP BY task) e USING (task)
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)
+        """
+    ).fetchall()
+    others = "(SELECT task FROM task_pieces WHERE observed + missing <> 1)"
+    return f"""
+    {_SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")}
+    UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"""
 
 
 def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:

@@ -106,4 +106,5 @@ def are_in(numbers: Numbers, others: Numbers) -> npt.NDArray[np.bool_]:
         return np.zeros(len(numbers), np.bool_)
     places = np.searchsorted(others, numbers)
     places[places == len(others)] = 0
-    return others[places] == numbers
+    found: npt.NDArray[np.bool_] = others[places] == numbers
+    return found

@@ -35,13 +35,22 @@ def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
                      ELSE false END,
         another := e.reason IS DISTINCT FROM j.reason, tier := list_position([{_TIERS}], tier),
         score := -coalesce(score, 0.0), source := e.source, record := e.record)"""
+    stands = "LEFT JOIN ref.release r ON r.id = e.release_id"
+    count = "SELECT task, count(*) AS pieces FROM evidence GROUP BY task"
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE judged_evidence AS {count}").fetchall()
+    # Most have one observation, which needs no comparing.
+    best = f"""
+        SELECT e.task, e.source, coalesce(e.release, r.release) AS release, e.record
+        FROM evidence e SEMI JOIN (FROM judged_evidence WHERE pieces = 1) USING (task) {stands}
+        UNION ALL
+        SELECT task, unnest(best) FROM (
+            SELECT e.task, arg_min(struct_pack(source := e.source, release := coalesce(e.release, r.release),
+                                               record := e.record), {rank}) AS best
+            FROM evidence e SEMI JOIN (FROM judged_evidence WHERE pieces > 1) USING (task)
+            JOIN judged j USING (task) {stands} GROUP BY e.task)"""
     rows = f"""
-    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.best.source, d.best.release, d.best.record
-    FROM judged j JOIN task t USING (task) LEFT JOIN (
-        SELECT e.task, arg_min(struct_pack(source := e.source, release := coalesce(e.release, r.release),
-                                           record := e.record), {rank}) AS best
-        FROM evidence e JOIN judged j USING (task) LEFT JOIN ref.release r ON r.id = e.release_id GROUP BY e.task
-    ) d USING (task) WHERE task > 0"""
+    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.source, d.release, d.record
+    FROM judged j JOIN task t USING (task) LEFT JOIN ({best}) d USING (task) WHERE task > 0"""
     files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
 
 
