@@ -46,21 +46,17 @@ _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
 
 _SIGNATURES_OF_ONE = f"""
     WITH alone AS MATERIALIZED (
-        SELECT task, {", ".join(_KIND[:-1])}, floor(score * 10 + 0.5) / 10 AS score
-        FROM evidence SEMI JOIN (FROM task_pieces WHERE observed = 1 AND missing = 0) USING (task)
-    ), unseen_alone AS MATERIALIZED (
-        SELECT task, source, cause
-        FROM gap SEMI JOIN (FROM task_pieces WHERE observed = 0 AND missing = 1) USING (task)
-    )
-    SELECT a.task, k.signature FROM alone a JOIN (
-        SELECT *, to_json([[[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']], []])::VARCHAR AS signature
-        FROM (SELECT DISTINCT {", ".join(_KIND)} FROM alone)
-    ) k ON {" AND ".join(f"a.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND)}
-    UNION ALL
-    SELECT u.task, k.signature FROM unseen_alone u JOIN (
-        SELECT *, to_json([[], [[source, cause]]])::VARCHAR AS signature
-        FROM (SELECT DISTINCT source, cause FROM unseen_alone)
-    ) k ON u.source IS NOT DISTINCT FROM k.source AND u.cause IS NOT DISTINCT FROM k.cause"""
+        SELECT p.task, observed, missing, {", ".join(f"e.{name}" for name in _KIND[:-1])},
+               floor(e.score * 10 + 0.5) / 10 AS score, g.source AS unseen, g.cause
+        FROM task_pieces p LEFT JOIN evidence e USING (task) LEFT JOIN gap g USING (task)
+        WHERE observed <= 1 AND missing <= 1
+    ), kind AS (
+        SELECT *, to_json([
+            CASE WHEN observed = 1 THEN [[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']] ELSE [] END,
+            CASE WHEN missing = 1 THEN [[unseen, cause]] ELSE [] END])::VARCHAR AS signature
+        FROM (SELECT DISTINCT observed, missing, {", ".join(_KIND)}, unseen, cause FROM alone))
+    SELECT a.task, k.signature FROM alone a JOIN kind k ON a.observed = k.observed AND a.missing = k.missing AND
+        {" AND ".join(f"a.{name} IS NOT DISTINCT FROM k.{name}" for name in (*_KIND, "unseen", "cause"))}"""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
@@ -100,7 +96,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
 def _signatures(db: duckdb.DuckDBPyConnection) -> str:
     """A select of the signature of every task.
 
-    Of many tasks, nearly all have one observation or one gap: of these, each kind is made a signature once, and spares
+    Of many tasks, nearly all have one observation or gap, or one of each: their kinds are few, and this spares
     the others the lists that take most of the time.
 
     Returns:
@@ -117,7 +113,7 @@ def _signatures(db: duckdb.DuckDBPyConnection) -> str:
         LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)
         """
     ).fetchall()
-    others = "(SELECT task FROM task_pieces WHERE observed + missing <> 1)"
+    others = "(SELECT task FROM task_pieces WHERE observed > 1 OR missing > 1)"
     return f"""
     {_SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")}
     UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"""
