@@ -81,6 +81,9 @@ class GraphCopy:
             table = identifier(name)
             if self._whole:
                 self._db.execute(_DISTINCT.format(table=table, rows=self.edges(pattern))).fetchall()
+            elif numbered := self.numbered(pattern):
+                schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
+                self._fill(name, schema, (pa.table(list(ends), schema) for ends in numbered.pieces()), ())
             else:
                 self._fill_pairs(table, pattern.ends_alone)
             self._have.add(name)

@@ -1,6 +1,7 @@
 """Pairs of nodes as numbers: of millions, whole numbers are sorted and compared in a fraction of the time of texts."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ Places = npt.NDArray[np.uint64]
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+_TOGETHER = 1 << 20
 
 
 class Ids(NamedTuple):
@@ -40,6 +42,11 @@ class Pairs(NamedTuple):
         """The ids of heads and tails."""
         heads, tails = pa.array(self.numbers >> _HALF), pa.array(self.numbers & _LOW)
         return self.heads.texts.take(heads), self.tails.texts.take(tails)
+
+    def pieces(self) -> Iterator[tuple[pa.Array, pa.Array]]:
+        """The ids of heads and tails, some at a time."""
+        for first in range(0, len(self.numbers), _TOGETHER):
+            yield self.some(slice(first, first + _TOGETHER)).ends()
 
     def digest(self, more: Numbers) -> int:
         """A number that is another for other pairs, or for other numbers beside them; 0 of none."""
