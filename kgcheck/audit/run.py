@@ -66,13 +66,14 @@ class Audit:
         self._progress = progress or NoProgress()
         self._live = live
 
-    def start(self, options: AuditOptions, since: Since | None = None) -> Run:
+    def start(self, options: AuditOptions, since: Since | None = None, run_id: str | None = None) -> Run:
         """Audit the graph from the beginning.
 
         Args:
             options: What to look at.
             since: An earlier run, see kgcheck.audit.carrying: only what may end otherwise with these references is
                 looked at, and the rest is carried over. Everything is where that run cannot be gone on from.
+            run_id: The id of the run, where it was chosen before.
 
         Returns:
             The finished run.
@@ -95,7 +96,7 @@ class Audit:
         elif since:
             made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
         run = Run(
-            id=new_run_id(),
+            id=run_id or new_run_id(),
             started=now(),
             store=place,
             profile=self._store.schema.address,
@@ -181,7 +182,8 @@ class Audit:
         if not self._settings.keep_verified:
             return None
         files = VerifiedFiles.of(self._ledger, self._settings.home)
-        allow(db, files.of_run(run.id))
+        # What a run carries over, it looks up in what the earlier one kept.
+        allow(db, *(files.of_run(name) for name in (run.id, run.made_with.get(SINCE)) if name))
         return files
 
     def _since(self, run: Run, options: AuditOptions) -> Since | None:

@@ -80,9 +80,15 @@ class CatalogueReads(ABC):
                 places = label_place(label) | {"where": where(self._hidden(n=label.name))}
                 nodes[label.name] = int(self._ask("count_nodes", places)[0][0])
         for pattern in self.schema.relations:
-            for (n,) in self._of_pattern("count_edges", pattern):
-                edges[str(pattern)] = int(n)
+            if (count := self._count_edges(pattern)) is not None:
+                edges[str(pattern)] = count
         return Counts(nodes=nodes, edges=edges)
+
+    def _count_edges(self, pattern: Pattern) -> int | None:
+        """The edges of a pattern; None where the store cannot hold any."""
+        for (n,) in self._of_pattern("count_edges", pattern):
+            return int(n)
+        return None
 
     def _of_pattern(
         self, statement: str, pattern: Pattern, *, few: bool = False, **parameters: Any

@@ -81,6 +81,31 @@ def test_edges_between_labels_that_no_pattern_joins(server: Official | Py2neo) -
         assert store.stray_edges(0) == []
 
 
+@pytest.mark.parametrize(
+    ("more", "between_proteins", "to_diseases"),
+    [
+        ("", 2, 1),
+        ("CREATE (p)-[:ACTS_ON]->(g)", 2, 1),
+        ("CREATE (g)-[:ACTS_ON]->(p)", 2, 1),
+        ("CREATE (p)-[:ACTS_ON]->(g), (g)-[:ACTS_ON]->(q), (g)-[:ACTS_ON]->(g)", 2, 1),
+        ("SET g:Protein CREATE (g)-[:ACTS_ON]->(q)", 3, 1),
+        ("CREATE (q)-[:ASSOCIATED_WITH]->(g), (d)-[:ASSOCIATED_WITH]->(p), (g)-[:ASSOCIATED_WITH]->(d)", 2, 1),
+    ],
+)
+def test_edges_are_counted_by_both_ends(
+    server: Official | Py2neo, more: str, between_proteins: int, to_diseases: int
+) -> None:
+    server.run(
+        "CREATE (p:Protein {id: 'P1'}), (q:Protein {id: 'P2'}), (d:Disease {id: 'D1'}), (g:Gadget {id: 'G1'})"
+        f" CREATE (p)-[:ACTS_ON]->(q), (p)-[:ACTS_ON]->(q), (p)-[:ASSOCIATED_WITH]->(d) {more}"
+    )
+    with server() as store:
+        edges = store.counts().edges
+    assert edges[str(ACTS_ON)] == between_proteins
+    assert edges[str(IN_DISEASE)] == to_diseases
+    assert sum(edges.values()) == between_proteins + to_diseases
+
+
 def test_a_graph_of_other_labels_is_refused(server: Official | Py2neo) -> None:
     server.run("CREATE (:Movie {title: 'x'}), (:Person)")
     for create in (False, True):
