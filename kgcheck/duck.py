@@ -129,14 +129,15 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), f
         connection.execute(f"SET {setting}").fetchall()
 
 
-def allow(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Keep a folder open for files that are read and written, whatever `confine` closes later.
+def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:
+    """Keep folders open for files that are read and written, whatever `confine` closes later.
 
     Args:
         connection: The database, not confined yet.
-        folder: An absolute path.
+        folders: Absolute paths.
     """
-    connection.execute(f"SET allowed_directories = [{literal(str(folder))}]").fetchall()
+    listed = ", ".join(literal(str(folder)) for folder in folders)
+    connection.execute(f"SET allowed_directories = [{listed}]").fetchall()
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:

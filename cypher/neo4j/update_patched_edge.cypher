@@ -1,7 +1,8 @@
 // Of a patch as people read it: other values of edges that are as they were, else it fails; of those alike the nth.
-// Parameters: rows (list of maps: head, tail, was, set, nth), at, by. Places: head, relation, tail. Returns: done.
+// Parameters: rows (list of maps: head, tail, was, set, nth, beside), at, by. Places: head, relation, tail. Returns: done.
 UNWIND $rows AS row MATCH (a:<head> {id: row.head})-[found:<relation>]->(b:<tail> {id: row.tail})
 WHERE all(name IN keys(row.was) WHERE found[name] = row.was[name]) AND found.kgcheck_retired IS NULL
+    AND size([(a)-[other:<relation>]->(b) WHERE other.kgcheck_retired IS NULL | 1]) = row.beside
     AND all(name IN keys(found) WHERE name STARTS WITH 'kgcheck_' OR name IN keys(row.was))
 WITH row, collect(found)[row.nth] AS r WHERE r IS NOT NULL
 SET r += row.set, r.kgcheck_changed_at = $at, r.kgcheck_changed_by = $by,

@@ -16,11 +16,12 @@ from sqlalchemy import Text, cast, select
 
 from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import NO_TASKS
+from kgcheck.duck import literal
 from kgcheck.ledger.ledger import Ledger, Run, of_target
 from kgcheck.ledger.run import CARRIED
 from kgcheck.ledger.tables import FINDING
 from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
-from kgcheck.model import Gap, Outcome, Reason, Tally
+from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally
 
 Key = tuple[Any, ...]
 """What a tally counts alike: outcome, reason, sources and gaps."""
@@ -78,6 +79,25 @@ class RecordedOutcomes:
         self._db.execute(_OTHERS).fetchall()
         others = self._without_finding(self._files, pieces, counted)
         return None if others is None else (found, self._keys_of_findings(found) + others)
+
+    def pairs(self, unit: Unit, pieces: Mapping[str, str], counted: Iterable[Tally]) -> str | None:
+        """All edges of a unit, as the run looked at them: nobody need ask the store for them.
+
+        Args:
+            unit: Of edges.
+            pieces: The run's pieces of the unit, each with the digest of its tasks.
+            counted: What the run counted of the unit.
+
+        Returns:
+            A select of head and tail, in which an edge may stand several times; None where they are not known.
+        """
+        if not self._files or unit.type is not CheckType.TRIPLE:
+            return None
+        paths = self._paths(self._files, pieces)
+        if not paths or sum(pq.read_metadata(path).num_rows for path, _ in paths) < sum(t.count for t in counted):
+            return None
+        read = "SELECT head, tail FROM read_parquet({})"
+        return " UNION ALL ".join(read.format(literal(str(path))) for path, _ in paths)
 
     def _register_found(self, unit: Unit) -> None:
         """Table ``recorded``: the findings of the unit."""

@@ -178,7 +178,8 @@ class Audit:
         if not self._settings.keep_verified:
             return None
         files = VerifiedFiles.of(self._ledger, self._settings.home)
-        allow(db, files.of_run(run.id))
+        # What a run carries over, it looks up in what the earlier one kept.
+        allow(db, *(files.of_run(name) for name in (run.id, run.made_with.get(SINCE)) if name))
         return files
 
     def _since(self, run: Run, options: AuditOptions) -> Since | None:

@@ -79,7 +79,8 @@ class SinceWorker(Worker):
             super().work(unit, done)
             return
         whole = self._copy, self._tasks
-        self._part.begin(unit)
+        counted = self._counted.get((unit.type, unit.target), ())
+        self._part.begin(unit, self._recorded.pairs(unit, self._pieces_of(unit), counted))
         self._copy, self._tasks, self._few = self._part, self._part_tasks, True
         try:
             left = self._left(unit, touched) if _carried(unit) not in done else ([], [])

@@ -23,11 +23,11 @@ from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.both import Side, read
+from kgcheck.reference.hashes import LINK, are_hashed_alike, find_differing, hash_of
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
 _SIDES: tuple[Side, ...] = ("older", "newer")
 
-_LINK = "head, tail, score, negated, record, head_now, tail_now, citations, retracted"
 _LIFECYCLE = "id, namespace, state, name, successors, candidates, detail, record"
 _VALUE = "id, attribute, value, status, record"
 _NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
@@ -69,6 +69,7 @@ class SnapshotChanges:
         self._tables = WorkingTables(db)
         self._releases = {side: self._release_numbers(side) for side in _SIDES}
         self._rebuilt = self._rebuilt_sources()
+        self._has_hashes = are_hashed_alike(db, _SIDES)
 
     def of(self, unit: Unit) -> TouchedUnit | None:
         """Fill ``touched_head`` and ``touched_tail`` (id) and ``touched_pair`` (head, tail) for a unit.
@@ -135,7 +136,7 @@ class SnapshotChanges:
         name = f"changed link {source} {relation}"
         if name not in self._made:
             named = "head, tail, head_now, tail_now"
-            self._difference(name, source, "link", _LINK, f"relation = {literal(relation)}", named)
+            self._difference(name, source, "link", LINK, f"relation = {literal(relation)}", named)
         return identifier(name)
 
     def _lifecycles(self, label: Label) -> str:
@@ -186,15 +187,8 @@ class SnapshotChanges:
     def _difference(self, name: str, source: str, table: str, columns: str, more: str, wanted: str) -> None:
         """Table of what one side alone has of a source; it does not matter how often."""
         where = f"source = {literal(source)} AND {more}"
-        hashed = {side: self._hashed(side, source, table, columns, where) for side in _SIDES}
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE differing AS
-            SELECT a.number AS older, b.number AS newer
-            FROM ({hashed["older"]}) a FULL JOIN ({hashed["newer"]}) b ON a.hash = b.hash
-            WHERE a.hash IS NULL OR b.hash IS NULL
-            """
-        ).fetchall()
+        hashed = {str(side): self._hashed(side, source, table, columns, where) for side in _SIDES}
+        find_differing(self._db, hashed)
         found = [
             f"SELECT {wanted} FROM {side}.{table} SEMI JOIN differing ON differing.{side} = {table}.rowid"
             for side in _SIDES
@@ -202,9 +196,13 @@ class SnapshotChanges:
         self._make(name, " UNION ALL ".join(found))
 
     def _hashed(self, side: Side, source: str, table: str, columns: str, where: str) -> str:
+        """A select of the places of rows and the hashes of what they state."""
+        if table == "link" and self._has_hashes:
+            return f"SELECT rowid AS number, hash FROM {side}.{table} WHERE {where}"
         # Releases are others on the other side, and in the same order: see _rebuilt_sources.
-        placed = f"list_position({self._releases[side].get(source, [])}::INTEGER[], release_id)"
-        return f"SELECT rowid AS number, hash({placed}, {columns}) AS hash FROM {side}.{table} WHERE {where}"
+        hashed = hash_of(columns, self._releases[side].get(source, []))
+        self._make(f"hashed {side}", f"SELECT rowid AS number, {hashed} AS hash FROM {side}.{table} WHERE {where}")
+        return f"FROM {identifier(f'hashed {side}')}"
 
     def _make(self, name: str, select: str) -> None:
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {select}").fetchall()

@@ -31,11 +31,18 @@ class TouchedCopy(GraphCopy):
         super().__init__(db, store)
         self._changes = changes
         self._unit: Unit | None = None
+        self._recorded: str | None = None
         self._edges_of: dict[str, str] = {}
 
-    def begin(self, unit: Unit) -> None:
-        """Go on with another unit."""
+    def begin(self, unit: Unit, recorded: str | None) -> None:
+        """Go on with another unit.
+
+        Args:
+            unit: The unit.
+            recorded: A select of all of its pairs, where the store need not be asked for them.
+        """
         self._unit = unit
+        self._recorded = recorded
         self._have.clear()
 
     def nodes(self, label: Label) -> str:
@@ -58,7 +65,12 @@ class TouchedCopy(GraphCopy):
     def pairs(self, pattern: Pattern) -> str:
         """See GraphCopy: the touched pairs."""
         kind = self._unit.type.value if self._unit else ""
-        name = self._filtered(f"touched pairs {kind} {pattern}", pattern.ends_alone, "DISTINCT head, tail")
+        name = f"touched pairs {kind} {pattern}"
+        if self._recorded:
+            self._take_recorded(name, self._recorded, self._where(pattern))
+            name = identifier(name)
+        else:
+            name = self._filtered(name, pattern.ends_alone, "DISTINCT head, tail")
         if self._unit and self._unit.type is CheckType.TRIPLE:
             self._edges_of[str(pattern)] = name
         return name
@@ -85,6 +97,12 @@ class TouchedCopy(GraphCopy):
             # An edge to a term says the same of its ancestors: every edge of a head decides which are missing.
             return f"({_TOUCHED_EDGE} OR head IN (SELECT head FROM touched_pair) OR {_ANY_TAIL})"
         return _TOUCHED_EDGE
+
+    def _take_recorded(self, name: str, recorded: str, where: str) -> None:
+        if name not in self._have:
+            select = f"SELECT DISTINCT head, tail FROM ({recorded}) WHERE {where if self._any() else 'false'}"
+            self._db.execute(f"CREATE OR REPLACE TABLE {identifier(name)} AS {select}").fetchall()
+            self._have.add(name)
 
     def _any(self) -> bool:
         """Whether anything is touched: else nothing need be read."""

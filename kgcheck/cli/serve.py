@@ -14,7 +14,7 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
-from kgcheck.cli.output import note
+from kgcheck.cli.output import note, text_result
 from kgcheck.errors import MissingExtra
 
 
@@ -66,6 +66,7 @@ def _need_extra() -> None:
     help="Most requests of one user in a minute.",
 )
 @click.option("--tasks", type=click.IntRange(1, 64), default=2, show_default=True, help="Tasks at the same time.")
+@click.option("--routes", is_flag=True, help="Only print every route with who may call it, as Markdown.")
 def command(
     store: str | None,
     reference: Path | None,
@@ -81,6 +82,7 @@ def command(
     proxies: tuple[str, ...],
     rate: int,
     tasks: int,
+    routes: bool,
 ) -> None:
     """Serve the HTTP API and the page, until Ctrl-C or SIGTERM.
 
@@ -104,4 +106,11 @@ def command(
         hosts=tuple(name.lower() for name in hosts),
         limits=ServiceLimits(per_minute=rate, tasks=tasks),
     )
+    if routes:
+        from kgcheck.service.app import create_app
+        from kgcheck.service.routes import routes_table
+        from kgcheck.service.state import Service
+
+        text_result(routes_table(create_app(Service(options))))
+        return
     serve(options, host, port, proxies=proxies, on_start=lambda address: note(f"serving on {address}"))

@@ -23,7 +23,7 @@ from kgcheck.curation.operations import (
 )
 from kgcheck.curation.patches import profile_of
 from kgcheck.curation.proposals import LeftOut, NotRepairable, Wanted, in_order, operation_for
-from kgcheck.curation.statements import statements_of
+from kgcheck.curation.statements import Watched, statements_of, watched
 from kgcheck.curation.steps import DraftGraph, Step, do_all
 from kgcheck.errors import UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
@@ -66,6 +66,7 @@ class Drafted(NamedTuple):
 
     operation: Operation
     steps: tuple[Step, ...]
+    watched: tuple[Watched, ...]
 
 
 def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> PatchMade:
@@ -97,7 +98,7 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
         return PatchMade(None, tuple(left_out))
     patch = patch_of([d.operation for d in drafted], store, run, by=by)
     # The patch itself comes last: a folder with one is whole.
-    text, parameters = statements_of(patch, [d.steps for d in drafted], store.schema)
+    text, parameters = statements_of(patch, [d.watched for d in drafted], store.schema)
     write_text(folder / CYPHER, text)
     write_text(folder / PARAMETERS, json.dumps(parameters, indent=1) + "\n")
     for format_, name in PAGES.items():
@@ -144,8 +145,8 @@ def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Dr
         try:
             ready = operation.model_copy(update={"expected": expectations(operation, draft)})
             steps = steps_of(ready, draft, Stamp("", ""))
+            drafted.append(Drafted(ready, steps, watched(ready, steps, draft)))
             do_all(steps, draft)
-            drafted.append(Drafted(ready, steps))
         except NotAsExpected as error:
             misfits.append((operation, str(error)))
     return drafted, misfits

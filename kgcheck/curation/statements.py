@@ -4,10 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
-from kgcheck.curation.operations import Patch
-from kgcheck.curation.steps import AddedEdge, AddedNode, DroppedNode, SetEdge, SetNode, Step, updated
+from kgcheck.curation.effects import active
+from kgcheck.curation.operations import Merge, Operation, Patch
+from kgcheck.curation.steps import AddedEdge, AddedNode, DraftGraph, DroppedNode, SetEdge, SetNode, Step, do, updated
+from kgcheck.graph.changes import Editable
 from kgcheck.graph.marks import CHANGED_AT, CHANGED_BY, RETIRED_AT
 from kgcheck.graph.queries import Catalogue, label_place, pattern_places
 from kgcheck.graph.store import Properties
@@ -18,7 +20,54 @@ _Shape = tuple[str, tuple[tuple[str, str], ...]]
 _WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
 
 
-def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema) -> tuple[str, dict[str, Any]]:
+class Expected(NamedTuple):
+    """A node that must stand as it stood, though nothing is done to it."""
+
+    ref: Ref
+
+
+class Watched(NamedTuple):
+    """A step, and how that which it touches stands before it, when all is as it was found."""
+
+    step: Step | Expected
+    node: Properties = {}
+    """All properties of the node that it is about."""
+    beside: int = 0
+    """How many edges state the triple that it is about, those that are retired left out."""
+    retired: tuple[bool, bool] = (False, False)
+    """Whether the ends of a new edge are."""
+
+
+def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[Watched, ...]:
+    """The steps of an operation, with what must be as it is for them to fit.
+
+    Args:
+        operation: The operation.
+        steps: What it comes to.
+        graph: As it is before the operation; nothing is done to it.
+
+    Returns:
+        The steps in their order, and before them what else must be as it is.
+    """
+    draft = DraftGraph(graph)
+    found: list[Watched] = []
+    if isinstance(operation, Merge) and (into := draft.node(operation.into)):
+        found.append(Watched(Expected(into.ref), into.properties))
+    for step in steps:
+        match step:
+            case SetNode(ref=ref):
+                node = draft.node(ref)
+                found.append(Watched(step, node.properties if node else {}))
+            case SetEdge(triple=t) | AddedEdge(triple=t):
+                head, tail = (bool(node and node.retired) for node in map(draft.node, (t.head, t.tail)))
+                found.append(Watched(step, beside=len(active(draft.edges(t))), retired=(head, tail)))
+            case _:
+                found.append(Watched(step))
+        do(step, draft)
+    return tuple(found)
+
+
+def statements_of(patch: Patch, steps: Sequence[Sequence[Watched]], schema: Schema) -> tuple[str, dict[str, Any]]:
     """What a patch does to a Neo4j graph that is as it expects, as statements.
 
     Args:
@@ -36,33 +85,34 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Step]], schema: Schema)
         "// Parameters: patch.params.json, and $at (when, as text) and $by (who).",
         "// Run all of it in one transaction (cypher-shell: :begin, this file, :commit), and roll it back when a",
         "// statement fails, by a division by zero: it did not find a value, an edge or a node as the findings saw it.",
-        "// What only kgcheck patch apply sees: other properties of a node than those that change, edges of a node",
-        "// that came since the patch was made, and ends of new edges that were retired since. Only what apply did",
-        "// can be undone, and only of that does a load know.",
+        "// Only what kgcheck patch apply did can be undone, and only of that does a load know.",
     ]
     parameters: dict[str, Any] = {}
     for (statement, places), group in _groups(every, schema):
         name = f"rows{len(parameters) + 1}"
-        parameters[name] = list(_numbered(map(_row, group)))
+        parameters[name] = list(_numbered(_row(one, schema) for one in group))
         lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
     return "\n".join(lines) + "\n", parameters
 
 
-def _groups(steps: Iterable[Step], schema: Schema) -> Iterator[tuple[_Shape, list[Step]]]:
+def _groups(steps: Iterable[Watched], schema: Schema) -> Iterator[tuple[_Shape, list[Watched]]]:
     """Steps that one statement does: alike, and none of what another of them has changed, which it would not see."""
-    for shape, alike in groupby(steps, lambda s: _shape(s, schema)):
-        group: list[Step] = []
-        known: dict[Ref | Triple, Step] = {}
-        for step in alike:
-            what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode) else step.triple
-            if known.setdefault(what, step) != step or (step in group and _leaves_it_so(step)):
+    for shape, alike in groupby(steps, lambda w: _shape(w.step, schema)):
+        group: list[Watched] = []
+        known: dict[Ref | Triple, Watched] = {}
+        for one in alike:
+            step = one.step
+            what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode | Expected) else step.triple
+            first = known.setdefault(what, one)
+            if first.step != step or (first is not one and _leaves_it_so(step)):
                 yield shape, group
-                group, known = [], {what: step}
-            group.append(step)
+                group, known = [], {what: one}
+            # What a statement looks at is as it was before its first row.
+            group.append(one._replace(beside=known[what].beside))
         yield shape, group
 
 
-def _leaves_it_so(step: Step) -> bool:
+def _leaves_it_so(step: Step | Expected) -> bool:
     """Whether an edge is afterwards as it was: the same step once more is then of the same edge, not of one alike."""
     if not isinstance(step, SetEdge):
         return False
@@ -79,11 +129,12 @@ def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         seen[text] += 1
 
 
-def _shape(step: Step, schema: Schema) -> _Shape:
+def _shape(step: Step | Expected, schema: Schema) -> _Shape:
     """The statement of a step, and its places."""
-    if isinstance(step, SetNode | AddedNode):
+    if isinstance(step, SetNode | AddedNode | Expected):
         places = label_place(schema.label(step.ref.label))
-        statement = "update_patched_node" if isinstance(step, SetNode) else "create_patched_node"
+        statements = {SetNode: "update_patched_node", AddedNode: "create_patched_node", Expected: "expect_patched_node"}
+        statement = statements[type(step)]
     elif isinstance(step, SetEdge | AddedEdge):
         t: Triple = step.triple
         places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
@@ -93,19 +144,38 @@ def _shape(step: Step, schema: Schema) -> _Shape:
     return statement, tuple(places.items())
 
 
-def _row(step: Step) -> dict[str, Any]:
-    match step:
+def _row(one: Watched, schema: Schema) -> dict[str, Any]:
+    match one.step:
         case SetNode(ref=ref, before=before, after=after):
-            return {"id": ref.id, "was": _stated(before), "set": _stated(after)}
+            return _as_found(ref, one.node, schema, _stated(before)) | {"set": _stated(after)}
+        case Expected(ref=ref):
+            return _as_found(ref, one.node, schema, {})
         case AddedNode(ref=ref, properties=properties):
             return {"id": ref.id, "set": _stated(properties)}
         case SetEdge(triple=t, properties=properties, after=after):
             was = {name: value for name, value in _stated(properties).items() if value is not None}
-            return {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
+            row = {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
+            return row | {"beside": one.beside}
         case AddedEdge(triple=t, properties=properties):
-            return {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
+            row = {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
+            return row | {"beside": one.beside, "retired": list(one.retired)}
         case _:
-            raise TypeError(step)
+            raise TypeError(one.step)
+
+
+def _as_found(ref: Ref, node: Properties, schema: Schema, before: Properties) -> dict[str, Any]:
+    """A node by its id, all that it must have, and the names of what it may have beside that."""
+    was = {name: value for name, value in (_stated(node) | before).items() if _can_be_written(value)}
+    beside = [name for name in node if name not in was]
+    return {"id": ref.id, "was": was, "any": [schema.label(ref.label).key, *beside]}
+
+
+def _can_be_written(value: Any) -> bool:
+    """Whether a value stands in JSON as it is: a date of the server does not."""
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def _stated(properties: Properties) -> Properties:

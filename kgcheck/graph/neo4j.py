@@ -139,6 +139,8 @@ class Neo4jStore(CypherServerStore):
                 self._commit(transaction)
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
+        finally:
+            self._note_change()
 
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         again = Retrying(

@@ -1,12 +1,13 @@
 """What the two Neo4j stores share: everything but the way a statement is sent."""
 
+import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, islice, repeat
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -51,6 +52,9 @@ SCAN_ROWS = 50_000
 _SORTED_ROWS = 1_000_000
 """Rows that are sorted at a time."""
 
+_KNOWN_S = 1.0
+"""So long a server is taken to hold nothing that is retired, once it was found so."""
+
 _READ_AS: dict[PropertyType, str] = {
     "string": "toStringOrNull({})",
     "strings": "{}",
@@ -78,6 +82,8 @@ class CypherServerStore(CatalogueReads):
     """
 
     backend = "neo4j"
+    _changes: ClassVar[int] = 0
+    """How often this process has changed a graph on any server, other than by a load."""
 
     def __init__(
         self,
@@ -94,6 +100,9 @@ class CypherServerStore(CatalogueReads):
         self._cypher = Catalogue("neo4j", schema.labels)
         self._batch_rows = batch_rows
         self._in_flight = in_flight
+        self._hides = False
+        self._known_until = 0.0
+        self._known_of = 0
 
     @abstractmethod
     def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
@@ -133,7 +142,7 @@ class CypherServerStore(CatalogueReads):
         return [read_hop(row, pattern) for row in rows]
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        places = label_place(label) | {"properties": projection("n", label.properties)} | self._kept_of_many("n")
+        places = label_place(label) | {"properties": projection("n", label.properties)} | self._kept("n")
         wanted = with_as_text(node_columns(label))
         # Closed here and not when it is collected: a caller that stops early must not leave a transaction open.
         with closing(self._read(self._cypher.text("scan_nodes", **places), {})) as rows:
@@ -147,9 +156,9 @@ class CypherServerStore(CatalogueReads):
         by_tail = self._leads_to_many(pattern)
         statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
         end, other = ("b", "a") if by_tail else ("a", "b")
-        kept = self._kept_of_many("r", other)
+        kept = self._kept("r", other)
         text = self._cypher.text(statement, **places, **kept, values=lists("r", pattern.properties))
-        pieces = _pieces(self._rows(degrees, places | self._kept_of_many(end)))
+        pieces = _pieces(self._rows(degrees, places | self._kept(end)))
         with closing(self._side_by_side(lambda ends: list(self._read(text, {"ends": ends})), pieces)) as results:
             # Of a piece, everything may be retired.
             for rows in filter(None, results):
@@ -188,19 +197,19 @@ class CypherServerStore(CatalogueReads):
         return None
 
     def unknown(self) -> dict[str, int]:
-        kept = {"node": self._kept_of_many("n"), "edge": self._kept_of_many("a", "r", "b")}
+        kept = {"node": self._kept("n"), "edge": self._kept("a", "r", "b")}
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes", kept[of])] for of in kept)
         return unknown_names(self.schema, nodes, edges)
 
     def label_sets(self) -> list[tuple[list[str], int]]:
-        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels", self._kept_of_many("n"))]
+        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels", self._kept("n"))]
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        rows = self._rows("survey_relations", self._kept_of_many("a", "r", "b"))
+        rows = self._rows("survey_relations", self._kept("a", "r", "b"))
         return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in rows]
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
-        return self._rows(statement, places | self._kept_of_many(*SURVEYED[statement]), **parameters)
+        return self._rows(statement, places | self._kept(*SURVEYED[statement]), **parameters)
 
     def meta(self) -> dict[str, str]:
         return {key: value for key, value in self._rows("meta_get")}
@@ -253,8 +262,7 @@ class CypherServerStore(CatalogueReads):
         return True
 
     def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
-        # Where nothing was ever retired, a statement about many nodes stays as quick as it is without a condition.
-        return list(names) if not self.with_retired and (few or self._hides_some()) else []
+        return list(names) if self._hides_some() else []
 
     def _count_edges(self, pattern: Pattern) -> int | None:
         if not self._hides_some():
@@ -272,15 +280,24 @@ class CypherServerStore(CatalogueReads):
         return label.key
 
     def _kept(self, *variables: str) -> dict[str, str]:
-        """Place ``where`` of a statement about few nodes, where the condition costs nothing."""
-        return {"where": "" if self.with_retired else where(variables)}
-
-    def _kept_of_many(self, *variables: str) -> dict[str, str]:
-        """Place ``where`` of a statement about many: where nothing was ever retired, it stays as quick."""
+        """Place ``where``: where nothing was ever retired, a statement stays as quick as without a condition."""
         return {"where": where(variables if self._hides_some() else ())}
 
     def _hides_some(self) -> bool:
-        return not self.with_retired and bool(self._rows("has_property", name=RETIRED))
+        """Whether anything was ever retired, and is to be left out."""
+        # A server never forgets the name of a property: yes is true for good. No is true until somebody retires
+        # something: where that is another process, it is seen a moment later; where it is this one, at once.
+        if self.with_retired:
+            return False
+        changes = CypherServerStore._changes
+        if not self._hides and (time.monotonic() >= self._known_until or changes != self._known_of):
+            self._hides = bool(self._rows("has_property", name=RETIRED))
+            self._known_until, self._known_of = time.monotonic() + _KNOWN_S, changes
+        return self._hides
+
+    def _note_change(self) -> None:
+        """Something may have been retired: every store of this process asks anew."""
+        CypherServerStore._changes += 1
 
     def _leaving_out(self, reading: Reading) -> Reading:
         return reading.leaving_out() if self._hides_some() else reading

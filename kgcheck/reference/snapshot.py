@@ -6,7 +6,7 @@ Tables (docs/snapshot.md):
 * ``topic``: what a release speaks about, and whether it lists everything of that kind (``complete``) or only the
   subjects in ``covered``;
 * ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them; of a link also
-  the ids that its ends have now;
+  the ids that its ends have now, and a hash of what it states (kgcheck.reference.hashes);
 * ``lifecycle``: one row an identifier, the newest release deciding;
 * ``ancestor``: the transitive closure of the hierarchies.
 
@@ -29,9 +29,14 @@ from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
-TABLES = """
+_READ_FORMATS = ("5", str(FORMAT_VERSION))
+"""Formats that are read: a snapshot of format 5 has no hashes of its links."""
+
+_HASH_COLUMN = ", hash UBIGINT"
+
+TABLES = f"""
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
 CREATE TABLE release (
     id INTEGER PRIMARY KEY, source VARCHAR, name VARCHAR, release VARCHAR, released VARCHAR, licence VARCHAR,
@@ -46,7 +51,8 @@ CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
 CREATE TABLE link (
     release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
-    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false);
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false
+    {_HASH_COLUMN});
 """
 
 
@@ -126,7 +132,7 @@ class Snapshot(Closing):
             SnapshotError: One is damaged.
         """
         with damage_named(self.path):
-            for kind, table in _expected():
+            for kind, table in _expected(FORMAT_VERSION):
                 if kind == "table":
                     # Every column is read, for a count alone would be answered from what stands beside the blocks.
                     self._db.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM ref.{table}").fetchall()
@@ -229,23 +235,23 @@ def _attaching(path: Path) -> Iterator[None]:
 
 def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
     """Refuse a file that holds anything but the tables of a snapshot of this format."""
-    found, wanted = _contents(db, name), _expected()
-    if foreign := [entry for entry in found if entry not in wanted]:
+    found, newest = _contents(db, name), _expected(FORMAT_VERSION)
+    if foreign := [entry for entry in found if entry not in newest]:
         kind, called = foreign[0]
         raise SnapshotError(
             f"{path} is not a reference snapshot: it holds the {kind} {called!r}, which no snapshot has",
             "use only snapshots that kgcheck reference build made",
         )
     columns = ("table", "meta")
-    if found.get(columns) != wanted[columns]:
+    if found.get(columns) != newest[columns]:
         raise SnapshotError(f"{path} is not a reference snapshot: it says nothing of itself", "build it again")
     stated = dict(db.execute(f"SELECT key, value FROM {name}.meta WHERE key = 'format'").fetchall()).get("format")
-    if stated != str(FORMAT_VERSION):
+    if stated not in _READ_FORMATS:
         raise SnapshotError(
             f"{path} is a snapshot of format {stated}, not {FORMAT_VERSION}",
             "build it again with this version of kgcheck",
         )
-    for (kind, called), form in wanted.items():
+    for (kind, called), form in _expected(int(stated)).items():
         if (kind, called) not in found:
             raise SnapshotError(f"{path} is damaged: it lacks the {kind} {called!r}", "build it again")
         if found[kind, called] != form:
@@ -288,10 +294,11 @@ _KINDS = (
 
 
 @cache
-def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
-    """What the catalog of a snapshot lists."""
+def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
+    """What the catalog of a snapshot of a format lists."""
+    tables = TABLES if version == FORMAT_VERSION else TABLES.replace(_HASH_COLUMN, "")
     with connected() as db:
-        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {TABLES} {DERIVED_TABLES}").fetchall()
+        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {tables} {DERIVED_TABLES}").fetchall()
         return _contents(db, "ref")
 
 

@@ -10,6 +10,7 @@ from kgcheck import __version__
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.derive import derive
+from kgcheck.reference.hashes import fill_hashes
 from kgcheck.reference.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
 
 COLUMNS = {
@@ -87,6 +88,7 @@ class SnapshotWriter:
     def finish(self, dropped: Mapping[str, State]) -> None:
         """Derive what is looked up most, and say what the snapshot is."""
         derive(self._db, self._schema, dropped)
+        fill_hashes(self._db)
         for key, value in (
             ("profile", self._schema.profile.name),
             ("format", str(FORMAT_VERSION)),

@@ -8,8 +8,10 @@ import uvicorn
 
 from kgcheck.errors import UsageError
 from kgcheck.service.app import create_app
+from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import is_loopback
 from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.service.telemetry import start_telemetry, traced
 
 END_S = 20
 """How long requests under way may take when the service ends."""
@@ -48,11 +50,15 @@ def serve(
             f"the service has no users, and would {what}: whoever reaches it could change the graph",
             "make a user first: kgcheck token add NAME --role admin",
         )
+    start_logging()
+    with service.reading() as workspace:
+        provider = start_telemetry() if workspace.settings.telemetry else None
     config = uvicorn.Config(
-        create_app(service),
+        RequestLog(traced(create_app(service), provider)),
         host=host,
         port=port,
         log_config=None,
+        access_log=False,
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),

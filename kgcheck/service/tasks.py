@@ -25,6 +25,7 @@ from kgcheck.ledger.tasks import Task, TaskState, TaskTable
 from kgcheck.progress import CallbackProgress, Progress
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
+from kgcheck.service.telemetry import task_span
 from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
 
 if TYPE_CHECKING:
@@ -247,7 +248,8 @@ class Tasks:
 
     def _work(self, run: "_Run", kind: TaskKind) -> None:
         try:
-            values = self._outcome(run, kind)
+            with task_span(run.task.kind, run.task.id):
+                values = self._outcome(run, kind)
             if values:
                 self._finish(run, values)
         finally:
@@ -294,7 +296,7 @@ class Tasks:
 
     def _finish(self, run: "_Run", values: dict[str, Any]) -> None:
         try:
-            self._table.change(run.task, **values)
+            self._table.change(run.task, **{**run.step, **values})
         except LedgerError as error:
             # Its lease runs out, and it is taken up again: work that is done is found done.
             LOG.error("how task %s ended could not be written down: %s", run.task.id, error.message)

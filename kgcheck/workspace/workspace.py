@@ -374,6 +374,7 @@ class Workspace(Closing):
         on_event: "Callable[[Event], None] | None" = None,
         on_text: Callable[[str], None] | None = None,
         run_id: str | None = None,
+        keep: bool = True,
     ) -> CheckResult:
         """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
 
@@ -388,6 +389,7 @@ class Workspace(Closing):
             on_event: Gets what each agent did, as it happens.
             on_text: Gets what a model says, as it says it.
             run_id: The id of the run, for who must know it before; none that any run has.
+            keep: False writes nothing: neither to the ledger nor a transcript.
 
         Returns:
             The finding with its verdict; one that was stopped says so in its notes.
@@ -408,6 +410,7 @@ class Workspace(Closing):
             on_event=on_event,
             on_text=on_text,
             run_id=run_id,
+            keep=keep,
         )
 
     # Questions and papers
@@ -421,7 +424,7 @@ class Workspace(Closing):
             question: In words.
             tokens: Most tokens of a model.
             money: Most money that a model may cost.
-            papers: Look into the papers, too, where some are named; only a model can.
+            papers: Read the papers, too, where the workspace names some; False asks the graph alone.
 
         Returns:
             The answers; or that the question was not understood, and why.
@@ -709,6 +712,26 @@ class Workspace(Closing):
         from kgcheck.workspace.verified import verified_of
 
         return verified_of(self._verified_reader(), self.schema, what)
+
+    def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
+        """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
+        from kgcheck.workspace.verified import edge_facts
+
+        return edge_facts(self._verified_reader(), self.schema, edges)
+
+    def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
+        """What is verified of a node: that it exists, its attributes, and its edges, of which the graph is asked.
+
+        Args:
+            node: The node.
+            limit: Most facts.
+
+        Returns:
+            Each fact with what is verified of it, and whether these are all.
+        """
+        from kgcheck.workspace.verified import node_facts
+
+        return node_facts(self._verified_reader(), self.graph, node, limit)
 
     def list_findings(
         self,
@@ -1093,7 +1116,7 @@ class Workspace(Closing):
         Args:
             spending: The most that a model may take for each question.
             notes: Gets what is to be noted of how papers are searched.
-            papers: Look into the papers, too, where some are named.
+            papers: Read the papers of the workspace, too.
 
         Yields:
             A function from a question to its answer, for any number of threads.
@@ -1148,7 +1171,6 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.model import Ref
         from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):

@@ -31,7 +31,7 @@ from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
-from tests.support.facts import SCHEMA, SETTINGS, Facts
+from tests.support.facts import SCHEMA, SETTINGS, Facts, of_format_5
 from tests.support.snapshots import CROWDS, GENES, MANY, PROTEINS, TERMS, crowded_snapshots, snapshots
 
 _OF_THE_RELEASE = ("release", "retrieved_at", "pinned_at")
@@ -210,6 +210,19 @@ def test_what_was_carried_names_the_run_that_made_it(twice: Twice) -> None:
     equal(twice.full, again)
     assert {f.carried_from for f in again.findings} <= {None, twice.former, part.run.id}
     assert twice.former in {f.carried_from for f in again.findings}
+
+
+@pytest.mark.slow
+def test_an_older_snapshot_without_hashes_tells_as_much(twice: Twice, tmp_path: Path) -> None:
+    older = of_format_5(twice.older, tmp_path / "older.duckdb")
+    shutil.copytree(twice.folder, tmp_path / "copied", ignore=shutil.ignore_patterns("*.duckdb"))
+    asked = twice.options
+    with Ledger(tmp_path / "copied" / "ledger.sqlite") as ledger:
+        former = Audit(twice.store, older, ledger, SETTINGS).start(asked)
+        found = since(ledger, former.id, asked, store_place(twice.store), SCHEMA)
+        part = Audit(twice.store, twice.newer, ledger, SETTINGS).start(asked, found)
+        equal(twice.full, of_run(ledger, part))
+        assert part.made_with["since"] == former.id
 
 
 @pytest.mark.slow
