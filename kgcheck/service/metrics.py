@@ -31,7 +31,7 @@ class Metrics:
 
     def __init__(self, service: "Service") -> None:
         # When each series began is of no use to anybody, and doubles what is sent.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry(auto_describe=False)
         self._requests = Counted(
             "kgcheck_http_requests", "Requests by what they were answered with.", ("method", "route", "status"),
@@ -124,13 +124,10 @@ class _Ledger(Collector):
         yield reached
 
     def _tasks(self) -> Iterator[Metric]:
-        tasks = getattr(self._service, "tasks", None)
-        if tasks is None:
-            return
         states = GaugeMetricFamily("kgcheck_service_tasks", "Tasks that are not over, by state.", labels=["state"])
         counts = Counter({"waiting": 0, "running": 0})
         try:
-            for task in tasks.list():
+            for task in self._service.tasks.list(500):
                 if not task.state.is_over:
                     counts[task.state.value] += 1
         except KgcheckError:

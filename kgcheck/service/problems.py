@@ -31,7 +31,6 @@ from kgcheck.errors import (
     UsageError,
 )
 from kgcheck.model import Value
-from kgcheck.service.access import NotAllowed
 
 MEDIA_TYPE = "application/problem+json"
 API = "/v1"
@@ -39,7 +38,6 @@ _SHOWN = 20
 _log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
-    (NotAllowed, 403),
     (UnknownName, 404),
     (ChangedMeanwhile, 409),
     (JobUnderWay, 409),

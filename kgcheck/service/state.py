@@ -16,6 +16,8 @@ from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.tasks import Tasks
+from kgcheck.workspace.project_jobs import ProjectJobs
+from kgcheck.workspace.tasks import KINDS
 from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
@@ -104,7 +106,8 @@ class Service:
     @cached_property
     def tasks(self) -> Tasks:
         """Long work."""
-        return Tasks(self)
+        config = self.options.config
+        return Tasks(self, KINDS | (ProjectJobs(config).kinds() if config else {}))
 
     def open(self, progress: Progress | None = None) -> Workspace:
         """A workspace of its own, for long work in another thread; who opens it closes it.

@@ -296,7 +296,7 @@ class Tasks:
 
     def _finish(self, run: "_Run", values: dict[str, Any]) -> None:
         try:
-            self._table.change(run.task, **values)
+            self._table.change(run.task, **{**run.step, **values})
         except LedgerError as error:
             # Its lease runs out, and it is taken up again: work that is done is found done.
             LOG.error("how task %s ended could not be written down: %s", run.task.id, error.message)

@@ -313,16 +313,14 @@ def test_whatever_changes_something_is_in_the_record(world: World) -> None:
     assert not [token for token in secrets_ if token.encode() in ledger]
 
 
-@pytest.mark.parametrize(
-    "headers", [{"x-forwarded-for": "192.0.2.1"}, {"forwarded": "for=192.0.2.1"}, {"via": "1.1 x"}]
-)
-def test_without_users_this_machine_alone_is_let_in(tmp_path: Path, headers: dict[str, str]) -> None:
+def test_without_users_this_machine_alone_is_let_in(tmp_path: Path) -> None:
     options = ServiceOptions(ledger=str(tmp_path / "l.sqlite"))
     service = Service(options)
     client = TestClient(create_app(service), "http://[::1]:8000")
 
     assert client.get("/v1/actions").status_code == 200
-    assert client.get("/v1/actions", headers=headers).status_code == 401
+    for name, value in (("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=192.0.2.1"), ("via", "1.1 x")):
+        assert client.get("/v1/actions", headers={name: value}).status_code == 401
     # Others would be let in with the first request after the last token was revoked.
     token, entry = service.users.add("a", "admin", by="t")
     assert client.get("/v1/actions").status_code == 401
@@ -335,16 +333,15 @@ def test_without_users_this_machine_alone_is_let_in(tmp_path: Path, headers: dic
     beyond.close()
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "a b", "[::1", ":80"]
-)
-def test_another_host_is_refused(tmp_path: Path, host: str) -> None:
+HOSTS = ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "a b", "[::1", ":80"]
+
+
+def test_another_host_is_refused(tmp_path: Path) -> None:
     service = Service(ServiceOptions(ledger=str(tmp_path / "l.sqlite")))
     client = TestClient(create_app(service), HERE)
 
-    answer = client.get("/v1/health/live", headers={"host": host})
-
-    assert answer.status_code == 421
+    for host in HOSTS:
+        assert client.get("/v1/health/live", headers={"host": host}).status_code == 421
     for name in ("localhost", "LOCALHOST:1", "127.0.0.1:8000", "[::1]:8000", "[::1]"):
         assert client.get("/v1/health/live", headers={"host": name}).status_code == 200
     check_host("kg.example.org:443", frozenset())
@@ -363,14 +360,14 @@ CROSS = [
 ]
 
 
-@pytest.mark.parametrize("headers", CROSS)
-def test_a_page_elsewhere_can_change_nothing(tmp_path: Path, headers: dict[str, str]) -> None:
+def test_a_page_elsewhere_can_change_nothing(tmp_path: Path) -> None:
     service = Service(ServiceOptions(ledger=str(tmp_path / "l.sqlite")))
     client = TestClient(create_app(service), HERE)
 
-    assert client.post("/v1/tasks/0123456789abcdef/cancel", headers=headers).status_code == 403
-    assert client.post("/sign-in", headers=headers).status_code == 403
-    assert client.get("/v1/runs", headers=headers).status_code == 200
+    for headers in CROSS:
+        assert client.post("/v1/tasks/0123456789abcdef/cancel", headers=headers).status_code == 403
+        assert client.post("/sign-in", headers=headers).status_code == 403
+        assert client.get("/v1/runs", headers=headers).status_code == 200
     own = {"sec-fetch-site": "same-origin", "origin": "null"}, {"origin": HERE}, {}
     assert [client.post("/v1/tasks/0123456789abcdef/cancel", headers=h).status_code for h in own] == [404] * 3
     assert service.actions.newest(9, name="") == []

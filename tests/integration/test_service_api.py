@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,7 @@ from kgcheck.ledger.decisions import Action
 from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
-from tests.support.api import served
+from tests.support.api import ledger_of, served
 from tests.support.audits import demo
 
 
@@ -88,7 +90,7 @@ def test_pages_hold_every_finding_once_in_the_order_of_reports(shared: TestClien
         if not (cursor := page["next"]):
             break
 
-    with Workspace(ledger=shared.app.state.service.options.ledger) as workspace:
+    with Workspace(ledger=ledger_of(shared)) as workspace:
         wanted = [one.fingerprint for one in workspace.list_findings().page()]
     assert found == wanted
     assert got(shared, "/v1/findings/count")["count"] == len(found)
@@ -110,8 +112,8 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
     found = [row["fingerprint"] for row in got(shared, "/v1/findings", limit=500, **filters)["findings"]]
 
     given = {f"{name}s" if name not in ("since", "text") else name: value for name, value in filters.items()}
-    lists = {k: v if isinstance(v, list) or k in ("since", "text") else [v] for k, v in given.items()}
-    with Workspace(ledger=shared.app.state.service.options.ledger) as workspace:
+    lists: dict[str, Any] = {k: v if isinstance(v, list) or k in ("since", "text") else [v] for k, v in given.items()}
+    with Workspace(ledger=ledger_of(shared)) as workspace:
         assert found == [one.fingerprint for one in workspace.list_findings(**lists).page()]
     assert found
     assert got(shared, "/v1/findings/count", **filters)["count"] == len(found)
@@ -119,8 +121,7 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
 
 def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
     page = got(api, "/v1/findings", limit=5)
-    options = api.app.state.service.options
-    with Workspace(store=options.store, reference=options.reference, ledger=options.ledger) as workspace:
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
         later = workspace.audit(types=["structure"]).run.id
 
     assert got(api, "/v1/findings", limit=5)["run"] == later
@@ -230,7 +231,7 @@ def test_decisions_come_in_pages_and_as_a_file(api: TestClient, tmp_path: Path) 
         row["fingerprint"] for row in reversed(rows)
     ]
     assert rest["next"] is None
-    with Workspace(ledger=api.app.state.service.options.ledger) as workspace:
+    with Workspace(ledger=ledger_of(api)) as workspace:
         workspace.export_decisions(tmp_path / "decisions.toml")
     assert api.get("/v1/decisions/export").text == (tmp_path / "decisions.toml").read_text()
 
@@ -422,3 +423,59 @@ def test_page_of_the_docs_lists_every_kind_of_error() -> None:
 
     assert listed == {(kind.type, str(kind.status)) for kind in problem_kinds()}
     assert {action.value for action in Action} == {"accept", "reject", "defer", "reopen"}
+
+
+def done(client: TestClient, answer: Any) -> dict[str, Any]:
+    """A task that was begun, when it is over."""
+    assert answer.status_code == 202, answer.text
+    until = time.monotonic() + 120
+    while (task := got(client, f"/v1/tasks/{answer.json()['id']}"))["ended"] is None:
+        assert time.monotonic() < until, task
+        time.sleep(0.1)
+    found: dict[str, Any] = task
+    return found
+
+
+def test_patch_is_applied_and_undone_as_a_task(tmp_path: Path) -> None:
+    shutil.copy(demo().store, tmp_path / "graph.lbdb")
+    with Workspace(store=tmp_path / "graph.lbdb", reference=demo().reference, ledger=tmp_path / "own.sqlite") as own:
+        own.audit(types=["existence"], ids=["PARK2"])
+    places = {"store": str(tmp_path / "graph.lbdb"), "ledger": str(tmp_path / "own.sqlite")}
+    with served(tmp_path, **places) as client:
+        row = first(client, text="PARK2")
+        patch = client.post("/v1/patches", json={"findings": [{"fingerprint": row["fingerprint"]}]}).json()["id"]
+
+        applied = done(client, client.post(f"/v1/patches/{patch}/apply"))
+        after = got(client, f"/v1/findings/{row['fingerprint']}/neighbours")["nodes"][0]
+        state = got(client, f"/v1/patches/{patch}")["state"]
+        undone = done(client, client.post(f"/v1/patches/{patch}/undo"))
+        again = got(client, f"/v1/findings/{row['fingerprint']}/neighbours")["nodes"][0]
+
+    assert (applied["state"], applied["result"]["done"], applied["by"]) == ("done", 1, undone["by"])
+    assert (state, after["is_there"]) == ("applied", False)
+    assert (undone["state"], again["is_there"]) == ("done", True)
+
+
+def test_many_checks_are_a_task_with_the_outcome_of_each(api: TestClient) -> None:
+    wanted = {"what": ["P02649 ACTS_ON P05067", "existence Gene PARK2", "no check"]}
+
+    task = done(api, api.post("/v1/check/batch", json=wanted))
+
+    outcomes = [(one["what"], one.get("reason")) for one in task["result"]["checks"]]
+    assert outcomes == list(zip(wanted["what"], ["edge_missing", "id_previous", None], strict=True))
+    assert got(api, "/v1/tasks")["tasks"] == [task]
+
+
+def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
+        '[jobs.quick]\nkind = "audit"\ntypes = ["structure"]\nrelations = ["ACTS_ON"]\n'
+    )
+    with served(tmp_path, config=config) as client:
+        task = done(client, client.post("/v1/jobs/quick/run"))
+        (run,) = got(client, "/v1/jobs/quick/history")["runs"]
+        refused(client.post("/v1/jobs/quick/stop"), 400, "usage-error")
+
+    assert (task["state"], task["error"]) == ("done", {})
+    assert (run["state"], run["run"]) == ("done", task["result"]["run"])

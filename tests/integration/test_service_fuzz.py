@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -79,12 +78,16 @@ def send(fuzzed: tuple[TestClient, Any], examples: int) -> Counter[int]:
                 continue
             real = None if mode.is_negative or is_work else known
             _send(operation.as_strategy(generation_mode=mode), examples, codes, random, real)
-    print(f"seed {SEED}: {dict(sorted(codes.items()))}")
+    print(f"seed {SEED}: {dict(sorted(codes.items()))}")  # noqa: T201
     return codes
 
 
 def _send(
-    cases: SearchStrategy[Case], examples: int, codes: Counter[int], random: Random, real: dict[str, list[str]] | None
+    cases: SearchStrategy[Case[Any]],
+    examples: int,
+    codes: Counter[int],
+    random: Random,
+    real: dict[str, list[str]] | None,
 ) -> None:
     chosen = settings(
         max_examples=examples,
@@ -97,7 +100,7 @@ def _send(
     @seed(SEED)
     @chosen
     @given(cases)
-    def one(case: Case) -> None:
+    def one(case: Case[Any]) -> None:
         if real and random.random() < 0.7:
             _make_real(case, real, random)
         answer = case.call(base_url="http://127.0.0.1")
@@ -107,17 +110,18 @@ def _send(
     one()
 
 
-def _make_real(case: Case, known: dict[str, list[str]], random: Random) -> None:
+def _make_real(case: Case[Any], known: dict[str, list[str]], random: Random) -> None:
     """Name what is there."""
     for name in case.path_parameters or {}:
         if found := known.get(name):
             case.path_parameters[name] = random.choice(found)
-    if isinstance(case.body, dict) and isinstance(case.body.get("findings"), list):
-        for one in case.body["findings"]:
+    body: Any = case.body
+    if isinstance(body, dict) and isinstance(body.get("findings"), list):
+        for one in body["findings"]:
             one["fingerprint"] = random.choice(known["fingerprint"])
             if random.random() < 0.8:
                 one.pop("seen", None)
-        case.body.pop("choose", None)
+        body.pop("choose", None)
 
 
 def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:

@@ -47,3 +47,9 @@ def served(folder: Path, **options: Any) -> Iterator[TestClient]:
     service = Service(ServiceOptions(**given), Settings(home=folder / "home"))
     with TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False) as client:
         yield client
+
+
+def ledger_of(client: TestClient) -> str:
+    """The ledger of a service that `served` gave."""
+    app: Any = client.app
+    return str(app.state.service.options.ledger)

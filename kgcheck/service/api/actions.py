@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.service.access import Admin
-from kgcheck.service.api.shapes import Served
+from kgcheck.service.api.shapes import LINE, Served
 
 router = APIRouter(prefix="/actions", tags=["actions"])
 
@@ -27,7 +27,9 @@ class ActionsWanted(Value):
 
     limit: int = Field(default=100, ge=1, le=1_000)
     before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")
-    name: str | None = Field(default=None, max_length=64, description="only what somebody of this name did")
+    name: str | None = Field(
+        default=None, max_length=64, pattern=LINE, description="of somebody of this name"
+    )
 
 
 @router.get("", operation_id="list_actions")

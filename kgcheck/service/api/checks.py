@@ -14,7 +14,7 @@ from kgcheck.service.api.work import TaskRow, begin
 router = APIRouter(tags=["check"])
 
 GRAPH_DATE = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
-Words = Annotated[str, Field(min_length=1, max_length=2_000, pattern=LINE)]
+Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
 
 
 class CheckLimits(Value):
@@ -39,9 +39,11 @@ class Checking(CheckLimits):
     )
 
 
-class CheckingMany(CheckLimits):
+class CheckingMany(Value):
     """What is to be checked one after the other."""
 
+    graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
+    seconds: float = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
     what: list[Words] = Field(min_length=1, max_length=1_000, examples=[["P02649 ACTS_ON P05067"]])
 
 

@@ -91,4 +91,9 @@ def _with_problems(operation: dict[str, Any]) -> None:
         responses[status] = {
             "description": there.get("description", words), "content": {**there.get("content", {}), **content},
         }  # fmt: skip
+    for answer in responses.values():
+        for media in answer.get("content", {}).values():
+            if media.pop("itemSchema", None):
+                # What OpenAPI 3.2 has for a stream of events: in 3.1 it is a text.
+                media["schema"] = {"type": "string"}
     operation["responses"] = dict(sorted(responses.items()))

@@ -212,7 +212,7 @@ class RunRow(Value):
     profile: str
     releases: list[str] = Field(description="of the references: SOURCE RELEASE (FILE DIGEST)")
     warnings: list[str]
-    asked_for: dict[str, Any] = Field(description="the options of the audit, or what was checked")
+    options: dict[str, Any] = Field(description="the options of the audit, or what was checked")
     nodes: dict[str, int]
     edges: dict[str, int]
     compared_with: str | None
@@ -236,7 +236,7 @@ class RunRow(Value):
             profile=place_name(run.profile),
             releases=[str(release) for release in run.releases],
             warnings=list(run.warnings),
-            asked_for=options,
+            options=options,
             nodes=run.nodes,
             edges=run.edges,
             compared_with=run.compared_with,

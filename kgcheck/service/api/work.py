@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
+from kgcheck.ledger.tasks import Task, TaskState
 from kgcheck.model import Value
-from kgcheck.service.problems import NotServed
 from kgcheck.service.roles import Principal
 from kgcheck.service.state import Service
 
@@ -18,7 +18,7 @@ class TaskRow(Value):
     id: str
     kind: str
     parameters: dict[str, Any]
-    state: Literal["waiting", "running", "done", "failed", "cancelled"]
+    state: TaskState
     step: str = Field(description="what is being done, in words")
     done: int = Field(description="units of the step")
     total: int | None = Field(description="of the units; null where nobody knows")
@@ -33,6 +33,11 @@ class TaskRow(Value):
     stopping: bool = Field(description="somebody wants it to end")
     version: int = Field(description="one more with each change")
 
+    @classmethod
+    def of(cls, task: Task) -> "TaskRow":
+        """A task as an answer."""
+        return cls(**task.as_row())
+
 
 def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskRow:
     """Begin long work.
@@ -46,23 +51,22 @@ def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Pr
     Returns:
         The task, with the id under which it is followed.
     """
-    return _row(_tasks(service).start(kind, dict(parameters), asking))
+    return TaskRow.of(service.tasks.start(kind, parameters, asking))
 
 
-def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any]) -> TaskRow | None:
-    """Cancel the newest task of a kind with these parameters that is not over; None where there is none."""
-    for task in _tasks(service).list():
-        if task.kind == kind and not task.state.is_over and parameters.items() <= task.parameters.items():
-            return _row(_tasks(service).cancel(task.id))
+def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskRow | None:
+    """Cancel the newest task of a kind with these parameters that is not over.
+
+    Args:
+        service: Who does it.
+        kind: Which work.
+        parameters: Some of its parameters.
+        asking: Who wants it to end.
+
+    Returns:
+        The task; None where there is none.
+    """
+    for task in service.tasks.list(500, kind=kind):
+        if not task.state.is_over and parameters.items() <= task.parameters.items():
+            return TaskRow.of(service.tasks.cancel(task.id, asking))
     return None
-
-
-def _tasks(service: Service) -> Any:
-    tasks = getattr(service, "tasks", None)
-    if tasks is None:
-        raise NotServed("this service does no long work", "use the command line")
-    return tasks
-
-
-def _row(task: Any) -> TaskRow:
-    return TaskRow(**task.as_row())
