@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from kgcheck.graph import server
 from kgcheck.graph.marks import RETIRED
 from kgcheck.graph.server import CypherServerStore
 from kgcheck.graph.store import Properties, Reading
