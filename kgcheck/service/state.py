@@ -16,8 +16,6 @@ from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.tasks import Tasks
-from kgcheck.workspace.project_jobs import ProjectJobs
-from kgcheck.workspace.tasks import KINDS
 from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
@@ -106,8 +104,7 @@ class Service:
     @cached_property
     def tasks(self) -> Tasks:
         """Long work."""
-        config = self.options.config
-        return Tasks(self, KINDS | (ProjectJobs(config).kinds() if config else {}))
+        return Tasks(self)
 
     def open(self, progress: Progress | None = None) -> Workspace:
         """A workspace of its own, for long work in another thread; who opens it closes it.

@@ -145,13 +145,15 @@ def run_job(service: Served, asking: Curator, job: JobName) -> TaskRow:
 
     While a load is under way, everything else waits for it.
     """
-    return begin(service, _jobs(service).task_kind(job), {"job": job}, asking)
+    _jobs(service).check(job)
+    return begin(service, "job", {"job": job}, asking)
 
 
 @router.post("/{job}/stop", operation_id="stop_job", status_code=202)
 def stop_job(service: Served, asking: Curator, job: JobName) -> TaskRow:
     """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
-    if stopped := cancel_open(service, _jobs(service).task_kind(job), {"job": job}, asking):
+    _jobs(service).check(job)
+    if stopped := cancel_open(service, "job", {"job": job}, asking):
         return stopped
     raise UsageError(f"no run of the job {job} was begun through this service", "stop it where it was begun")
 

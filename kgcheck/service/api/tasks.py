@@ -12,7 +12,6 @@ from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served
 from kgcheck.service.api.work import TaskRow, begin
-from kgcheck.workspace.project_jobs import JOB_KINDS
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"])
@@ -33,7 +32,7 @@ class TasksWanted(Value):
     model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=500)
-    kind: str | None = Field(default=None, pattern=f"^({'|'.join((*KINDS, *JOB_KINDS))})$")
+    kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
 
 
 def known(service: Served, task: TaskId) -> Task:
