@@ -26,8 +26,8 @@ def run_job(request: Request, name: Annotated[str, Path(max_length=200)], servic
     """Run a job now, as a task."""
     if service.options.config is None:
         raise UsageError("this service has no jobs", "start it with --config kgcheck.toml")
-    kind = ProjectJobs(service.options.config).task_kind(name)
-    return redirect(request, f"/tasks/{service.tasks.start(kind, {'job': name}, asking).id}")
+    ProjectJobs(service.options.config).row(name)
+    return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
 
 
 @router.get("")
