@@ -26,7 +26,7 @@ def run_job(request: Request, name: Annotated[str, Path(max_length=200)], servic
     """Run a job now, as a task."""
     if service.options.config is None:
         raise UsageError("this service has no jobs", "start it with --config kgcheck.toml")
-    ProjectJobs(service.options.config).row(name)
+    ProjectJobs(service.options.config).check(name)
     return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
 
 
