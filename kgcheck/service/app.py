@@ -27,6 +27,7 @@ from kgcheck.service.api import (
 from kgcheck.service.api.description import describe
 from kgcheck.service.guards import Application, add_guards
 from kgcheck.service.metrics import Measured, Metrics
+from kgcheck.service.page.rendering import error_page
 from kgcheck.service.page.router import router as page
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
@@ -61,6 +62,7 @@ def create_app(service: Service) -> FastAPI:
     app.root_path = service.options.prefix
     app.state.service = service
     app.state.metrics = Metrics(service)
+    app.state.error_page = error_page
     add_handlers(app)
     add_guards(app, service)
     api = APIRouter(prefix="/v1")

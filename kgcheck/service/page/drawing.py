@@ -113,7 +113,7 @@ def _box(dots: list[Dot]) -> tuple[int, int, int, int]:
     """Left, top, width and height of what is drawn, texts and all."""
     sides = []
     for dot in dots:
-        wide = _LETTER * max(len(dot.text), len(dot.small)) + 4
+        wide = _LETTER * (1.15 if dot.is_centre else 1) * max(len(dot.text), len(dot.small)) + 8
         start = {"end": dot.text_x - wide, "start": dot.text_x, "middle": dot.text_x - wide / 2}[dot.anchor]
         sides.append((min(start, dot.x - 12), max(start + wide, dot.x + 12)))
     left, right = min(start for start, _ in sides), max(end for _, end in sides)

@@ -111,7 +111,9 @@ const send = async (form, action, until) => {
 
 // Decides about the finding that is chosen; its row is put in the place of the old one.
 const decide = async (form, action, until) => {
-  const name = form.closest("[data-finding]").dataset.finding;
+  const name = form.closest("[data-finding]")?.dataset.finding;
+  // Pressed twice: the first is on its way, or done.
+  if (!name) return;
   const old = byId(`r-${name}`);
   const radios = [...form.querySelectorAll("input[name=choose]")];
   if (action === "accept" && radios.length && !radios.some((r) => r.checked) && !form.elements.choose_other?.value) {
@@ -121,6 +123,8 @@ const decide = async (form, action, until) => {
   }
   try {
     const row = await send(form, action, until);
+    // What stands in the panel is of before this decision: it is loaded anew before anything else is decided there.
+    form.closest("[data-finding]").removeAttribute("data-finding");
     const ticked = old?.querySelector("input")?.checked;
     old.replaceWith(row);
     if (ticked) row.querySelector("input").checked = true;
@@ -136,7 +140,7 @@ const decide = async (form, action, until) => {
 };
 
 const form = () => detail?.querySelector("form.decide");
-const isReady = () => current && form()?.closest("[data-finding]").dataset.finding === current.dataset.finding;
+const isReady = () => current && form()?.closest("[data-finding]")?.dataset.finding === current.dataset.finding;
 
 // A key that comes before the panel waits for it, and is not lost.
 const whenReady = async (work) => {
