@@ -54,9 +54,11 @@ def create_app(service: Service) -> FastAPI:
         await run_in_threadpool(service.close)
 
     app = Application(
-        title="kgcheck", version=__version__, lifespan=lifespan, root_path=service.options.prefix, docs_url=None,
+        title="kgcheck", version=__version__, lifespan=lifespan, docs_url=None,
         redoc_url=None, openapi_url="/v1/openapi.json",
     )  # fmt: skip
+    # Not as an argument, of which FastAPI warns: a server may name the prefix, and the proxy of this one does not.
+    app.root_path = service.options.prefix
     app.state.service = service
     app.state.metrics = Metrics(service)
     add_handlers(app)

@@ -368,7 +368,7 @@ def test_a_page_elsewhere_can_change_nothing(tmp_path: Path) -> None:
         assert client.post("/v1/tasks/0123456789abcdef/cancel", headers=headers).status_code == 403
         assert client.post("/sign-in", headers=headers).status_code == 403
         assert client.get("/v1/runs", headers=headers).status_code == 200
-    own = {"sec-fetch-site": "same-origin", "origin": "null"}, {"origin": HERE}, {}
+    own: tuple[dict[str, str], ...] = {"sec-fetch-site": "same-origin", "origin": "null"}, {"origin": HERE}, {}
     assert [client.post("/v1/tasks/0123456789abcdef/cancel", headers=h).status_code for h in own] == [404] * 3
     assert service.actions.newest(9, name="") == []
     service.close()

@@ -88,7 +88,7 @@ def work() -> Work:
 def serving(folder: Path, work: Work, **options: Any) -> Iterator[Service]:
     place = {"store": str(folder / "g.lbdb"), "ledger": str(folder / "ledger.sqlite")}
     service = Service(ServiceOptions(**place, **options), Settings(home=folder / "home"))
-    kinds = {name: TaskKind(name, Wanted, work, writes=lambda *_, w=name == "write": w) for name in ("read", "write")}  # type: ignore[misc]
+    kinds = {name: TaskKind(name, Wanted, work, writes=lambda *_, w=name == "write": w) for name in ("read", "write")}
     service.__dict__["tasks"] = Tasks(service, kinds)
     try:
         yield service

@@ -89,6 +89,7 @@ const choose = (row, { focus = true, at = 0 } = {}) => {
 
 const step = (by) => {
   const list = all();
+  if (!list.length) return;
   const place = list.indexOf(current);
   const next = place < 0 ? 0 : Math.min(Math.max(place + by, 0), list.length - 1);
   if (place === list.length - 1 && by > 0) {
@@ -104,7 +105,8 @@ const send = async (form, action, until) => {
   const data = new FormData(form);
   data.set("action", action);
   if (until) data.set("until", until);
-  return fetched(form.action, { method: "POST", body: new URLSearchParams(data) });
+  // Not form.action: the buttons have that name.
+  return fetched(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(data) });
 };
 
 // Decides about the finding that is chosen; its row is put in the place of the old one.
@@ -141,7 +143,7 @@ const whenReady = async (work) => {
   if (!current) return;
   clearTimeout(soon);
   if (!isReady()) await load(current);
-  if (isReady()) work(form());
+  if (isReady()) await work(form());
 };
 
 const undo = async () => {
@@ -205,8 +207,12 @@ const onKey = (event) => {
   const work = KEYS[event.key];
   if (!work || (isOff() && event.key !== "?")) return;
   event.preventDefault();
-  work();
+  // A key that is held down decides nothing, and keys that come fast wait for one another: each finds the row that it
+  // was meant for.
+  if (event.repeat && !"jk".includes(event.key)) return;
+  queue = queue.then(work);
 };
+let queue = Promise.resolve();
 
 if (rows || byId("q")) {
   byId("filters").open = matchMedia("(min-width: 48.01rem)").matches;
