@@ -1,5 +1,9 @@
 """Measures the ledger on both databases: ``python -m benchmarks.ledger``; writing, pages of findings, copying.
 
+An audit writes findings as rows that DuckDB made (kgcheck.audit.columns): that is measured here with rows made
+beforehand. Two runs of ``--findings`` are written so, the second of which finds one of a thousand new, changed, and no
+more.
+
 A PostgreSQL server of its own runs beside it, with the server's own settings, so that what is written is on the disk.
 ``--findings`` makes it smaller.
 """
@@ -12,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -21,9 +26,10 @@ from sqlalchemy import URL, create_engine, insert, make_url
 
 from benchmarks.timing import Row, print_table, timed
 from kgcheck.curation.findings import FindingPage
+from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerServer
-from kgcheck.ledger.rows import finding_row
+from kgcheck.ledger.rows import FindingRows, finding_row
 from kgcheck.ledger.tables import FINDING, METADATA, RUN
 from kgcheck.model import (
     CheckTask,
@@ -47,6 +53,7 @@ from tests.support.postgres import fresh_schema, named, own_server
 _PIECE = 5_000
 _FEW = 60_000
 _ASKED = 100
+_ONE_OF = 1_000
 _REASONS = (Reason.EDGE_UNSUPPORTED,) * 90 + (Reason.VALUE_MISMATCH,) * 9 + (Reason.ID_DELETED,)
 _LABELS = ("A", "B", "C", "D")
 Place = Path | URL
@@ -57,6 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--findings", type=int, default=1_000_000)
     parser.add_argument("--writers", type=int, default=2)
+    parser.add_argument("--copied", type=int, default=100_000, help="findings that are copied between databases")
     parser.add_argument("--write", nargs=3, help="one writer in a process of its own: PLACE RUN FINDINGS")
     options = parser.parse_args()
     if options.write:
@@ -70,16 +78,13 @@ def main() -> None:
         }
         for database, new in places.items():
             print_table(_written(database, new, min(options.findings, _FEW), options.writers))
-        large = places["SQLite"]()
-        seconds = _write(large, "many", options.findings)
-        written = f"{options.findings / seconds:,.0f}/s"
-        print_table([Row(f"SQLite: findings written, {options.findings:,}, one process", written, "", "")])
-        print_table(_pages("SQLite", large, options.findings))
-        copied, there = _copied("SQLite", large, "PostgreSQL", places["PostgreSQL"](), options.findings)
-        print_table([copied])
-        print_table(_pages("PostgreSQL", there, options.findings))
-        copied, _ = _copied("PostgreSQL", there, "SQLite", places["SQLite"](), options.findings)
-        print_table([copied])
+            large = new()
+            print_table(_in_columns(database, large, options.findings))
+            print_table(_pages(database, large, options.findings))
+        few, there = places["SQLite"](), places["PostgreSQL"]()
+        _write_columns(few, "many", range(options.copied))
+        print_table([_copied("SQLite", few, "PostgreSQL", there, options.copied)])
+        print_table([_copied("PostgreSQL", there, "SQLite", places["SQLite"](), options.copied)])
 
 
 def _written(database: str, new: Callable[[], Place], count: int, writers: int) -> list[Row]:
@@ -104,19 +109,40 @@ def _written(database: str, new: Callable[[], Place], count: int, writers: int) 
     ]
 
 
+def _in_columns(database: str, place: Place, count: int) -> list[Row]:
+    """Write two runs as rows, and compare them."""
+    first = _write_columns(place, "many", range(count))
+    second = _write_columns(place, "again", range(count + count // _ONE_OF), is_later=True)
+    with Ledger(place) as ledger:
+        table = ComparisonTable(ledger.database)
+        compared = timed(partial(table.record, "again", "many", (), datetime(2026, 1, 3, tzinfo=UTC)))
+    return [
+        Row(
+            f"{database}: findings written as rows, {count:,}, one process",
+            f"{count / first:,.0f}/s; into a ledger with as many, {count / second:,.0f}/s",
+            "",
+            "",
+        ),
+        Row(f"{database}: both runs compared", f"{compared:.1f} s", "", ""),
+    ]
+
+
 def _pages(database: str, place: Place, count: int) -> list[Row]:
     filters: dict[str, dict[str, Any]] = {
         "first page of 50": {},
         "first page of one reason (1 %)": {"reasons": ["id_deleted"]},
         "first page of one reason and one label": {"reasons": ["value_mismatch"], "labels": ["C"]},
         "first page of those that contain a text": {"text": "C-0000777"},
+        "first page of those that are new (0.1 %)": {"states": ["new"]},
+        "first page of those that changed (0.1 %)": {"states": ["changed"]},
+        "first page of those that were not found again (0.1 %)": {"states": ["unchecked", "fixed"]},
     }
     rows = []
     with Workspace(ledger=_named(place), settings=_settings(place)) as workspace:
         for what, wanted in filters.items():
             page = partial(_page, workspace, wanted)
             found = page()
-            asked = _ASKED if "text" not in wanted else 5
+            asked = 5 if wanted.keys() & {"text", "states"} else _ASKED
             times = [timed(page) for _ in range(asked)]
             shown = f"{median(times) * 1000:.1f} ms ({found} findings)"
             rows.append(Row(f"{database}: findings, {what}, over {count:,}, p50", shown, "", ""))
@@ -127,11 +153,62 @@ def _page(workspace: Workspace, wanted: dict[str, Any]) -> int:
     return len(list(FindingPage(workspace.list_findings("latest", **wanted), None, 50)))
 
 
-def _copied(source: str, place: Place, target: str, to: Place, count: int) -> tuple[Row, Place]:
+def _copied(source: str, place: Place, target: str, to: Place, count: int) -> Row:
     with Workspace(ledger=_named(place), settings=_settings(to, place)) as workspace:
         seconds = timed(partial(workspace.copy_ledger, _named(to)))
     what = f"ledger copy, {source} to {target}, {count:,} findings"
-    return Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", ""), to
+    return Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", "")
+
+
+def _write_columns(place: Place, name: str, numbers: range, *, is_later: bool = False) -> float:
+    """Write a run, piece by piece, as rows that are there; seconds in the ledger alone."""
+    run, seconds = _run(name), 0.0
+    bound = _binder(place, run)
+    with Ledger(place) as ledger:
+        ledger.start(run)
+        for first in range(numbers.start, numbers.stop, _PIECE):
+            rows = list(_rows(bound, run, numbers[first : first + _PIECE], is_later=is_later))
+            found = FindingRows([rows])
+            seconds += timed(partial(ledger.record, run, f"piece {first}", found, [_tally(len(rows))]))
+        ledger.finish(run)
+    return seconds
+
+
+def _binder(place: Place, run: Run) -> Callable[[Finding], tuple[Any, ...]]:
+    """What makes a finding the values that the driver of a database takes."""
+    dialect = create_engine(place if isinstance(place, URL) else f"sqlite:///{place}").dialect
+    processors = [(c.name, c.type.dialect_impl(dialect).bind_processor(dialect)) for c in FINDING.columns]
+
+    def bound(finding: Finding) -> tuple[Any, ...]:
+        row = finding_row(run.id, finding)
+        return tuple(p(row[name]) if p else row[name] for name, p in processors)
+
+    return bound
+
+
+def _rows(
+    bound: Callable[[Finding], tuple[Any, ...]], run: Run, numbers: range, *, is_later: bool
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of made-up findings: one of each hundred is made by kgcheck, and the others like it."""
+    places = {column.name: place for place, column in enumerate(FINDING.columns)}
+    alike: dict[Reason, list[Any]] = {}
+    for number in numbers:
+        if is_later and number % _ONE_OF == 7:
+            continue
+        reason = _REASONS[number % 100]
+        if number % 100 == 0 or reason not in alike:
+            finding = _finding(run, number)
+            alike[reason] = [number, f"{_LABELS[number // 100 % 4]}-{number:07}", *bound(finding)]
+        like, called, *row = alike[reason]
+        name = f"{_LABELS[number // 100 % 4]}-{number:07}"
+        is_other = is_later and number % _ONE_OF == 8
+        row[places["fingerprint"]] = sha256(f"finding {number}".encode()).hexdigest()[:16]
+        row[places["subject_id"]], row[places["subject_name"]] = name, f"name of {name}"
+        row[places["subject_label"]] = _LABELS[number // 100 % 4]
+        row[places["object_id"]] = f"T-{number % 1_000:04}"
+        row[places["evidence"]] = row[places["evidence"]].replace(called, name).replace(f'"{like}"', f'"{number}"')
+        row[places["basis"]] = f"{number:031}{int(is_other)}"
+        yield tuple(row)
 
 
 def write_ledger(place: Path, count: int) -> None:
@@ -178,15 +255,14 @@ def _raw(place: Place, count: int) -> float:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
     made = _findings(run, count)
-    processors = [(c.name, c.type.dialect_impl(engine.dialect).bind_processor(engine.dialect)) for c in FINDING.columns]
+    bound = _binder(place, run)
     names = ", ".join(c.name for c in FINDING.columns)
     while found := list(islice(made, _PIECE)):
-        bound = [finding_row(run.id, f) for f in found]
-        rows = [tuple(p(row[name]) if p else row[name] for name, p in processors) for row in bound]
+        rows = list(map(bound, found))
         with engine.connect() as connection:
             cursor: Any = connection.connection.cursor()
             if isinstance(place, Path):
-                statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in processors)})"
+                statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in FINDING.columns)})"
                 seconds += timed(partial(cursor.executemany, statement, rows))
             else:
                 seconds += timed(partial(_copy, cursor, f"COPY finding ({names}) FROM STDIN", rows))
@@ -224,23 +300,26 @@ def _run(name: str) -> Run:
 
 def _findings(run: Run, count: int) -> Iterator[Finding]:
     """Made-up findings, of which each hundred has the reasons in the same shares."""
-    for number in range(count):
-        label, reason = _LABELS[number // 100 % 4], _REASONS[number % 100]
-        name = f"{label}-{number:07}"
-        task = CheckTask(
-            type=CheckType.TRIPLE,
-            subject=Ref(label=label, id=name),
-            relation="REL",
-            object=Ref(label="B", id=f"T-{number % 1_000:04}"),
-        )
-        evidence = Evidence(
-            source="made_up", release="1", record=name, retrieved_at=run.started, stance=Stance.CONTRADICTS,
-            world=World.CLOSED, tier=Tier.OWNER, value=f"{number}",
-        )  # fmt: skip
-        verdict = Verdict(outcome=Outcome.REFUTED, reason=reason, confidence=0.9, evidence=(evidence,))
-        yield Finding(
-            run=run.id, fingerprint=task.fingerprint, task=task, verdict=verdict, names=(f"name of {name}", None)
-        )
+    return (_finding(run, number) for number in range(count))
+
+
+def _finding(run: Run, number: int) -> Finding:
+    label, reason = _LABELS[number // 100 % 4], _REASONS[number % 100]
+    name = f"{label}-{number:07}"
+    task = CheckTask(
+        type=CheckType.TRIPLE,
+        subject=Ref(label=label, id=name),
+        relation="REL",
+        object=Ref(label="B", id=f"T-{number % 1_000:04}"),
+    )
+    evidence = Evidence(
+        source="made_up", release="1", record=name, retrieved_at=run.started, stance=Stance.CONTRADICTS,
+        world=World.CLOSED, tier=Tier.OWNER, value=f"{number}",
+    )  # fmt: skip
+    verdict = Verdict(outcome=Outcome.REFUTED, reason=reason, confidence=0.9, evidence=(evidence,))
+    return Finding(
+        run=run.id, fingerprint=task.fingerprint, task=task, verdict=verdict, names=(f"name of {name}", None)
+    )
 
 
 def _tally(count: int) -> Tally:

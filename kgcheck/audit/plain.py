@@ -12,7 +12,7 @@ from kgcheck.duck import identifier, literal
 from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
 
 
-class LinkPlace(NamedTuple):
+class LinkOrigin(NamedTuple):
     """Where a link stands."""
 
     source: str
@@ -31,7 +31,7 @@ class Alike(NamedTuple):
     """
 
     pairs: Pairs
-    origins: list[LinkPlace]
+    origins: list[LinkOrigin]
     links: pa.Table | None = None
 
 
@@ -59,19 +59,19 @@ class PlainPairs:
             Those that are, and for each of all pairs whether it is.
         """
         stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
-        origins = [LinkPlace(*row) for row in self._db.execute(stands).fetchall()]
+        origins = [LinkOrigin(*row) for row in self._db.execute(stands).fetchall()]
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
         is_plain = are_in(pairs.numbers, np.sort(numbers))
         alike = Alike(pairs.some(is_plain), origins)
-        more_to_keep = len(origins) > 1 or (self._records and links.column("record").null_count < len(numbers))
-        if self._records and more_to_keep:
+        is_more = len(origins) > 1 or (self._records and links.column("record").null_count < len(numbers))
+        if self._records and is_more:
             order = np.argsort(numbers, kind="stable")
             order = order[are_in(numbers[order], alike.pairs.numbers)]
             alike = alike._replace(links=links.take(pa.array(order)))
         return alike, is_plain
 
-    def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[LinkPlace]) -> pa.Table:
+    def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[LinkOrigin]) -> pa.Table:
         """The links that support pairs of nodes that are fine: numbers of the pairs, and what more is wanted."""
         head, tail = self._ends("head", pairs.heads, plain.head), self._ends("tail", pairs.tails, plain.tail)
         columns = ["(h.number << 32) | t.number AS number"]

@@ -23,7 +23,7 @@ FACETS = ("decisions", "states", "outcomes", "types", "reasons", "labels", "rela
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
 
-class Kind(NamedTuple):
+class FacetKind(NamedTuple):
     """What findings have alike that are counted together."""
 
     is_there: bool
@@ -53,7 +53,7 @@ class Facets:
         wanted: The filter of the list.
     """
 
-    def __init__(self, counts: Counter[Kind], wanted: FindingFilter) -> None:
+    def __init__(self, counts: Counter[FacetKind], wanted: FindingFilter) -> None:
         self._counts = counts
         self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
 
@@ -79,7 +79,7 @@ class Facets:
         chosen = dict.fromkeys(sorted(self._wanted[facet]), 0)
         return chosen | dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
-    def _fits(self, kind: Kind, apart_from: str) -> bool:
+    def _fits(self, kind: FacetKind, apart_from: str) -> bool:
         if not kind.is_there and not self._wanted["states"] and apart_from != "states":
             return False
         return all(
@@ -101,13 +101,13 @@ def facets_of(findings: FindingList) -> Facets:
     with diff.opened() as ledger, ledger.database.reading() as connection:
         before = compared_with(connection, diff.after.id)
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key = str(ledger.where), diff.before_id, diff.after.id, before, wanted.text, wanted.since
+        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, before, wanted.text, wanted.since)
     narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, datetime.now(UTC))
     everything = _everything(_Counted(key, narrowed))
     decided = _decided(_Counted((*key, newest, day), narrowed))
-    open_ = Counter[Kind]()
+    open_ = Counter[FacetKind]()
     for kind, count in decided.items():
         open_[kind._replace(decision=DecisionState.OPEN.value)] += count
     return Facets(everything - open_ + decided, wanted)
@@ -122,20 +122,20 @@ class _Counted:
 
 
 @lru_cache(maxsize=64)
-def _everything(of: _Counted) -> Counter[Kind]:
+def _everything(of: _Counted) -> Counter[FacetKind]:
     """All findings, as if nothing were decided."""
     return _counts(of.findings, None)
 
 
 @lru_cache(maxsize=64)
-def _decided(of: _Counted) -> Counter[Kind]:
+def _decided(of: _Counted) -> Counter[FacetKind]:
     """The findings that somebody decided about."""
     return _counts(of.findings, datetime.now(UTC).date())
 
 
-def _counts(findings: FindingList, day: date | None) -> Counter[Kind]:
+def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     """Findings by kind; with a day only those that somebody decided about, and how they stand on it."""
-    found = Counter[Kind]()
+    found = Counter[FacetKind]()
     diff = findings.diff
     with diff.opened() as ledger, ledger.database.reading() as connection:
         for is_there, (query, state) in ((True, diff.present_rows(connection)), (False, diff.absent_rows(connection))):
@@ -148,5 +148,5 @@ def _counts(findings: FindingList, day: date | None) -> Counter[Kind]:
             columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
             kinds = rows.with_only_columns(*columns).subquery("kind")
             for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
-                found[Kind(is_there, *row[:-1])] += row[-1]
+                found[FacetKind(is_there, *row[:-1])] += row[-1]
     return found

@@ -23,7 +23,7 @@ from kgcheck.curation.operations import (
 )
 from kgcheck.curation.patches import profile_of
 from kgcheck.curation.proposals import LeftOut, NotRepairable, Wanted, in_order, operation_for
-from kgcheck.curation.statements import Watched, statements_of, watched
+from kgcheck.curation.statements import WatchedPart, statements_of, watched
 from kgcheck.curation.steps import DraftGraph, Step, do_all
 from kgcheck.errors import UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
@@ -66,7 +66,7 @@ class Drafted(NamedTuple):
 
     operation: Operation
     steps: tuple[Step, ...]
-    watched: tuple[Watched, ...]
+    watched: tuple[WatchedPart, ...]
 
 
 def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> PatchMade:

@@ -26,7 +26,7 @@ class Expected(NamedTuple):
     ref: Ref
 
 
-class Watched(NamedTuple):
+class WatchedPart(NamedTuple):
     """A step, and how that which it touches stands before it, when all is as it was found."""
 
     step: Step | Expected
@@ -38,7 +38,7 @@ class Watched(NamedTuple):
     """Whether the ends of a new edge are."""
 
 
-def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[Watched, ...]:
+def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[WatchedPart, ...]:
     """The steps of an operation, with what must be as it is for them to fit.
 
     Args:
@@ -50,24 +50,24 @@ def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tup
         The steps in their order, and before them what else must be as it is.
     """
     draft = DraftGraph(graph)
-    found: list[Watched] = []
+    found: list[WatchedPart] = []
     if isinstance(operation, Merge) and (into := draft.node(operation.into)):
-        found.append(Watched(Expected(into.ref), into.properties))
+        found.append(WatchedPart(Expected(into.ref), into.properties))
     for step in steps:
         match step:
             case SetNode(ref=ref):
                 node = draft.node(ref)
-                found.append(Watched(step, node.properties if node else {}))
+                found.append(WatchedPart(step, node.properties if node else {}))
             case SetEdge(triple=t) | AddedEdge(triple=t):
                 head, tail = (bool(node and node.retired) for node in map(draft.node, (t.head, t.tail)))
-                found.append(Watched(step, beside=len(active(draft.edges(t))), retired=(head, tail)))
+                found.append(WatchedPart(step, beside=len(active(draft.edges(t))), retired=(head, tail)))
             case _:
-                found.append(Watched(step))
+                found.append(WatchedPart(step))
         do(step, draft)
     return tuple(found)
 
 
-def statements_of(patch: Patch, steps: Sequence[Sequence[Watched]], schema: Schema) -> tuple[str, dict[str, Any]]:
+def statements_of(patch: Patch, steps: Sequence[Sequence[WatchedPart]], schema: Schema) -> tuple[str, dict[str, Any]]:
     """What a patch does to a Neo4j graph that is as it expects, as statements.
 
     Args:
@@ -95,11 +95,11 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[Watched]], schema: Sche
     return "\n".join(lines) + "\n", parameters
 
 
-def _groups(steps: Iterable[Watched], schema: Schema) -> Iterator[tuple[_Shape, list[Watched]]]:
+def _groups(steps: Iterable[WatchedPart], schema: Schema) -> Iterator[tuple[_Shape, list[WatchedPart]]]:
     """Steps that one statement does: alike, and none of what another of them has changed, which it would not see."""
     for shape, alike in groupby(steps, lambda w: _shape(w.step, schema)):
-        group: list[Watched] = []
-        known: dict[Ref | Triple, Watched] = {}
+        group: list[WatchedPart] = []
+        known: dict[Ref | Triple, WatchedPart] = {}
         for one in alike:
             step = one.step
             what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode | Expected) else step.triple
@@ -144,7 +144,7 @@ def _shape(step: Step | Expected, schema: Schema) -> _Shape:
     return statement, tuple(places.items())
 
 
-def _row(one: Watched, schema: Schema) -> dict[str, Any]:
+def _row(one: WatchedPart, schema: Schema) -> dict[str, Any]:
     match one.step:
         case SetNode(ref=ref, before=before, after=after):
             return _as_found(ref, one.node, schema, _stated(before)) | {"set": _stated(after)}

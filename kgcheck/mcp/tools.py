@@ -216,9 +216,7 @@ class Tools:
 
     def verified_facts(
         self,
-        edges: Annotated[
-            list[Text], Field(max_length=50, description="HEAD RELATION TAIL each, by ids: P04637 ACTS_ON Q00987")
-        ] = [],  # noqa: B006
+        edges: Annotated[list[Text], Field(max_length=50, description="HEAD RELATION TAIL each, by ids")] = [],  # noqa: B006
         label: Annotated[Word | None, Field(description="with `id`: everything that is verified of this node")] = None,
         id: Annotated[Identity | None, Field(description="of the node")] = None,
         limit: Annotated[int, Field(ge=1, le=200, description="most facts of a node")] = 50,
@@ -227,7 +225,8 @@ class Tools:
         self._asking.needs(Role.VIEWER)
         if (label is None) != (id is None) or bool(edges) == (label is not None):
             raise UsageError(
-                "name edges, or a node by its label and id", 'edges=["P04637 ACTS_ON Q00987"], or label and id'
+                "name edges, or a node by its label and id",
+                f'edges=["{self._workspace.schema.edge_example}"], or label and id',
             )
         workspace, left_out = self._workspace, list[str]()
         if label is not None and id is not None:

@@ -27,6 +27,7 @@ from kgcheck.service.api import (
 from kgcheck.service.api.description import describe
 from kgcheck.service.guards import Application, add_guards
 from kgcheck.service.metrics import Measured, Metrics
+from kgcheck.service.page.rendering import error_page
 from kgcheck.service.page.router import router as page
 from kgcheck.service.problems import add_handlers
 from kgcheck.service.state import Service
@@ -54,11 +55,14 @@ def create_app(service: Service) -> FastAPI:
         await run_in_threadpool(service.close)
 
     app = Application(
-        title="kgcheck", version=__version__, lifespan=lifespan, root_path=service.options.prefix, docs_url=None,
+        title="kgcheck", version=__version__, lifespan=lifespan, docs_url=None,
         redoc_url=None, openapi_url="/v1/openapi.json",
     )  # fmt: skip
+    # Not as an argument, of which FastAPI warns: a server may name the prefix, and the proxy of this one does not.
+    app.root_path = service.options.prefix
     app.state.service = service
     app.state.metrics = Metrics(service)
+    app.state.error_page = error_page
     add_handlers(app)
     add_guards(app, service)
     api = APIRouter(prefix="/v1")

@@ -181,7 +181,8 @@ def route_of(scope: "Scope") -> str:
     Returns:
         The route; for a path that there is not, only that.
     """
-    route = scope.get("route")
+    # A route of a router that another one includes knows only its own part of the path.
+    route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     # A mounted part (static files) has no route of its own.
     return getattr(route, "path_format", None) or getattr(route, "path", None) or _UNKNOWN
 

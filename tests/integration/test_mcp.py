@@ -363,11 +363,11 @@ def test_many_calls_at_once_are_all_answered(server: ToolServer) -> None:
                 found.append(given(result)["whole"]["finding"]["fingerprint"])
 
         async with anyio.create_task_group() as calls:
-            for n in range(20):
+            for n in range(8):
                 calls.start_soon(one, n)
         return found
 
-    assert talk(server, work) == [PARK2] * 20
+    assert talk(server, work) == [PARK2] * 8
 
 
 # Resources and prompts
@@ -542,6 +542,17 @@ def test_without_users_only_this_machine_is_served(workspace: Workspace, folder:
     assert "kgcheck token add" in passed_on.json()["hint"]
     beyond = kgcheck("mcp", "--http", "--host", "0.0.0.0", "--ledger", folder / "none.sqlite")  # noqa: S104
     assert beyond.refuses("0.0.0.0 can be reached by others, and nobody has a token")
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    for name in [one for one in sys.modules if re.match(r"(kgcheck\.)?mcp(\.|$)", one)]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    refusal = kgcheck("mcp", "--ledger", folder / "ledger.sqlite")
+
+    assert refusal.refuses("kgcheck mcp needs the extra 'mcp'")
+    assert "pip install 'kgcheck[mcp]'" in refusal.err
 
 
 # Over stdio, in a process of its own

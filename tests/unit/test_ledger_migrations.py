@@ -117,6 +117,24 @@ def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place:
     assert version(place) == str(FORMAT)
 
 
+def test_a_ledger_of_format_3_gets_what_a_service_needs(place: Path | URL) -> None:
+    added = [table for table in METADATA.sorted_tables if table.name.startswith("service_")]
+    with Ledger(place) as ledger:
+        ledger.start(run())
+        with ledger.database.writing() as connection:
+            METADATA.drop_all(connection, added)
+            connection.execute(update(VERSION).values(version_num="3"))
+            if isinstance(place, Path):
+                connection.exec_driver_sql("PRAGMA user_version = 3")
+    assert len(differences(place)) > len(added) == 4
+
+    with Ledger(place, create=False) as ledger:
+        assert [r.id for r in ledger.runs()] == [run().id]
+
+    assert differences(place) == []
+    assert version(place) == str(FORMAT)
+
+
 def test_a_new_ledger_has_the_tables_of_the_code(place: Path | URL) -> None:
     with Ledger(place):
         pass

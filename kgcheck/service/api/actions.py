@@ -27,9 +27,7 @@ class ActionsWanted(Value):
 
     limit: int = Field(default=100, ge=1, le=1_000)
     before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")
-    name: str | None = Field(
-        default=None, max_length=64, pattern=LINE, description="of somebody of this name"
-    )
+    name: str | None = Field(default=None, max_length=64, pattern=LINE, description="of somebody of this name")
 
 
 @router.get("", operation_id="list_actions")

@@ -9,7 +9,7 @@ from pydantic import Field
 from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE, Served
-from kgcheck.service.api.work import TaskRow, begin
+from kgcheck.service.api.work import TaskStatus, begin
 
 router = APIRouter(tags=["check"])
 
@@ -24,12 +24,11 @@ class CheckLimits(Value):
     seconds: float = Field(default=60.0, ge=0.1, le=300)
 
 
-class Checking(CheckLimits):
+class CheckWanted(CheckLimits):
     """What is to be checked, in words or as an edge."""
 
     what: Words | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
-        examples=["P02649 ACTS_ON P05067", "existence Protein Q00015"],
     )
     graph_date: str | None = Field(
         default=None,
@@ -39,12 +38,12 @@ class Checking(CheckLimits):
     )
 
 
-class CheckingMany(Value):
+class ManyChecks(Value):
     """What is to be checked one after the other."""
 
     graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
     seconds: float = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
-    what: list[Words] = Field(min_length=1, max_length=1_000, examples=[["P02649 ACTS_ON P05067"]])
+    what: list[Words] = Field(min_length=1, max_length=1_000)
 
 
 class Checked(Value):
@@ -83,10 +82,10 @@ class Checked(Value):
         )
 
 
-class Edge(Value):
+class EdgeWanted(Value):
     """An edge in words."""
 
-    edge: Words = Field(description="HEAD RELATION TAIL, by ids", examples=["P04637 ACTS_ON Q00987"])
+    edge: Words = Field(description="HEAD RELATION TAIL, by ids")
 
 
 class VerifiedRow(Value):
@@ -110,7 +109,7 @@ class VerifiedAnswer(Value):
 
 
 @router.post("/check", operation_id="check")
-def check(service: Served, asking: Viewer, wanted: Checking) -> Checked:
+def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
@@ -118,13 +117,13 @@ def check(service: Served, asking: Viewer, wanted: Checking) -> Checked:
 
 
 @router.post("/check/batch", operation_id="check_many", status_code=202)
-def check_many(service: Served, asking: Curator, wanted: CheckingMany) -> TaskRow:
+def check_many(service: Served, asking: Curator, wanted: ManyChecks) -> TaskStatus:
     """Check many nodes, attributes or edges, as a task; its result names the run and the outcome of each."""
     return begin(service, "checks", wanted.model_dump(mode="json"), asking)
 
 
 @router.get("/verified", operation_id="get_verified")
-def get_verified(service: Served, asking: Viewer, wanted: Annotated[Edge, Query()]) -> VerifiedAnswer:
+def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeWanted, Query()]) -> VerifiedAnswer:
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
         found = workspace.verified(wanted.edge)

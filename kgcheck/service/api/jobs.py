@@ -11,7 +11,7 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served, place_name
-from kgcheck.service.api.work import TaskRow, begin, cancel_open
+from kgcheck.service.api.work import TaskStatus, begin, cancel_open
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Service
 from kgcheck.workspace.project_jobs import ProjectJobs
@@ -140,18 +140,20 @@ def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Anno
 
 
 @router.post("/{job}/run", operation_id="run_job", status_code=202)
-def run_job(service: Served, asking: Curator, job: JobName) -> TaskRow:
+def run_job(service: Served, asking: Curator, job: JobName) -> TaskStatus:
     """Run a job now, as a task. One that was cut off goes on; one that is under way is not started twice.
 
     While a load is under way, everything else waits for it.
     """
-    return begin(service, _jobs(service).task_kind(job), {"job": job}, asking)
+    _jobs(service).check(job)
+    return begin(service, "job", {"job": job}, asking)
 
 
 @router.post("/{job}/stop", operation_id="stop_job", status_code=202)
-def stop_job(service: Served, asking: Curator, job: JobName) -> TaskRow:
+def stop_job(service: Served, asking: Curator, job: JobName) -> TaskStatus:
     """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
-    if stopped := cancel_open(service, _jobs(service).task_kind(job), {"job": job}, asking):
+    _jobs(service).check(job)
+    if stopped := cancel_open(service, "job", {"job": job}, asking):
         return stopped
     raise UsageError(f"no run of the job {job} was begun through this service", "stop it where it was begun")
 

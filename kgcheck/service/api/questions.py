@@ -21,7 +21,7 @@ MOST_ANSWERS = 1_000
 Words = Annotated[str, Field(min_length=1, max_length=2_000, pattern=LINE)]
 
 
-class Question(Value):
+class QuestionWanted(Value):
     """A question in words."""
 
     question: Words = Field(
@@ -167,7 +167,7 @@ class ClaimAnswer(Value):
 
 
 @router.post("/ask", operation_id="ask")
-def ask(service: Served, asking: Viewer, wanted: Question) -> AnswerRow:
+def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> AnswerRow:
     """Answer a question from the graph, with the path of every answer. Nothing is guessed: see status and because."""
     with service.reading() as workspace:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")

@@ -68,8 +68,8 @@ class Selection(Value):
     outcome: list[Outcome] = Field(default=[], max_length=10, description="what the check ended with")
     type: list[CheckType] = Field(default=[], max_length=10, description="what was checked")
     reason: list[Reason] = Field(default=[], max_length=60, description="why the outcome is what it is")
-    label: Few = Field(default=[], description="of the subject or the object", examples=[["Protein"]])
-    relation: Few = Field(default=[], description="of the edge", examples=[["ACTS_ON"]])
+    label: Few = Field(default=[], description="of the subject or the object")
+    relation: Few = Field(default=[], description="of the edge")
     since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Line | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]

@@ -11,8 +11,7 @@ from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served
-from kgcheck.service.api.work import TaskRow, begin
-from kgcheck.workspace.project_jobs import JOB_KINDS
+from kgcheck.service.api.work import TaskStatus, begin
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"])
@@ -24,7 +23,7 @@ LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="i
 class TaskList(Value):
     """Tasks, the newest first."""
 
-    tasks: list[TaskRow]
+    tasks: list[TaskStatus]
 
 
 class TasksWanted(Value):
@@ -33,7 +32,7 @@ class TasksWanted(Value):
     model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=500)
-    kind: str | None = Field(default=None, pattern=f"^({'|'.join((*KINDS, *JOB_KINDS))})$")
+    kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
 
 
 def known(service: Served, task: TaskId) -> Task:
@@ -45,7 +44,7 @@ Known = Annotated[Task, Depends(known)]
 
 
 @router.post("/audits", operation_id="start_audit", status_code=202)
-def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskRow:
+def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskStatus:
     """Audit the graph, as a task: all of it, where nothing is said."""
     return begin(service, "audit", (wanted or AuditWanted()).model_dump(mode="json"), asking)
 
@@ -54,19 +53,19 @@ def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = N
 def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> TaskList:
     """List tasks, the newest first."""
     found = service.tasks.list(wanted.limit, kind=wanted.kind)
-    return TaskList(tasks=[TaskRow(**task.as_row()) for task in found])
+    return TaskList(tasks=[TaskStatus(**task.as_row()) for task in found])
 
 
 @router.get("/tasks/{task}", operation_id="get_task")
-def get_task(asking: Viewer, task: Known) -> TaskRow:
+def get_task(asking: Viewer, task: Known) -> TaskStatus:
     """Show one task as it stands."""
-    return TaskRow(**task.as_row())
+    return TaskStatus(**task.as_row())
 
 
 @router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202)
-def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskRow:
+def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskStatus:
     """Let a task end that is one's own, or any where one is an admin; what it did is kept."""
-    return TaskRow(**service.tasks.cancel(task, asking).as_row())
+    return TaskStatus(**service.tasks.cancel(task, asking).as_row())
 
 
 @router.get("/tasks/{task}/events", operation_id="follow_task", response_class=EventSourceResponse)

@@ -40,7 +40,7 @@ def chart(name: str, rows: Rows, theme: str) -> str:
     import vl_convert
 
     colours = _COLOURS[theme]
-    data = alt.Data(values=[{"of": of, "series": series, "count": count} for of, series, count in rows])
+    data = alt.InlineData(values=[{"of": of, "series": series, "count": count} for of, series, count in rows])
     domain = [o.value for o in _ORDER if any(series == o.value for _, series, _ in rows)]
     scale = alt.Scale(domain=domain, range=[colours[d] for d in domain])
     legend = alt.Legend(title=None, orient="top", symbolType="square")

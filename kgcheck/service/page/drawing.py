@@ -17,7 +17,7 @@ _LETTER = 7.3
 _LONGEST = 20
 
 
-class Near(NamedTuple):
+class NearBy(NamedTuple):
     """A neighbour of one end of a finding, with the edge to it."""
 
     head: str
@@ -62,7 +62,7 @@ class Drawing(NamedTuple):
     title: str
     lines: tuple[Line, ...]
     dots: tuple[Dot, ...]
-    neighbours: tuple[Near, ...]
+    neighbours: tuple[NearBy, ...]
     is_cut: bool
 
 
@@ -113,7 +113,7 @@ def _box(dots: list[Dot]) -> tuple[int, int, int, int]:
     """Left, top, width and height of what is drawn, texts and all."""
     sides = []
     for dot in dots:
-        wide = _LETTER * max(len(dot.text), len(dot.small)) + 4
+        wide = _LETTER * (1.15 if dot.is_centre else 1) * max(len(dot.text), len(dot.small)) + 8
         start = {"end": dot.text_x - wide, "start": dot.text_x, "middle": dot.text_x - wide / 2}[dot.anchor]
         sides.append((min(start, dot.x - 12), max(start + wide, dot.x + 12)))
     left, right = min(start for start, _ in sides), max(end for _, end in sides)
@@ -121,15 +121,15 @@ def _box(dots: list[Dot]) -> tuple[int, int, int, int]:
     return int(left), int(top), math.ceil(right - left), math.ceil(bottom - top)
 
 
-def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[str, str], str]) -> list[Near]:
+def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[str, str], str]) -> list[NearBy]:
     """The neighbours of one end that are not the other one, those of different relations in turn."""
     centres = {(ref.label, ref.id) for ref in ends}
-    by_way: dict[tuple[str, bool], list[Near]] = {}
+    by_way: dict[tuple[str, bool], list[NearBy]] = {}
     for edge in found.edges:
         for here, other, is_out in ((edge.head, edge.tail, True), (edge.tail, edge.head, False)):
             if (here.label, here.id) == (end.label, end.id) and (other.label, other.id) not in centres:
                 name = names.get((other.label, other.id), "")
-                near = Near(edge.head.id, edge.relation, edge.tail.id, other.id, name, is_out)
+                near = NearBy(edge.head.id, edge.relation, edge.tail.id, other.id, name, is_out)
                 by_way.setdefault((edge.relation, is_out), []).append(near)
     turns = zip_longest(*by_way.values())
     return [one for turn in turns for one in turn if one is not None]

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
+from kgcheck.errors import UsageError
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
@@ -23,8 +24,9 @@ def job_list(service: Service) -> list[dict[str, Any]]:
 @router.post("/{name}/run")
 def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
     """Run a job now, as a task."""
-    if service.options.config:
-        ProjectJobs(service.options.config).check(name)
+    if service.options.config is None:
+        raise UsageError("this service has no jobs", "start it with --config kgcheck.toml")
+    ProjectJobs(service.options.config).check(name)
     return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
 
 

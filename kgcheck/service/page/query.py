@@ -94,12 +94,6 @@ class TriageQuery(NamedTuple):
         chosen = tuple(c for c in self.chosen if c != one) if one in self.chosen else (*self.chosen, one)
         return self._replace(chosen=chosen).address
 
-    def without(self, name: str) -> str:
-        """The address without since, q or a facet."""
-        if name in ("since", "q"):
-            return self._replace(**{"text" if name == "q" else name: ""}).address
-        return self._replace(chosen=tuple(c for c in self.chosen if c[0] != name)).address
-
     def cleared(self) -> str:
         """The address without any filter."""
         return TriageQuery(run=self.run, before=self.before).address

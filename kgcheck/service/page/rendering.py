@@ -126,6 +126,25 @@ class PageRoute(APIRoute):
         return answer
 
 
+def error_page(request: Request, status: int, error: Exception) -> Response | None:
+    """What went wrong outside of the routes of the page, for who looks at one.
+
+    Args:
+        request: What is answered.
+        status: Of the answer.
+        error: What ended it.
+
+    Returns:
+        A page; None for a program, which gets a problem.
+    """
+    if "text/html" not in request.headers.get("accept", ""):
+        return None
+    if isinstance(error, KgcheckError):
+        return problem_page(request, status, error.message, error.hint)
+    words = {404: "There is no such page.", 405: "This page takes no such request."}
+    return problem_page(request, status, words.get(status, "Something went wrong that nobody foresaw."))
+
+
 def problem_page(
     request: Request, status: int, detail: str, hint: str = "", headers: dict[str, str] | None = None
 ) -> Response:

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Request, Response
 
 from kgcheck.report.documents import unasked
 from kgcheck.report.tables import outcomes
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.workspace.tasks import AuditWanted
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -28,9 +29,16 @@ def runs(request: Request, service: Served, asking: Viewer, after: str | None = 
 
 
 @router.post("/runs")
-def begin(request: Request, service: Served, asking: Curator) -> Response:
-    """Begin an audit of everything."""
-    return redirect(request, f"/tasks/{service.tasks.start('audit', {}, asking).id}")
+def begin(
+    request: Request, service: Served, asking: Curator, like: Annotated[str, Form(max_length=64)] = ""
+) -> Response:
+    """Begin an audit, of everything, or of what an earlier one looked at, so that the two can be compared."""
+    wanted = {}
+    if like:
+        with service.reading() as workspace:
+            options = workspace.run(like).options
+        wanted = {name: options[name] for name in AuditWanted.model_fields if options.get(name) is not None}
+    return redirect(request, f"/tasks/{service.tasks.start('audit', wanted, asking).id}")
 
 
 @router.get("/runs/{name}")

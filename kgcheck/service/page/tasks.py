@@ -19,6 +19,7 @@ _WORDS = {
     "patch_apply": "Patch applied to the graph",
     "patch_undo": "Patch undone",
     "job": "Job",
+    "load_job": "Job",
 }
 
 

@@ -89,6 +89,7 @@ const choose = (row, { focus = true, at = 0 } = {}) => {
 
 const step = (by) => {
   const list = all();
+  if (!list.length) return;
   const place = list.indexOf(current);
   const next = place < 0 ? 0 : Math.min(Math.max(place + by, 0), list.length - 1);
   if (place === list.length - 1 && by > 0) {
@@ -104,12 +105,15 @@ const send = async (form, action, until) => {
   const data = new FormData(form);
   data.set("action", action);
   if (until) data.set("until", until);
-  return fetched(form.action, { method: "POST", body: new URLSearchParams(data) });
+  // Not form.action: the buttons have that name.
+  return fetched(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(data) });
 };
 
 // Decides about the finding that is chosen; its row is put in the place of the old one.
 const decide = async (form, action, until) => {
-  const name = form.closest("[data-finding]").dataset.finding;
+  const name = form.closest("[data-finding]")?.dataset.finding;
+  // Pressed twice: the first is on its way, or done.
+  if (!name) return;
   const old = byId(`r-${name}`);
   const radios = [...form.querySelectorAll("input[name=choose]")];
   if (action === "accept" && radios.length && !radios.some((r) => r.checked) && !form.elements.choose_other?.value) {
@@ -119,6 +123,8 @@ const decide = async (form, action, until) => {
   }
   try {
     const row = await send(form, action, until);
+    // What stands in the panel is of before this decision: it is loaded anew before anything else is decided there.
+    form.closest("[data-finding]").removeAttribute("data-finding");
     const ticked = old?.querySelector("input")?.checked;
     old.replaceWith(row);
     if (ticked) row.querySelector("input").checked = true;
@@ -134,14 +140,14 @@ const decide = async (form, action, until) => {
 };
 
 const form = () => detail?.querySelector("form.decide");
-const isReady = () => current && form()?.closest("[data-finding]").dataset.finding === current.dataset.finding;
+const isReady = () => current && form()?.closest("[data-finding]")?.dataset.finding === current.dataset.finding;
 
 // A key that comes before the panel waits for it, and is not lost.
 const whenReady = async (work) => {
   if (!current) return;
   clearTimeout(soon);
   if (!isReady()) await load(current);
-  if (isReady()) work(form());
+  if (isReady()) await work(form());
 };
 
 const undo = async () => {
@@ -205,8 +211,12 @@ const onKey = (event) => {
   const work = KEYS[event.key];
   if (!work || (isOff() && event.key !== "?")) return;
   event.preventDefault();
-  work();
+  // A key that is held down decides nothing, and keys that come fast wait for one another: each finds the row that it
+  // was meant for.
+  if (event.repeat && !"jk".includes(event.key)) return;
+  queue = queue.then(work);
 };
+let queue = Promise.resolve();
 
 if (rows || byId("q")) {
   byId("filters").open = matchMedia("(min-width: 48.01rem)").matches;
