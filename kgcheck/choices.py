@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from kgcheck.errors import UnknownName, UsageError
 
@@ -26,6 +27,7 @@ CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 
+_BEGINS_WITH_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
@@ -72,3 +74,21 @@ def day(text: str) -> str:
     if not _DAY.fullmatch(text):
         raise UsageError(f"{text!r} is no date: write 2024, 2024-06 or 2024-06-30")
     return text
+
+
+def first_day(text: str) -> datetime | None:
+    """The first day of the year, the month or the day that a text begins with; None where it is no date.
+
+    Returns:
+        Its first moment, in UTC.
+
+    >>> first_day("2026-03").isoformat()
+    '2026-03-01T00:00:00+00:00'
+    """
+    found = _BEGINS_WITH_DAY.match(text)
+    if not found:
+        return None
+    try:
+        return datetime(int(found[1]), int(found[2] or 1), int(found[3] or 1), tzinfo=UTC)
+    except ValueError:
+        return None

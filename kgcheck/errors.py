@@ -6,7 +6,8 @@ The tree::
     ├── UsageError                     2  what was asked for cannot be understood
     │   ├── NotUnderstood              2  a question whose words or names kgcheck does not know
     │   ├── UnknownName                2  a label, relation, property, run or finding that does not exist
-    │   └── AmbiguousName              2  more than one thing answers to it
+    │   ├── AmbiguousName              2  more than one thing answers to it
+    │   └── ChangedMeanwhile           2  what was looked at before deciding is not as it was any more
     ├── ConfigurationError             2  a profile, recipe or setting is wrong
     ├── InputError                     2  a file that was given cannot be used
     │   ├── InputMissing               2
@@ -43,7 +44,7 @@ The tree::
 A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from kgcheck.redact import redact
@@ -100,6 +101,20 @@ class UnknownName(UsageError):
 
 class AmbiguousName(UsageError):
     """More than one thing answers to a name."""
+
+
+class ChangedMeanwhile(UsageError):
+    """What somebody looked at before they decided is not as it was any more; nothing was done.
+
+    Args:
+        message: What has changed.
+        hint: What to do next.
+        present: What it is like now, by what was looked at.
+    """
+
+    def __init__(self, message: str, hint: str = "", present: Mapping[str, str] | None = None) -> None:
+        super().__init__(message, hint)
+        self.present = dict(present or {})
 
 
 class ConfigurationError(KgcheckError):

@@ -28,6 +28,7 @@ _RULES = (
     (re.compile(r"([?&;](?:key|token|auth|authorization|sig|signature)=)[^&\s'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"\b(bearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"\b(sk-)[\w-]{12,}"), rf"\1{HIDDEN}"),
+    (re.compile(r"(kgc_)\w*[\w-]{8,}"), rf"\1{HIDDEN}"),
 )
 
 

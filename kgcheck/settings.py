@@ -73,6 +73,10 @@ class Settings(BaseSettings):
     http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
     http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")
 
+    telemetry: bool = Field(
+        default=False, description="the service sends traces by OpenTelemetry, to where its own variables say"
+    )
+
     @field_validator("ledger")
     @classmethod
     def _without_credentials(cls, place: str | None) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis.internal.conjecture import engine
 
 from tests.support import ROOT
 
-pytest_plugins = ["tests.support.neo4j_fixtures", "tests.support.postgres"]
+pytest_plugins = ["tests.support.neo4j_fixtures", "tests.support.postgres", "tests.support.spreading"]
 
 # A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)

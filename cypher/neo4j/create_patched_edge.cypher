@@ -1,5 +1,4 @@
-// Of a patch as people read it: new edges between nodes that are there, beside as many as there were; fails where one is
-// not made.
+// Of a patch as people read it: new edges between nodes that are there, beside as many as before; else it fails.
 // Parameters: rows (list of maps: head, tail, set, beside, retired), at, by. Places: head, relation, tail. Returns: done.
 UNWIND $rows AS row MATCH (a:<head> {id: row.head}) MATCH (b:<tail> {id: row.tail})
 WHERE (a.kgcheck_retired IS NOT NULL) = row.retired[0] AND (b.kgcheck_retired IS NOT NULL) = row.retired[1]

@@ -1,5 +1,5 @@
-// Of a patch as people read it: other values of nodes that are as they were; fails where one is not, or where one that is
-// to be retired has an edge left.
+// Of a patch as people read it: other values of nodes that are as they were; fails where one is not.
+// It fails, too, where one that is to be retired has an edge left.
 // Parameters: rows (list of maps: id, was, any, set), at, by. Places: label. Returns: done.
 UNWIND $rows AS row MATCH (n:<label> {id: row.id})
 WHERE all(name IN keys(row.was) WHERE n[name] = row.was[name] OR (n[name] IS NULL AND row.was[name] IS NULL))

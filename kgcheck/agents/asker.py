@@ -24,7 +24,7 @@ from kgcheck.agents.model_steps import (
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, Path
 from kgcheck.agents.toolbox import MOST_NODES, Toolbox, checked_arguments
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.llm.budget import Limits, Meter
@@ -90,7 +90,7 @@ class ReactAgent:
         self._on_text = on_text
         self._toolbox = Toolbox(store, _NoSource(), outside)
         left_out = {*(() if outside else ("literature_search",)), *(_BEYOND_SMALL if client.small else ())}
-        tools = self._toolbox.tools(Role.ASKER)
+        tools = self._toolbox.tools(AgentRole.ASKER)
         self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
 
     def ask(self, question: str) -> Answer:
@@ -241,7 +241,7 @@ class _Conversation:
         arguments = arguments_of(call)
         if offer is _ANSWER:
             return self._answer(checked_arguments(call.name, FinalAnswer, arguments))
-        result = self._toolbox.call(Role.ASKER, call.name, arguments)
+        result = self._toolbox.call(AgentRole.ASKER, call.name, arguments)
         self._shown.add(offer.arguments.model_validate(arguments), result)
         found = _ids_in(result)
         self._known |= dict.fromkeys(found)

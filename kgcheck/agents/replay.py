@@ -10,7 +10,7 @@ from kgcheck.agents.request import Request, parse_request
 from kgcheck.agents.team import Action, HandOver, Talk, Team, TeamConclusion, UseTool
 from kgcheck.agents.team_support import TeamResults
 from kgcheck.agents.toolbox import TOOLS, Tool, Toolbox
-from kgcheck.agents.transcript import Event, Role, Stage, Transcript
+from kgcheck.agents.transcript import AgentRole, Event, Stage, Transcript
 from kgcheck.errors import InputFormat, UsageError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.llm.budget import Limits
@@ -110,12 +110,18 @@ class _Recorded(Toolbox):
         self._left: Iterator[Event] = iter(events)
         self._now = events[0]
 
-    def tools(self, role: Role) -> list[Tool]:
+    def tools(self, role: AgentRole) -> list[Tool]:
         """None: the steps are already chosen."""
         return []
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
+        self,
+        stage: Stage,
+        role: AgentRole,
+        request: Request,
+        task: CheckTask | None,
+        seen: TeamResults,
+        tools: list[Tool],
     ) -> Action:
         self._now = now = next(self._left)
         if now.tool:
@@ -124,7 +130,7 @@ class _Recorded(Toolbox):
             return Talk(message=now.text, why=now.refused)
         return HandOver(message=now.text, task=now.task, concluded=now.concluded)
 
-    def call(self, role: Role, name: str, arguments: dict[str, Any]) -> BaseModel:
+    def call(self, role: AgentRole, name: str, arguments: dict[str, Any]) -> BaseModel:
         """The recorded result of the step under way."""
         if self._now.refused or self._now.result is None:
             raise UsageError(self._now.refused or "there is no result")

@@ -23,7 +23,7 @@ from kgcheck.agents.tool_types import (
     SimilarIdsResult,
 )
 from kgcheck.agents.toolbox import Tool, Toolbox
-from kgcheck.agents.transcript import Role, Stage, Transcript
+from kgcheck.agents.transcript import AgentRole, Stage, Transcript
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import BudgetExceeded, UsageError
@@ -70,7 +70,13 @@ class Brain(Protocol):
     """Chooses the next step of the agent whose turn it is."""
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
+        self,
+        stage: Stage,
+        role: AgentRole,
+        request: Request,
+        task: CheckTask | None,
+        seen: TeamResults,
+        tools: list[Tool],
     ) -> Action:
         """The next step.
 
@@ -113,11 +119,11 @@ class CheckStopped(BudgetExceeded):
         self.checked = checked
 
 
-_TURNS: tuple[tuple[Stage, Role], ...] = (
-    (Stage.PLAN, Role.LEADER),
-    (Stage.KG_QUERY, Role.KG),
-    (Stage.VALIDATION, Role.VALIDATION),
-    (Stage.CONCLUSION, Role.LEADER),
+_TURNS: tuple[tuple[Stage, AgentRole], ...] = (
+    (Stage.PLAN, AgentRole.LEADER),
+    (Stage.KG_QUERY, AgentRole.KG),
+    (Stage.VALIDATION, AgentRole.VALIDATION),
+    (Stage.CONCLUSION, AgentRole.LEADER),
 )
 
 
@@ -172,7 +178,7 @@ class Team:
             concluded=handed.concluded,
         )
 
-    def _turn(self, stage: Stage, role: Role, check: "_Check", task: CheckTask | None) -> HandOver:
+    def _turn(self, stage: Stage, role: AgentRole, check: "_Check", task: CheckTask | None) -> HandOver:
         """Let an agent act until it hands over."""
         while True:
             _take_turn(stage, check)
@@ -196,7 +202,7 @@ class Team:
             if isinstance(action, HandOver) and not check.seen.refused:
                 return action
 
-    def _use(self, role: Role, action: UseTool, seen: TeamResults, task: CheckTask | None) -> BaseModel:
+    def _use(self, role: AgentRole, action: UseTool, seen: TeamResults, task: CheckTask | None) -> BaseModel:
         result = self._toolbox.call(role, action.tool, action.arguments)
         key = call_key(action.tool, action.arguments)
         seen.last = result.model_dump_json()

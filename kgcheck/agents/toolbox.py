@@ -38,7 +38,7 @@ from kgcheck.agents.tool_types import (
     ShownNode,
     SimilarIdsResult,
 )
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
 from kgcheck.evidence.source import ReferenceSource
@@ -77,7 +77,7 @@ class Tool(NamedTuple):
     purpose: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    roles: frozenset[Role]
+    roles: frozenset[AgentRole]
     run: Callable[["Toolbox", Any], BaseModel]
 
 
@@ -96,11 +96,11 @@ class Toolbox:
         self._store = store
         self._source = source
 
-    def tools(self, role: Role) -> list[Tool]:
+    def tools(self, role: AgentRole) -> list[Tool]:
         """The tools that a role may use."""
         return [tool for tool in TOOLS.values() if role in tool.roles]
 
-    def call(self, role: Role, name: str, arguments: dict[str, Any]) -> BaseModel:
+    def call(self, role: AgentRole, name: str, arguments: dict[str, Any]) -> BaseModel:
         """Use a tool.
 
         Args:
@@ -254,9 +254,9 @@ class Toolbox:
         )
 
 
-_FOR_KG = frozenset({Role.KG})
-_FOR_VALIDATION = frozenset({Role.VALIDATION})
-_FOR_ASKER = frozenset({Role.ASKER})
+_FOR_KG = frozenset({AgentRole.KG})
+_FOR_VALIDATION = frozenset({AgentRole.VALIDATION})
+_FOR_ASKER = frozenset({AgentRole.ASKER})
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
@@ -399,7 +399,7 @@ def step_triple(node: Ref, relation: str, direction: Direction, other: Ref) -> T
 
 def tools_table(tools: Iterable[Tool]) -> str:
     """The tools as rows of a table in Markdown: name, who may call it, purpose; for the documentation."""
-    rows = (f"| `{t.name}` | {', '.join(r.value for r in Role if r in t.roles)} | {t.purpose} |" for t in tools)
+    rows = (f"| `{t.name}` | {', '.join(r.value for r in AgentRole if r in t.roles)} | {t.purpose} |" for t in tools)
     return "\n".join(("| tool | who may call it | what it gives |", "| --- | --- | --- |", *rows))
 
 

@@ -11,7 +11,7 @@ from kgcheck.model import CheckTask, Outcome, Value, Verdict
 from kgcheck.visible import safe_json
 
 
-class Role(StrEnum):
+class AgentRole(StrEnum):
     """Who acts."""
 
     LEADER = "leader"
@@ -34,7 +34,7 @@ class Event(Value):
 
     at: datetime
     stage: Stage
-    role: Role
+    role: AgentRole
     text: str = ""
     tool: str | None = None
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -59,7 +59,7 @@ class Transcript:
         self.events: list[Event] = []
         self._listener = listener
 
-    def add(self, stage: Stage, role: Role, **event: Any) -> None:
+    def add(self, stage: Stage, role: AgentRole, **event: Any) -> None:
         """Add an event.
 
         Args:

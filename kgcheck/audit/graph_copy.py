@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgcheck.audit.numbers import Ids, Pairs, Places, as_numbers, in_order, paired
 from kgcheck.duck import identifier, literal
-from kgcheck.graph.store import NO_ID, GraphStore, edge_schema, node_schema, with_as_text
+from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
 
 _MOST = 512
@@ -46,6 +47,7 @@ class GraphCopy:
         self._store = store
         self._whole = whole
         self._have: set[str] = set()
+        self._places: dict[str, tuple[Ids, Places]] = {}
         db.execute(
             rf"""
             CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
@@ -79,10 +81,37 @@ class GraphCopy:
             table = identifier(name)
             if self._whole:
                 self._db.execute(_DISTINCT.format(table=table, rows=self.edges(pattern))).fetchall()
+            elif numbered := self.numbered(pattern):
+                schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
+                self._fill(name, schema, (pa.table(list(ends), schema) for ends in numbered.pieces()), ())
             else:
                 self._fill_pairs(table, pattern.ends_alone)
             self._have.add(name)
         return identifier(name)
+
+    def numbered(self, pattern: Pattern) -> Pairs | None:
+        """The pairs of a pattern as numbers; None where they are to be read as texts."""
+        store = self._store
+        if self._whole or not isinstance(store, PlacedStore):
+            return None
+        (heads, of_head), (tails, of_tail) = self._ids(store, pattern.head), self._ids(store, pattern.tail)
+        scanned = store.scan_pairs(pattern)
+        found = paired(of_head[as_numbers(scanned.column("head"))], of_tail[as_numbers(scanned.column("tail"))])
+        return Pairs(heads, tails, found)
+
+    def _ids(self, store: PlacedStore, label: str) -> tuple[Ids, Places]:
+        """The ids of a label as they are shown, in order; and the number of each by its place in the store."""
+        if label not in self._places:
+            scanned = store.scan_places(self._store.schema.label(label))
+            column = scanned.column("id")
+            texts = column.to_pylist() if not _is_printable(column) else None
+            shown = pa.array(map(printable, texts), pa.string()) if texts else column.combine_chunks()
+            ids, numbers = in_order(shown, label)
+            places = as_numbers(scanned.column("place"))
+            by_place = np.zeros(int(places.max()) + 1 if len(places) else 0, np.uint64)
+            by_place[places] = numbers
+            self._places[label] = ids, by_place
+        return self._places[label]
 
     def _fill_pairs(self, table: str, pattern: Pattern) -> None:
         """Fill a table of pairs from a scan of the ends: at once, where the scan is one piece."""

@@ -21,6 +21,43 @@ from kgcheck.model import (
     World,
 )
 
+_FEW = 1_000
+"""So many tasks are quicker done in one way than in two."""
+
+_SIGNATURES = f"""
+    WITH by_record AS (
+        SELECT task, source, about, stance, world, tier, record,
+               CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
+               floor(max(score) * 10 + 0.5) / 10 AS score
+        FROM evidence {{of}} GROUP BY ALL
+    ), recorded AS (
+        SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
+    ), observed AS (
+        SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
+                          ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
+        FROM recorded GROUP BY task
+    ), missing AS (
+        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap {{of}} GROUP BY task
+    )
+    SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
+    FROM {{tasks}} t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)"""
+
+_KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
+
+_SIGNATURES_OF_ONE = f"""
+    WITH alone AS MATERIALIZED (
+        SELECT p.task, observed, missing, {", ".join(f"e.{name}" for name in _KIND[:-1])},
+               floor(e.score * 10 + 0.5) / 10 AS score, g.source AS unseen, g.cause
+        FROM task_pieces p LEFT JOIN evidence e USING (task) LEFT JOIN gap g USING (task)
+        WHERE observed <= 1 AND missing <= 1
+    ), kind AS (
+        SELECT *, to_json([
+            CASE WHEN observed = 1 THEN [[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']] ELSE [] END,
+            CASE WHEN missing = 1 THEN [[unseen, cause]] ELSE [] END])::VARCHAR AS signature
+        FROM (SELECT DISTINCT observed, missing, {", ".join(_KIND)}, unseen, cause FROM alone))
+    SELECT a.task, k.signature FROM alone a JOIN kind k ON a.observed = k.observed AND a.missing = k.missing AND
+        {" AND ".join(f"a.{name} IS NOT DISTINCT FROM k.{name}" for name in (*_KIND, "unseen", "cause"))}"""
+
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``.
@@ -29,27 +66,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         db: A working database whose tables task, evidence and gap are filled.
         kind: The type of all tasks.
     """
-    db.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE task_signature AS
-        WITH by_record AS (
-            SELECT task, source, about, stance, world, tier, record,
-                   CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
-                   floor(max(score) * 10 + 0.5) / 10 AS score
-            FROM evidence GROUP BY ALL
-        ), recorded AS (
-            SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
-        ), observed AS (
-            SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
-                              ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
-            FROM recorded GROUP BY task
-        ), missing AS (
-            SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap GROUP BY task
-        )
-        SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
-        FROM task t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)
-        """
-    ).fetchall()
+    db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE signature_verdict (
@@ -74,6 +91,32 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         FROM task_signature s JOIN signature_verdict v USING (signature)
         """
     ).fetchall()
+
+
+def _signatures(db: duckdb.DuckDBPyConnection) -> str:
+    """A select of the signature of every task.
+
+    Of many tasks, nearly all have one observation or gap, or one of each: their kinds are few, and this spares
+    the others the lists that take most of the time.
+
+    Returns:
+        SQL.
+    """
+    (count,) = db.execute("SELECT count(*) FROM task").fetchall()[0]
+    if count <= _FEW:
+        return _SIGNATURES.format(tasks="task", of="")
+    db.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE task_pieces AS
+        SELECT task, coalesce(e.pieces, 0) AS observed, coalesce(g.pieces, 0) AS missing FROM task
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM evidence GROUP BY task) e USING (task)
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)
+        """
+    ).fetchall()
+    others = "(SELECT task FROM task_pieces WHERE observed > 1 OR missing > 1)"
+    return f"""
+    {_SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")}
+    UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"""
 
 
 def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:

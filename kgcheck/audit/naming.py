@@ -1,14 +1,14 @@
 """Puts names beside the ids of findings: a person reads TP53, and not P04637."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Finding, Ref
 
 _TOGETHER = 5_000
@@ -17,16 +17,25 @@ _TABLE = "node_name"
 _KEPT = 200_000
 """Names in memory: most findings of a run are about the same nodes."""
 
+_FEW = 500
+"""So many nodes are asked for by their ids, however few there are of their label."""
+
+_OF_ALL = 20
+"""Of so many nodes of a label, one that is wanted makes it quicker to read them all than to ask for each."""
+
 
 class NodeNames:
     """What a graph calls its nodes, each read once.
 
     Args:
         store: The graph.
+        counts: How many nodes of each label it has, as far as that is known.
     """
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, counts: Mapping[str, int] | None = None) -> None:
         self._store = store
+        self._counts = counts or {}
+        self._whole: set[str] = set()
         self._labels = {
             label.name: label.model_copy(update={"properties": {"name": label.properties["name"]}})
             for label in store.schema.labels
@@ -60,18 +69,37 @@ class NodeNames:
             ids: A select of their ids, in one column.
         """
         db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE} (label VARCHAR, id VARCHAR, name VARCHAR)").fetchall()
-        if label not in self._labels:
+        if label not in self._labels or label in self._whole:
             return
         known = f"SELECT id FROM {_TABLE} WHERE label = $label"
         rows = db.execute(
             f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id",
             {"label": label},
         ).fetchall()
+        if _FEW < len(rows) and self._counts.get(label, 0) < _OF_ALL * len(rows):
+            self._put_all(db, label)
+            return
         for start in range(0, len(rows), _TOGETHER):
             some = [id_ for (id_,) in rows[start : start + _TOGETHER]]
             names = self._named(label, some)
             columns = {"label": [label] * len(some), "id": list(names), "name": list(names.values())}
             insert_arrow(db, _TABLE, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
+
+    def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:
+        """Put all nodes of a label there."""
+        db.execute("CREATE OR REPLACE TEMP TABLE stated_name (id VARCHAR, name VARCHAR)").fetchall()
+        for scanned in self._store.scan_nodes(self._labels[label]):
+            insert_arrow(db, "stated_name", scanned.select(["id", "name"]))
+        # Of nodes that share an id, the first name counts, as it does where they are asked for.
+        db.execute(
+            f"""
+            INSERT INTO {_TABLE}
+            SELECT $label, id, nullif(left(min(name), {_LONGEST}), '') FROM stated_name WHERE id <> $none
+            AND id NOT IN (SELECT id FROM {_TABLE} WHERE label = $label) GROUP BY id
+            """,
+            {"label": label, "none": NO_ID},
+        ).fetchall()
+        self._whole.add(label)
 
     def _read(self, refs: set[Ref]) -> None:
         if len(self._known) > _KEPT:

@@ -1,9 +1,9 @@
 """The pieces of one run: each judged and written to the ledger by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -11,12 +11,14 @@ from kgcheck.audit import judging, structure
 from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
+from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import TaskSelection
-from kgcheck.audit.verified import keep_alike, keep_judged
+from kgcheck.audit.verified import alike_file, keep_judged
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -51,10 +53,8 @@ class Worker:
         live: Services to ask, or None.
         papers: What papers say of edges, or None.
         verified: Where what was judged is kept, or None.
+        in_turn: Writes pieces while the next ones are judged; without it, each is written before that.
     """
-
-    _few = False
-    """Few edges of each pattern are looked at."""
 
     def __init__(
         self,
@@ -67,8 +67,10 @@ class Worker:
         live: LiveSource | None = None,
         papers: Papers | None = None,
         verified: VerifiedFiles | None = None,
+        in_turn: InTurn | None = None,
     ) -> None:
         self._db = db
+        self._in_turn = in_turn
         self._verified = verified
         self._papers = papers
         self._store = store
@@ -76,12 +78,12 @@ class Worker:
         self._ledger = ledger
         self._run = run
         self._join = join
-        self._names = NodeNames(store)
+        self._names = NodeNames(store, run.nodes)
         self._live = live
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
-        self._tasks = TaskSelection(db, copy, self._schema, self._options)
+        self._tasks = TaskSelection(db, copy, self._schema, self._options, records=verified is not None)
         self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
@@ -147,16 +149,25 @@ class Worker:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
                 self._judge(unit, number * size + (number > 0), (number + 1) * size)
                 counted = counted + judging.tallies(self._db, unit, selected.plain)
-                self._keep(unit, piece, alike=number == 0 and selected.plain > 0)
+                self._keep(unit, piece, selected.alike if number == 0 and selected.plain else None)
                 keep_all = self._options.keep_all
                 found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
-            self._ledger.record(self._run, piece, found, counted, selected.digest)
+            # From here on it needs the working database no more.
+            ready = FindingRows(list(found.batches)) if self._in_turn and isinstance(found, FindingRows) else found
+            self._write(self._ledger.record, self._run, piece, ready, counted, selected.digest)
 
-    def _keep(self, unit: Unit, piece: str, *, alike: bool) -> None:
+    def _write(self, what: Callable[..., object], *about: Any) -> None:
+        """Do it at once, or after what is still to be written."""
+        if self._in_turn:
+            self._in_turn.do(what, *about)
+        else:
+            what(*about)
+
+    def _keep(self, unit: Unit, piece: str, alike: Alike | None) -> None:
         """Keep what was judged, before the ledger says that the piece is done."""
         if self._verified:
             if alike:
-                keep_alike(self._verified, self._db, self._run.id, piece, unit)
+                self._write(*alike_file(self._verified, self._db, self._run.id, piece, unit, alike))
             keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
@@ -188,7 +199,7 @@ class Worker:
             or self._papers
         ):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), few=self._few)
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
@@ -234,6 +245,8 @@ class Worker:
         return self._schema.label(pattern.head), self._schema.label(pattern.tail)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
+        if self._in_turn:
+            self._in_turn.wait()
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)

@@ -8,6 +8,7 @@ import duckdb
 from kgcheck.agents.outside import with_papers
 from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
 from kgcheck.audit.funnel import Funnel
+from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
@@ -65,13 +66,14 @@ class Audit:
         self._progress = progress or NoProgress()
         self._live = live
 
-    def start(self, options: AuditOptions, since: Since | None = None) -> Run:
+    def start(self, options: AuditOptions, since: Since | None = None, run_id: str | None = None) -> Run:
         """Audit the graph from the beginning.
 
         Args:
             options: What to look at.
             since: An earlier run, see kgcheck.audit.carrying: only what may end otherwise with these references is
                 looked at, and the rest is carried over. Everything is where that run cannot be gone on from.
+            run_id: The id of the run, where it was chosen before.
 
         Returns:
             The finished run.
@@ -94,7 +96,7 @@ class Audit:
         elif since:
             made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
         run = Run(
-            id=new_run_id(),
+            id=run_id or new_run_id(),
             started=now(),
             store=place,
             profile=self._store.schema.address,
@@ -146,7 +148,7 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
-        with working_database(self._settings) as db, damage_named(self._snapshot):
+        with working_database(self._settings) as db, damage_named(self._snapshot), InTurn() as in_turn:
             verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
@@ -155,7 +157,9 @@ class Audit:
                 parts = (db, self._store, join, self._ledger, run, before)
                 worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified)
             else:
-                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified)
+                # What services and readers of papers bring is dear: it is in the ledger before more is asked.
+                waits = None if live or self._papers else in_turn
+                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified, waits)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -165,6 +169,7 @@ class Audit:
                     worker.work(unit, done)
                     run = self._noted(run)
                     step.advance()
+                in_turn.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
             with self._progress.step("comparing with the run before"):

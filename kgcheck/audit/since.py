@@ -85,7 +85,7 @@ class SinceWorker(Worker):
         whole = self._copy, self._tasks
         counted = self._counted.get((unit.type, unit.target), ())
         self._part.begin(unit, self._recorded.pairs(unit, self._pieces_of(unit), counted))
-        self._copy, self._tasks, self._few = self._part, self._part_tasks, True
+        self._copy, self._tasks = self._part, self._part_tasks
         try:
             left = self._left(unit, touched) if _carried(unit) not in done else ([], [])
             if left is not None:
@@ -94,7 +94,7 @@ class SinceWorker(Worker):
                 super()._work_tasks(unit, done)
                 return
         finally:
-            (self._copy, self._tasks), self._few = whole, False
+            self._copy, self._tasks = whole
         super().work(unit, done)
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:

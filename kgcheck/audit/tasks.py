@@ -4,8 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.numbers import Pairs, pairs_of
+from kgcheck.audit.plain import Alike, PlainPairs
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
@@ -30,11 +34,16 @@ _SUGGESTIONS = 20
 
 
 class Selected(NamedTuple):
-    """Tasks of a unit: how many are to be looked at, a digest of all, and how many are plainly supported."""
+    """Tasks of a unit: how many are to be looked at, a digest of all, and those that are plainly supported."""
 
     chosen: int
     digest: str
-    plain: int
+    alike: Alike | None = None
+
+    @property
+    def plain(self) -> int:
+        """How many are plainly supported."""
+        return len(self.alike.pairs.numbers) if self.alike else 0
 
 
 class TaskSelection:
@@ -45,10 +54,20 @@ class TaskSelection:
         copy: The graph.
         schema: Profile.
         options: What was asked for.
+        records: Of edges that are plainly supported, the records are wanted, too.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, copy: GraphCopy, schema: Schema, options: AuditOptions) -> None:
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        copy: GraphCopy,
+        schema: Schema,
+        options: AuditOptions,
+        *,
+        records: bool = True,
+    ) -> None:
         self._db = db
+        self._plain = PlainPairs(db, records=records)
         self._copy = copy
         self._schema = schema
         self._options = options
@@ -94,58 +113,52 @@ class TaskSelection:
 
         Args:
             unit: Not one of structure.
-            plain: Edges that are only counted; one of them is chosen, as number 0. They stand in table ``looked``, each
-                with the links that support it.
+            plain: Edges that are only counted; one of them is chosen, as number 0.
 
         Returns:
             How many there are.
         """
-        wanted = self._sampled(unit)
-        rest = wanted
         if plain:
-            self._look(wanted, plain)
-            rest = f"SELECT DISTINCT head, tail, {NO_VALUE} FROM looked WHERE NOT plain"
+            return self._without_plain(unit, plain)
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE chosen AS
-            SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items FROM ({rest})
+            SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items
+            FROM ({self._sampled(unit)})
             """
         ).fetchall()
-        if not plain:
-            count, all_, numbered = self._db.execute(
-                "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) "
-                "FROM chosen"
-            ).fetchall()[0]
-            return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}", 0)
-        rows = self._db.execute(
-            f"""
-            SELECT count(*), bit_xor(hash(head, tail, value, items)), (SELECT count(*) FROM chosen),
-                   (SELECT bit_xor(hash(number, head, tail)) FROM chosen)
-            FROM ({wanted})
-            """
-        ).fetchall()
-        count, all_, chosen, numbered = rows[0]
-        if chosen < count:
-            one = f"SELECT 0 AS number, head, tail, {NO_VALUE} FROM looked WHERE plain LIMIT 1"
-            self._db.execute(f"INSERT INTO chosen BY NAME {one}").fetchall()
-        return Selected(chosen, f"{(all_ or 0) ^ (numbered or 0):016x}", count - chosen)
+        count, all_, numbered = self._db.execute(
+            "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) FROM chosen"
+        ).fetchall()[0]
+        return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}")
 
-    def _look(self, wanted: str, plain: PlainEdges) -> None:
-        """Table ``looked``: edges, each once for every link that supports it, and whether they are plainly supported.
+    def _without_plain(self, unit: Unit, plain: PlainEdges) -> Selected:
+        pairs = self._pairs(unit)
+        alike, is_plain = self._plain.among(pairs, plain)
+        rest = pairs.some(~is_plain)
+        heads, tails = rest.ends()
+        numbers = np.arange(1, len(rest.numbers) + 1, dtype=np.int64)
+        self._db.register("incoming", pa.table({"number": numbers, "head": heads, "tail": tails}))
+        try:
+            self._db.execute(
+                f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT number, head, tail, {NO_VALUE} FROM incoming"
+            ).fetchall()
+        finally:
+            self._db.unregister("incoming")
+        if len(alike.pairs.numbers):
+            ((head,), (tail,)) = alike.pairs.some(slice(1)).ends()
+            one = f"SELECT 0 AS number, $head AS head, $tail AS tail, {NO_VALUE}"
+            self._db.execute(
+                f"INSERT INTO chosen BY NAME {one}", {"head": head.as_py(), "tail": tail.as_py()}
+            ).fetchall()
+        return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)
 
-        A record that is made of both ids is left out: nearly all are, and they would be most of the table.
-        """
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE looked AS
-            SELECT w.head, w.tail, l.source, l.release_id, nullif(l.record, w.head || ' ' || w.tail) AS record,
-                   w.may_be AND l.source IS NOT NULL AS plain
-            FROM (SELECT head, tail, {plain.head} AS filed_head, {plain.tail} AS filed_tail,
-                         coalesce({plain.besides}, false) AS may_be FROM ({wanted})) w
-            LEFT JOIN ({plain.links}) AS l(filed_head, filed_tail, source, release_id, record)
-            USING (filed_head, filed_tail)
-            """
-        ).fetchall()
+    def _pairs(self, unit: Unit) -> Pairs:
+        """The pairs of a unit of triples that the filters and the sample leave."""
+        if unit.pattern and not self._options.ids and self._threshold is None:
+            if numbered := self._copy.numbered(unit.pattern):
+                return numbered
+        return pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
 
     def count(self, unit: Unit) -> int:
         """How many tasks of a unit the filters and the sample leave."""

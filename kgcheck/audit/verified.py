@@ -1,7 +1,13 @@
 """Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
 
-import duckdb
+from collections.abc import Callable
+from typing import Any
 
+import duckdb
+import pyarrow as pa
+
+from kgcheck.audit.numbers import as_numbers
+from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.evidence.tables import WorkingTables
@@ -29,18 +35,29 @@ def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
                      ELSE false END,
         another := e.reason IS DISTINCT FROM j.reason, tier := list_position([{_TIERS}], tier),
         score := -coalesce(score, 0.0), source := e.source, record := e.record)"""
+    stands = "LEFT JOIN ref.release r ON r.id = e.release_id"
+    count = "SELECT task, count(*) AS pieces FROM evidence GROUP BY task"
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE judged_evidence AS {count}").fetchall()
+    # Most have one observation, which needs no comparing.
+    best = f"""
+        SELECT e.task, e.source, coalesce(e.release, r.release) AS release, e.record
+        FROM evidence e SEMI JOIN (FROM judged_evidence WHERE pieces = 1) USING (task) {stands}
+        UNION ALL
+        SELECT task, unnest(best) FROM (
+            SELECT e.task, arg_min(struct_pack(source := e.source, release := coalesce(e.release, r.release),
+                                               record := e.record), {rank}) AS best
+            FROM evidence e SEMI JOIN (FROM judged_evidence WHERE pieces > 1) USING (task)
+            JOIN judged j USING (task) {stands} GROUP BY e.task)"""
     rows = f"""
-    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.best.source, d.best.release, d.best.record
-    FROM judged j JOIN task t USING (task) LEFT JOIN (
-        SELECT e.task, arg_min(struct_pack(source := e.source, release := coalesce(e.release, r.release),
-                                           record := e.record), {rank}) AS best
-        FROM evidence e JOIN judged j USING (task) LEFT JOIN ref.release r ON r.id = e.release_id GROUP BY e.task
-    ) d USING (task) WHERE task > 0"""
+    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.source, d.release, d.record
+    FROM judged j JOIN task t USING (task) LEFT JOIN ({best}) d USING (task) WHERE task > 0"""
     files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
 
 
-def keep_alike(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit) -> None:
-    """Keep the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
+def alike_file(
+    files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit, alike: Alike
+) -> tuple[Callable[..., None], Any, Any, Any, Any]:
+    """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
     Args:
         files: Where to.
@@ -48,20 +65,38 @@ def keep_alike(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
         run: The run's id.
         piece: Names the piece in the run.
         unit: What the tasks are of.
+        alike: Those tasks.
+
+    Returns:
+        A function that writes the file, and its arguments. It has no use for the database.
     """
     outcome, reason, confidence = db.execute(
         "SELECT outcome, reason, confidence FROM judged WHERE task = 0"
     ).fetchall()[0]
     same = {"outcome": outcome, "reason": reason, "confidence": confidence, "record_of_ends": True}
-    stated = db.execute("SELECT DISTINCT source, release_id FROM looked WHERE plain LIMIT 2").fetchall()
-    origin = ", source, (SELECT release FROM ref.release WHERE id = release_id) AS release"
-    if len(stated) == 1:
-        ((source, release_id),) = stated
-        names = db.execute("SELECT release FROM ref.release WHERE id = $id", {"id": release_id}).fetchall()
-        same |= {"source": source, "release": names[0][0] if names else None}
-        origin = ""
-    rows = f"SELECT head, tail, record{origin} FROM looked WHERE plain"
-    files.write(db, files.paths(run, piece)[1], rows, same | _about(run, piece, unit))
+    names = dict(db.execute("SELECT id, release FROM ref.release").fetchall())
+    releases = [names.get(origin.release_id) for origin in alike.origins]
+    if len(alike.origins) == 1:
+        same |= {"source": alike.origins[0].source, "release": releases[0]}
+    pairs, links = alike.pairs, alike.links
+    if links is not None:
+        pairs = pairs._replace(numbers=as_numbers(links.column("number")))
+
+    def some(first: int, count: int) -> pa.Table:
+        heads, tails = pairs.some(slice(first, first + count)).ends()
+        rows = {"head": heads, "tail": tails}
+        if links is None:
+            return pa.table(rows)
+        of_these = links.slice(first, count)
+        rows["record"] = of_these.column("record")
+        if len(alike.origins) > 1:
+            places = of_these.column("origin")
+            rows["source"] = pa.array([o.source for o in alike.origins], pa.string()).take(places)
+            rows["release"] = pa.array(releases, pa.string()).take(places)
+        return pa.table(rows)
+
+    path = files.paths(run, piece)[1]
+    return files.write_sorted, path, some, len(pairs.numbers), same | _about(run, piece, unit)
 
 
 def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:

@@ -10,7 +10,7 @@ from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.team import Brain, Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
-from kgcheck.agents.transcript import Role, Transcript
+from kgcheck.agents.transcript import AgentRole, Transcript
 from kgcheck.bench.items import LABEL_OF, Item, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.seeded import seeded
@@ -169,7 +169,7 @@ def right_path(transcript: Transcript) -> bool:
     """Whether the graph was asked first, the references after it, and no call was refused."""
     tools = [event.tool for event in transcript.events if event.tool]
     refused = any(event.refused for event in transcript.events)
-    graph = [tool for tool in tools if Role.KG in TOOLS[tool].roles]
+    graph = [tool for tool in tools if AgentRole.KG in TOOLS[tool].roles]
     return bool(graph) and not refused and tools == [*graph, *tools[len(graph) :]] and len(tools) > len(graph)
 
 

@@ -36,7 +36,7 @@ def copy(source: str, target: str, format_: str) -> None:
     """Write into the ledger TO what FROM has, all of it or nothing.
 
     Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
-    an earlier copy; one with anything else is refused.
+    an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
     """
     from kgcheck.cli.console import RichProgress, results
     from kgcheck.report.ledger import copied_table

@@ -51,6 +51,8 @@ _COMMANDS = {
     "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
     "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),
     "serve": ("kgcheck.cli.serve", "Serve the HTTP API and the page."),
+    "mcp": ("kgcheck.cli.mcp", "Serve tools for language models, by the Model Context Protocol."),
+    "token": ("kgcheck.cli.token", "Make, list and revoke the tokens of a service's users."),
     "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }

@@ -1,5 +1,7 @@
 """``kgcheck serve``: the HTTP API and the page."""
 
+import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -12,6 +14,19 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
+from kgcheck.cli.output import note, text_result
+from kgcheck.errors import MissingExtra
+
+
+def _prefix(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"(/[\w.~-]+)+/?", value):
+        raise click.BadParameter("a path such as /kg")
+    return value.rstrip("/")
+
+
+def _need_extra() -> None:
+    if find_spec("fastapi") is None:
+        raise MissingExtra("kgcheck serve", "service")
 
 
 @click.command("serve")
@@ -26,20 +41,56 @@ from kgcheck.cli.options import (
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8_000, show_default=True, help="0 takes a free one.")
-@click.option("--prefix", default="", help="Path under which a reverse proxy shows the service.")
+@click.option(
+    "--prefix", default="", callback=_prefix, help="Path under which a reverse proxy shows the service, such as /kg."
+)
+@click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name under which the service is reached, say that of a reverse proxy; may be repeated.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of a reverse proxy whose X-Forwarded-For and -Proto are believed; may be repeated.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1),
+    default=1_200,
+    show_default=True,
+    help="Most requests of one user in a minute.",
+)
+@click.option("--tasks", type=click.IntRange(1, 64), default=2, show_default=True, help="Tasks at the same time.")
+@click.option("--routes", is_flag=True, help="Only print every route with who may call it, as Markdown.")
 def command(
     store: str | None,
     reference: Path | None,
     ledger: str | None,
-    literature: Path | None,
+    index: Path | None,
     profile: str,
     live: bool,
     config: Path | None,
     host: str,
     port: int,
     prefix: str,
+    hosts: tuple[str, ...],
+    proxies: tuple[str, ...],
+    rate: int,
+    tasks: int,
+    routes: bool,
 ) -> None:
-    """Serve the HTTP API and the page, until Ctrl-C or SIGTERM."""
+    """Serve the HTTP API and the page, until Ctrl-C or SIGTERM.
+
+    While there are no users, whoever is at this machine is the admin, and the service listens to this machine alone:
+    kgcheck token add makes the first user.
+    """
+    _need_extra()
+    from kgcheck.service.limits import ServiceLimits
     from kgcheck.service.server import serve
     from kgcheck.service.state import ServiceOptions
 
@@ -47,10 +98,19 @@ def command(
         store=store,
         reference=str(reference) if reference else None,
         ledger=str(ledger) if ledger else None,
-        literature=str(literature) if literature else None,
+        literature=str(index) if index else None,
         profile=profile,
         live=live,
         config=config,
         prefix=prefix,
+        hosts=tuple(name.lower() for name in hosts),
+        limits=ServiceLimits(per_minute=rate, tasks=tasks),
     )
-    serve(options, host, port)
+    if routes:
+        from kgcheck.service.app import create_app
+        from kgcheck.service.routes import routes_table
+        from kgcheck.service.state import Service
+
+        text_result(routes_table(create_app(Service(options))))
+        return
+    serve(options, host, port, proxies=proxies, on_start=lambda address: note(f"serving on {address}"))

@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.choices import THRESHOLDS, chosen
-from kgcheck.curation.decisions import CurrentDecision, Decisions
+from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import (
@@ -61,6 +62,12 @@ class ComparedFinding(Value):
     finding: Finding | None = None
     former: FormerFinding | None = None
     decided: CurrentDecision
+    basis: str = Field(default="", description="what decisions about it belong to, now")
+
+    @property
+    def version(self) -> str:
+        """Another text when its basis or the decision that counts is another."""
+        return version_of(self.basis, self.decided)
 
     @property
     def why(self) -> str:
@@ -236,6 +243,7 @@ class RunDiff:
                     finding=finding_of(row) if row.fingerprint is not None else None,
                     former=_former(row) if row.kept_state is not None else None,
                     decided=decided[row.named],
+                    basis=row.decided_basis or "",
                 )
 
     def opened(self) -> Ledger:

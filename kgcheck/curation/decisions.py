@@ -4,7 +4,7 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import model_validator
 
 from kgcheck.choices import chosen as chosen_of
-from kgcheck.errors import UsageError
+from kgcheck.errors import ChangedMeanwhile, UsageError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
@@ -159,9 +159,9 @@ class Decisions:
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         """Where findings stand, by fingerprint."""
-        return self.states(self._bases(list(findings)), today)
+        return self.states(self.bases(list(findings)), today)
 
-    def _bases(self, findings: list[Finding]) -> dict[str, str]:
+    def bases(self, findings: list[Finding]) -> dict[str, str]:
         """What decisions about findings belong to: where a source was away, what they were when it was there."""
         table, by_run = ComparisonTable(self._ledger.database), defaultdict[str, list[str]](list)
         for finding in findings:
@@ -171,25 +171,39 @@ class Decisions:
             bases |= table.kept_bases(run, fingerprints)
         return bases
 
-    def decide(self, findings: Iterable[Finding], choice: "Choice") -> list["Made"]:
+    def decide(
+        self, findings: Iterable[Finding], choice: "Choice", seen: Mapping[str, str] | None = None, last: int = 0
+    ) -> list["Made"]:
         """Decide about findings, all or none; each decision is about the finding as it is given.
 
         Args:
             findings: What is decided about.
             choice: What is decided.
+            seen: The version that whoever decides looked at (`version_of`), by fingerprint, of all or some of them.
+            last: Number of the newest decision that whoever decides may know of; 0 where that does not matter.
 
         Returns:
             The decisions, each with the one that it takes the place of.
 
         Raises:
             UsageError: What was chosen is none of the candidates of a finding.
+            ChangedMeanwhile: A finding is not of the version that was looked at any more, or somebody else has just
+                decided about it.
         """
         found, at = list(findings), datetime.now(UTC)
         for finding in found:
             choice.check(finding)
-        bases = self._bases(found)
+        # Read first: what is decided from here on is no longer what was looked at.
+        unless_after = last or (self.table.newest() if seen else None)
+        bases = self.bases(found)
         before = self.states(bases)
-        made = self.table.add([choice.about(one, bases[one.fingerprint], at) for one in found], in_turn=True)
+        present = {name: version_of(bases[name], before[name]) for name in seen or () if name in before}
+        changed = {name: now for name, now in present.items() if seen and seen[name] != now}
+        if changed:
+            raise ChangedMeanwhile(*_changed(changed), changed)
+        made = self.table.add(
+            [choice.about(one, bases[one.fingerprint], at) for one in found], in_turn=True, unless_after=unless_after
+        )
         return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 
     def accepted(self, run: Run) -> Iterator[tuple[Finding, Decision]]:
@@ -209,6 +223,17 @@ class Decisions:
             while some := list(islice(rows, _TOGETHER)):
                 decisions = self.table.numbered([row.decision for row in some])
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
+
+
+def version_of(basis: str, decided: CurrentDecision) -> str:
+    """What a finding is like for whoever decides: its basis, and the decision that counts."""
+    return f"{basis}.{decided.decision.number if decided.decision else 0}"
+
+
+def _changed(names: Collection[str]) -> tuple[str, str]:
+    some = ", ".join(sorted(names)[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"not as they were any more: {some}{more}", "look again, and decide about them as they are now"
 
 
 def _refuse(is_wrong: bool, message: str, hint: str = "") -> None:
@@ -278,11 +303,29 @@ def decide(
     chosen: str | None = None,
     note: str = "",
     until: str | date | None = None,
+    seen: Mapping[str, str] | None = None,
+    expected: int | None = None,
 ) -> list[Made]:
     """Decide about findings; see Workspace.decide."""
     kind = Action(chosen_of("action", action, [member.value for member in Action]))
     choice = Choice(action=kind, by=by, chosen=chosen, note=note, until=day_of(until))
-    return Decisions(ledger).decide(_found(ledger, findings), choice)
+    decisions = Decisions(ledger)
+    if expected is None:
+        return decisions.decide(_found(ledger, findings), choice, seen)
+    last = decisions.table.newest()
+    if not isinstance(findings, Iterable):
+        # Counted before they are read: there may be a million.
+        _check_count(findings.count(), expected)
+    found = _found(ledger, findings)
+    _check_count(len(found), expected)
+    return decisions.decide(found, choice, seen, last)
+
+
+def _check_count(count: int, expected: int) -> None:
+    if count != expected:
+        raise ChangedMeanwhile(
+            f"{count:,} findings are meant, not {expected:,}", "look at them again", {"count": str(count)}
+        )
 
 
 def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:

@@ -88,9 +88,18 @@ def export_decisions(ledger: Ledger, path: Path) -> int:
         InputError: The file cannot be written.
     """
     _check_name(path)
-    found = sorted(Decisions(ledger).table.all(), key=lambda d: tuple(str(part) for part in (*d.key[:2], d.at, d.key)))
+    found = _sorted(ledger)
     write_text(path, _text(found, path.suffix))
     return len(found)
+
+
+def decisions_text(ledger: Ledger, form: str) -> str:
+    """What `export_decisions` writes: toml or jsonl."""
+    return _text(_sorted(ledger), f".{form}")
+
+
+def _sorted(ledger: Ledger) -> list[Decision]:
+    return sorted(Decisions(ledger).table.all(), key=lambda d: tuple(str(part) for part in (*d.key[:2], d.at, d.key)))
 
 
 def import_decisions(ledger: Ledger, path: Path, quarantine: Path) -> Imported:

@@ -110,6 +110,16 @@ class FindingList:
         """The run."""
         return self._diff.after
 
+    @property
+    def diff(self) -> RunDiff:
+        """The run, and the one before."""
+        return self._diff
+
+    @property
+    def wanted(self) -> FindingFilter:
+        """Which ones."""
+        return self._wanted
+
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings of the run in the order of reports, then those that it did not find again.
 
@@ -145,11 +155,11 @@ class FindingList:
             query, state = self._diff.present_rows(connection)
             here = self._place(connection, after) if after else None
             if here or not after:
-                query = query.where(self._wanted_of(connection, state, query.selected_columns.decided_basis))
+                query = query.where(self.condition(connection, state, query.selected_columns.decided_basis))
                 yield query.where(_order() > tuple_(*here)) if here else query
         if set(states) & set(_NOT_THERE):
             query, state = self._diff.absent_rows(connection)
-            query = query.where(self._wanted_of(connection, state, query.selected_columns.decided_basis))
+            query = query.where(self.condition(connection, state, query.selected_columns.decided_basis))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 
@@ -159,9 +169,19 @@ class FindingList:
         row = connection.execute(query.where(FINDING.c.fingerprint == fingerprint)).first()
         return tuple(row) if row else None
 
-    def _wanted_of(
+    def condition(
         self, connection: Connection, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
+        """What makes a finding one of the list, as SQL.
+
+        Args:
+            connection: Of the ledger.
+            state: What became of it, in the select.
+            basis: What decisions about it belong to, in the select.
+
+        Returns:
+            The condition.
+        """
         wanted, found = self._wanted, FINDING.c
         named = (
             (state, wanted.states),

@@ -450,16 +450,31 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
 
 
 def _places_below(ontology: str, of_check: str) -> str:
-    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them."""
+    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them.
+
+    By number, as millions of heads and terms are compared.
+
+    Returns:
+        The select.
+    """
+    of_it = f"FROM ref.ancestor WHERE ontology = {literal(ontology)}"
     return f"""
-    WITH own AS MATERIALIZED (
-        SELECT l.rowid AS place, l.head_now, l.tail_now FROM ref.link l
-        WHERE {of_check} AND l.head_now IN (SELECT head_now FROM ends)),
-    up AS MATERIALIZED (
-        SELECT place, head_now, a.ancestor FROM own JOIN ref.ancestor a ON a.id = own.tail_now
-        WHERE a.ontology = {literal(ontology)} AND a.ancestor IN (SELECT tail_now FROM ends))
+    WITH head AS MATERIALIZED (
+        SELECT row_number() OVER () << 32 AS number, id FROM (SELECT DISTINCT head_now AS id FROM ends)),
+    term AS MATERIALIZED (
+        SELECT row_number() OVER () AS number, id FROM (SELECT id {of_it} UNION SELECT ancestor {of_it})),
+    above AS MATERIALIZED (
+        SELECT low.number AS id, high.number AS ancestor
+        FROM (SELECT * {of_it} AND ancestor IN (SELECT tail_now FROM ends)) a
+        JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
+    pair AS MATERIALIZED (
+        SELECT task, h.number | t.number AS number FROM ends
+        JOIN head h ON h.id = ends.head_now JOIN term t ON t.id = ends.tail_now),
+    own AS MATERIALIZED (
+        SELECT l.rowid AS place, h.number AS head, t.number AS term FROM ref.link l
+        JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
     SELECT DISTINCT task, place, false AS turned, true AS below
-    FROM ends JOIN up ON up.head_now = ends.head_now AND up.ancestor = ends.tail_now"""
+    FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
 
 
 def _has_rows(tables: WorkingTables) -> bool:

@@ -218,9 +218,9 @@ class EvidenceJoin:
         """
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
-    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label, *, few: bool = False) -> PlainEdges | None:
-        """SQL for edges that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
-        return plainly_supported(self._db, pattern, head, tail, few=few)
+    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
+        """What edges ask that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
+        return plainly_supported(self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""

@@ -170,6 +170,21 @@ class EmbeddedStore(CatalogueReads):
             text = self._cypher.text("scan_edges", **places, properties=projection("r", pattern.properties))
             yield self._scan(text, edge_columns(pattern))
 
+    def scan_places(self, label: Label) -> pa.Table:
+        """See PlacedStore."""
+        if label.name not in self._tables:
+            return pa.schema([("place", pa.int64()), ("id", pa.string())]).empty_table()
+        with self._run(self._cypher.text("scan_places", **label_place(label)), {}) as result:
+            return result.get_as_arrow()
+
+    def scan_pairs(self, pattern: Pattern) -> pa.Table:
+        """See PlacedStore."""
+        if not self._holds(pattern):
+            return pa.schema([("head", pa.int64()), ("tail", pa.int64())]).empty_table()
+        places = pattern_places(pattern) | {"where": self._of_edges(pattern)}
+        with self._run(self._cypher.text("scan_pairs", **places), {}) as result:
+            return result.get_as_arrow()
+
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """See GraphStore; the tables of this store can hold none."""
         return []

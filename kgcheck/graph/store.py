@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 from pydantic import Field
@@ -192,6 +192,17 @@ class GraphStore(LoadTarget, Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...
+
+
+@runtime_checkable
+class PlacedStore(Protocol):
+    """A store in which every node has a place by number, so that edges are read without the ids of their ends."""
+
+    def scan_places(self, label: Label) -> pa.Table:
+        """All nodes of a label, what is retired too: columns place and id."""
+
+    def scan_pairs(self, pattern: Pattern) -> pa.Table:
+        """The ends of all edges of a pattern, each by its place: columns head and tail."""
 
 
 class SurveyedStore(GraphStore, Protocol):

@@ -79,5 +79,7 @@ def digest_sql(parts: Iterable[str], more: str = "NULL") -> str:
     Returns:
         An expression.
     """
-    listed = f"list_concat([{', '.join(parts)}], {more})"
-    return f"left(sha256(array_to_string({listed}, chr({ord(PART)}))), 16)"
+    sign = f"chr({ord(PART)})"
+    # No part is NULL, and none of the further ones is empty.
+    further = "" if more == "NULL" else f", nullif(array_to_string({more}, {sign}), '')"
+    return f"left(sha256(concat_ws({sign}, {', '.join(parts)}{further})), 16)"

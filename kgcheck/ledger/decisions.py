@@ -25,6 +25,7 @@ from sqlalchemy import (
     select,
 )
 
+from kgcheck.errors import ChangedMeanwhile
 from kgcheck.ledger.tables import METADATA, UtcTime
 from kgcheck.model import Value
 
@@ -114,20 +115,35 @@ class DecisionTable:
     def __init__(self, database: "Database") -> None:
         self._database = database
 
-    def add(self, decisions: Iterable[Decision], *, in_turn: bool = False) -> list[Decision]:
+    def newest(self) -> int:
+        """The number of the newest decision; 0 where there is none."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(func.max(DECISION.c.number))) or 0
+
+    def add(
+        self, decisions: Iterable[Decision], *, in_turn: bool = False, unless_after: int | None = None
+    ) -> list[Decision]:
         """Write decisions, all or nothing.
 
         Args:
             decisions: Their numbers do not matter.
             in_turn: None is older than what is there about its finding, even where a clock went back.
+            unless_after: Number of a decision; where there is a newer one about one of the findings, nothing is
+                written.
 
         Returns:
             The decisions as they were written.
+
+        Raises:
+            ChangedMeanwhile: There is such a newer one.
         """
         rest, added = iter(decisions), list[Decision]()
         with self._database.writing() as connection:
             while some := list(islice(rest, _TOGETHER)):
-                newest_at = _newest_at(connection, [d.fingerprint for d in some]) if in_turn else {}
+                about = [d.fingerprint for d in some]
+                if unless_after is not None:
+                    _refuse_newer(connection, about, unless_after)
+                newest_at = _newest_at(connection, about) if in_turn else {}
                 some = [d.model_copy(update={"at": max(d.at, newest_at.get(d.fingerprint, d.at))}) for d in some]
                 statement = insert(DECISION).returning(DECISION.c.number, sort_by_parameter_order=True)
                 numbers = connection.scalars(statement, [_row(d) for d in some])
@@ -151,6 +167,21 @@ class DecisionTable:
         with self._database.reading() as connection:
             rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
             return {row.number: decision_of(row) for row in rows}
+
+    def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
+        """Decisions as they came into this ledger, the newest first.
+
+        Args:
+            before: Only those of smaller numbers.
+            limit: At most so many.
+
+        Returns:
+            The decisions.
+        """
+        query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
+        with self._database.reading() as connection:
+            rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
+            return [decision_of(row) for row in rows]
 
     def all(self) -> Iterator[Decision]:
         """Every decision, by finding and basis, the oldest of each first; no order of one ledger shows in it.
@@ -223,6 +254,13 @@ def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Deci
         found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
         for row in connection.execute(found.order_by(DECISION.c.at, DECISION.c.number)):
             yield decision_of(row)
+
+
+def _refuse_newer(connection: Connection, fingerprints: list[str], number: int) -> None:
+    newer = select(DECISION.c.fingerprint, DECISION.c.by)
+    newer = newer.where(DECISION.c.fingerprint.in_(fingerprints), DECISION.c.number > number)
+    if row := connection.execute(newer.limit(1)).first():
+        raise ChangedMeanwhile(f"{row.by} has just decided about {row.fingerprint}", "look again: nothing was decided")
 
 
 def _newest_at(connection: Connection, fingerprints: list[str]) -> dict[str, datetime]:

@@ -13,7 +13,7 @@ _UNTOLD = ("text/plain", "application/octet-stream")
 """What servers say that know no type of a body."""
 
 
-class Service(NamedTuple):
+class ProviderService(NamedTuple):
     """A service and what is to be known before it is asked.
 
     ``release_header`` is where each answer names the release; of a service that has none, ``release`` says it.

@@ -28,18 +28,19 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
-from kgcheck.providers.answers import Service, ServiceAnswer, answer_of
+from kgcheck.providers.answers import ProviderService, ServiceAnswer, answer_of
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
 from kgcheck.providers.kept_answers import KeptAnswers
 from kgcheck.providers.pace import Pace
 from kgcheck.providers.transport import BoundedAdapter, TooLarge, WatchedAdapter, session_over
 from kgcheck.settings import Settings
 
-__all__ = ["Http", "Service"]
+__all__ = ["Http", "ProviderService"]
 
 T = TypeVar("T")
 
-_Saved = tuple[Service, str, requests.PreparedRequest, requests.Response]
+_Fields = Mapping[str, object]
+_Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response]
 """Who was asked, of which release, what, and the answer."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
@@ -79,7 +80,7 @@ class Http(Closing):
 
     def ask(
         self,
-        service: Service,
+        service: ProviderService,
         path: str,
         read: Callable[[ServiceAnswer], T],
         *,
@@ -179,7 +180,7 @@ class Http(Closing):
         made: T = self._attempts()(work)
         return made
 
-    def rest(self, service: Service, seconds: float) -> None:
+    def rest(self, service: ProviderService, seconds: float) -> None:
         """Wait, say for a job to end.
 
         Args:
@@ -194,7 +195,7 @@ class Http(Closing):
         self.sleep(seconds)
 
     @contextmanager
-    def stream(self, service: Service, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+    def stream(self, service: ProviderService, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
         """Open a file at a provider, to be read as it comes; nothing of it is kept here.
 
         Args:
@@ -235,7 +236,7 @@ class Http(Closing):
         self._answers.close()
 
     def _prepare(
-        self, service: Service, path: str, params: Mapping[str, object] | None, form: Mapping[str, object] | None
+        self, service: ProviderService, path: str, params: _Fields | None, form: _Fields | None
     ) -> requests.PreparedRequest:
         if path.startswith(("http://", "https://")):
             url = path
@@ -285,7 +286,7 @@ class Http(Closing):
 
     def _call(
         self,
-        service: Service,
+        service: ProviderService,
         request: requests.PreparedRequest,
         read: Callable[[ServiceAnswer], T],
         keep: Callable[[T], bool],
@@ -305,7 +306,7 @@ class Http(Closing):
                 self._answers.keep(service, release, request, response)
         return made
 
-    def _saw(self, service: Service, release: str) -> None:
+    def _saw(self, service: ProviderService, release: str) -> None:
         if service.release_header:
             self.saw(service.name, release)
 
@@ -315,7 +316,7 @@ class Http(Closing):
         if release not in seen:
             seen.append(release)
 
-    def _pace(self, service: Service) -> Pace:
+    def _pace(self, service: ProviderService) -> Pace:
         host = urlsplit(service.url).netloc
         if host not in self._paces:
             self._paces[host] = Pace(self.settings.cache_dir / "pace", host, service.calls_per_s)
@@ -326,7 +327,7 @@ class Http(Closing):
             self._file_session = session_over(WatchedAdapter(self._total_s))
         return self._file_session
 
-    def _send(self, service: Service, request: requests.PreparedRequest) -> requests.Response:
+    def _send(self, service: ProviderService, request: requests.PreparedRequest) -> requests.Response:
         if self._session is None:
             self._session = session_over(BoundedAdapter(self._total_s, int(self.settings.http_max_mb * 1_000_000)))
         self._wait_for_turn(service)
@@ -343,7 +344,7 @@ class Http(Closing):
                 raise SourceDeadline(*_late(service)) from error
             raise error_for(error, service.name, shown(request)) from error
 
-    def _wait_for_turn(self, service: Service) -> None:
+    def _wait_for_turn(self, service: ProviderService) -> None:
         if deadline.left() == 0 or not self._pace(service).wait(deadline.left()):
             raise SourceDeadline(*_late(service))
         self.calls += 1
@@ -372,7 +373,7 @@ class _Together:
         self.releases: set[str] = set()
 
 
-def _late(service: Service) -> tuple[str, str]:
+def _late(service: ProviderService) -> tuple[str, str]:
     return f"the time ran out before {service.name} answered", "give it more: --seconds"
 
 

@@ -10,7 +10,7 @@ from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.closing import Closing
 from kgcheck.errors import ConfigurationError
-from kgcheck.providers.answers import Service, ServiceAnswer, answer_of
+from kgcheck.providers.answers import ProviderService, ServiceAnswer, answer_of
 from kgcheck.providers.transport import without_body
 from kgcheck.settings import Settings
 
@@ -31,7 +31,7 @@ class KeptAnswers(Closing):
             settings.cache_dir.mkdir(parents=True, exist_ok=True)
             self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
 
-    def find(self, service: Service, request: requests.PreparedRequest) -> ServiceAnswer | None:
+    def find(self, service: ProviderService, request: requests.PreparedRequest) -> ServiceAnswer | None:
         """The answer to a question, or None where none of the newest known release is kept.
 
         Args:
@@ -49,7 +49,7 @@ class KeptAnswers(Closing):
         return answer_of(found, release, found.created_at, cached=True)
 
     def keep(
-        self, service: Service, release: str, request: requests.PreparedRequest, response: requests.Response
+        self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
     ) -> None:
         """Keep an answer, and that its release is the newest.
 
@@ -71,7 +71,7 @@ class KeptAnswers(Closing):
         """Close the files."""
         self._cache.close()  # type: ignore[no-untyped-call]
 
-    def _release(self, service: Service) -> str:
+    def _release(self, service: ProviderService) -> str:
         """The service's release as far as it is known."""
         if not service.release_header:
             return service.release

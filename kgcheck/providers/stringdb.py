@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http import Http, ProviderService
 from kgcheck.settings import Settings
 
 AT_ONCE = 2_000
@@ -111,7 +111,7 @@ class StringDb:
         self._identity = settings.caller_identity
         self._species = settings.string_species
         # The version is part of the address; answers are kept under it, and the release is asked for once.
-        self.service = Service(
+        self.service = ProviderService(
             "STRING",
             settings.string_url,
             settings.string_calls_per_s,

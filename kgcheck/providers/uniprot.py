@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.profile.catalogue import State
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, record_of_entry
 from kgcheck.providers.uniprot_pages import PAGE, Page, check_next, messages, read_page, wrong
 from kgcheck.settings import Settings
@@ -61,7 +61,7 @@ class UniProt:
 
     def __init__(self, http: Http, settings: Settings) -> None:
         self._http = http
-        self.service = Service(
+        self.service = ProviderService(
             "UniProt",
             settings.uniprot_url,
             settings.uniprot_calls_per_s,

@@ -28,7 +28,7 @@ from kgcheck.outputs import write_text
 from kgcheck.profile.reference_files import ReferenceFile, load_reference_recipes
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
 
 LOG = "fetched.json"
@@ -109,7 +109,9 @@ class _Download:
         self._partial = self._path.with_name(self._path.name + ".part")
         self._mark = self._path.with_name(self._path.name + ".part.json")
         self._before = log.get(self._path.name) if self._path.is_file() else None
-        self._service = Service(source, f"{parts.scheme}://{parts.netloc}", _CALLS_PER_S, f"the address of {source}")
+        self._service = ProviderService(
+            source, f"{parts.scheme}://{parts.netloc}", _CALLS_PER_S, f"the address of {source}"
+        )
         self._limits = http.settings
         self._ends = 0.0
         self._known = Fetched(source=source, file=self._path.name, url=file.url)

@@ -4,19 +4,17 @@ All are gauges of the last run: tasks by type, place, outcome and reason, findin
 of when the references are. Every series names its store, so that the files of several graphs lie side by side.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from kgcheck.choices import first_day
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
 from kgcheck.report.standing import ALONE, Standing
 from kgcheck.visible import visible
-
-_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
 
 def prometheus(run: Run, tallies: Iterable[Tally], standing: Standing = ALONE) -> str:
@@ -83,7 +81,7 @@ def _references(gauges: _Gauges, run: Run) -> None:
     newest: dict[tuple[str, str], datetime] = {}
     for pinned in run.releases:
         key = pinned.source, pinned.release
-        if day := _day(pinned.released):
+        if day := first_day(pinned.released):
             newest[key] = max(day, newest.get(key, day))
     for (source, release), day in sorted(newest.items()):
         which = {"source": source, "release": release}
@@ -91,14 +89,3 @@ def _references(gauges: _Gauges, run: Run) -> None:
         gauges.set("reference_released_timestamp_seconds", words, which, day.timestamp())
         age = max((run.started - day).total_seconds(), 0)
         gauges.set("reference_age_seconds", "How old a reference was when the last run began.", which, age)
-
-
-def _day(text: str) -> datetime | None:
-    """The first day of a year, a month or a day; None of what is no date."""
-    found = _DAY.match(text)
-    if not found:
-        return None
-    try:
-        return datetime(int(found[1]), int(found[2] or 1), int(found[3] or 1), tzinfo=UTC)
-    except ValueError:
-        return None

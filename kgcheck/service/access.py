@@ -1,28 +1,129 @@
-"""Who may call a route: every route names the least role that it needs, or that it is open to everybody."""
+"""Who may call a route: every route names the least role that it needs, or that it is open to everybody.
 
-from typing import Annotated, Any
+`kgcheck.service.gate` finds out who asks before anything of a body is read; what stands here is what a route names, and
+what it learns of who asks.
+"""
+
+import hmac
+from http import HTTPStatus
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from fastapi import Depends, Request
 
 from kgcheck.errors import UsageError
 from kgcheck.service.roles import Principal, Role
-from kgcheck.workspace.patching import whoami
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
+
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "x-csrf-token"
 
 
-class NotAllowed(UsageError):
+class Refused(UsageError):
+    """A request that is not let in."""
+
+    status: ClassVar[int] = HTTPStatus.FORBIDDEN
+    headers: ClassVar[dict[str, str]] = {}
+
+
+class NotSignedIn(Refused):
+    """Nobody is known, and the route is not open to everybody."""
+
+    status = HTTPStatus.UNAUTHORIZED
+    headers = {"www-authenticate": 'Bearer realm="kgcheck"'}
+    is_wrong = False
+    """Something was sent that does not count, and not nothing."""
+
+    @classmethod
+    def wrong(cls, message: str, hint: str = "") -> "NotSignedIn":
+        """Somebody tried.
+
+        Args:
+            message: What was wrong.
+            hint: What to do next.
+
+        Returns:
+            The error.
+        """
+        error = cls(message, hint)
+        error.is_wrong = True
+        return error
+
+
+class NotAllowed(Refused):
     """Somebody is known, and their role is not enough."""
 
 
-def principal_of(request: Request) -> Principal:
-    """Who asks: while there are no users, whoever reaches the loopback address of this machine.
+class NotOfThisSite(Refused):
+    """A browser sends this for another page than one of the service."""
+
+
+class WrongHost(Refused):
+    """The request is for another host than the service."""
+
+    status = HTTPStatus.MISDIRECTED_REQUEST
+
+
+class TooManyRequests(Refused):
+    """More than one principal or address may send in a minute."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    headers = {"retry-after": "60"}
+
+
+class BodyTooLarge(Refused):
+    """The body of a request is larger than it may be."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class TookTooLong(Refused):
+    """There was no answer in time. What was begun may still go on."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+class Caller(NamedTuple):
+    """Who a request is of, as the gate found out."""
+
+    principal: Principal | None
+    csrf: str = ""
+    """Of their session; empty where there is none."""
+    why: NotSignedIn | None = None
+    """Why nobody is known."""
+    counted: str = ""
+    """Whose requests are counted; empty where nobody's are."""
+
+
+def caller_of(request: Request) -> Caller:
+    """Who a request is of.
+
+    Args:
+        request: One that came through the gate.
+
+    Returns:
+        Who it is; nobody, where the gate did not look.
+    """
+    found = getattr(request.state, "caller", None)
+    return found if isinstance(found, Caller) else Caller(None)
+
+
+def csrf_of(request: Request) -> str:
+    """What forms of a page send back as the field ``csrf``, and scripts as the header ``X-CSRF-Token``.
 
     Args:
         request: Any.
 
     Returns:
-        Who it is.
+        A text; empty where there is no session that needs one.
     """
-    return Principal(name=whoami(), role=Role.ADMIN)
+    return caller_of(request).csrf
+
+
+def somebody(request: Request) -> Principal | None:
+    """Who asks, where that is known."""
+    return caller_of(request).principal
 
 
 class Needs:
@@ -35,28 +136,71 @@ class Needs:
     def __init__(self, role: Role) -> None:
         self.role = role
 
-    def __call__(self, asking: Annotated[Principal, Depends(principal_of)]) -> Principal:
+    async def __call__(self, request: Request) -> Principal:
         """Let somebody in.
 
         Args:
-            asking: Who asks.
+            request: One that came through the gate.
 
         Returns:
-            The same.
+            Who asks.
 
         Raises:
+            NotSignedIn: Nobody is known.
+            NotAllowed: Their role is not enough.
+            NotOfThisSite: What only the page knows is missing.
+        """
+        caller = caller_of(request)
+        principal = self.admit(caller)
+        if caller.csrf and request.method not in SAFE and CSRF_HEADER not in request.headers:
+            check_csrf(caller, str((await request.form()).get(CSRF_FIELD, "")))
+        return principal
+
+    def admit(self, caller: Caller) -> Principal:
+        """Let somebody in by their role alone.
+
+        Args:
+            caller: Who asks.
+
+        Returns:
+            Who asks.
+
+        Raises:
+            NotSignedIn: Nobody is known.
             NotAllowed: Their role is not enough.
         """
-        if not asking.role.may(self.role):
-            raise NotAllowed(f"{asking.name} is a {asking.role.value}", f"this needs the role {self.role.value}")
-        return asking
+        if caller.principal is None:
+            raise caller.why or NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_...")
+        if not caller.principal.role.may(self.role):
+            name, role = caller.principal.name, caller.principal.role.value
+            raise NotAllowed(f"{name} is a {role}", f"this needs the role {self.role.value}")
+        return caller.principal
+
+
+def check_csrf(caller: Caller, given: str) -> None:
+    """Refuse what no page of the service sent.
+
+    Args:
+        caller: With a session.
+        given: What came with the request.
+
+    Raises:
+        NotOfThisSite: It is not what the page knows.
+    """
+    if not hmac.compare_digest(given.encode(errors="surrogatepass"), caller.csrf.encode()):
+        raise NotOfThisSite(
+            "the request does not come from a page of this service, or from one of an older session",
+            "load the page again; a script sends the header X-CSRF-Token",
+        )
 
 
 def needs(role: Role) -> Any:
-    """The dependency of a route on a role: ``Annotated[Principal, needs(Role.CURATOR)]``."""
+    """What a route is annotated with that needs a role."""
     return Depends(Needs(role))
 
 
 Viewer = Annotated[Principal, needs(Role.VIEWER)]
 Curator = Annotated[Principal, needs(Role.CURATOR)]
 Admin = Annotated[Principal, needs(Role.ADMIN)]
+Open = Annotated[Principal | None, Depends(somebody)]
+"""A route for everybody: health, signing in, files of the page."""

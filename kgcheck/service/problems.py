@@ -1,21 +1,106 @@
 """Errors as problems by RFC 9457: what was wrong, what to do next, and a status that says whose fault it is."""
 
+import logging
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+from starlette.exceptions import HTTPException
 
-from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, StoreLocked, UnknownName
-from kgcheck.service.access import NotAllowed
+from kgcheck import errors
+from kgcheck.errors import (
+    EXIT_INCOMPLETE,
+    ChangedMeanwhile,
+    ConfigurationError,
+    IndexFault,
+    InputError,
+    JobUnderWay,
+    KgcheckError,
+    LedgerError,
+    MissingExtra,
+    ModelError,
+    SnapshotError,
+    StoreError,
+    StoreLocked,
+    UnknownName,
+    UsageError,
+)
+from kgcheck.model import Value
 
 MEDIA_TYPE = "application/problem+json"
+API = "/v1"
+_SHOWN = 20
+_log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
-    (NotAllowed, 403),
     (UnknownName, 404),
+    (ChangedMeanwhile, 409),
     (JobUnderWay, 409),
     (StoreLocked, 409),
+    # A patch that was edited, or whose files are gone: the service reads no other file that a client can mean.
+    (InputError, 409),
+    (UsageError, 400),
+    (ConfigurationError, 503),
+    (IndexFault, 503),
+    (LedgerError, 503),
+    (MissingExtra, 503),
+    (ModelError, 503),
+    (SnapshotError, 503),
+    (StoreError, 503),
 )
+"""The first that fits counts; an error of the service may state its own as ``status``."""
+
+
+class NotServed(UsageError):
+    """What was asked for needs something that this service was started without: papers, or a kgcheck.toml."""
+
+    status = 404
+
+
+class FieldProblem(Value):
+    """What is wrong with one value of a request."""
+
+    where: str = Field(description="body, query, path or header, and the way to the value", examples=["query.limit"])
+    detail: str
+
+
+class Problem(Value):
+    """An error by RFC 9457."""
+
+    type: str = Field(description="names the kind of error; its address describes it", examples=["/v1/problems/x"])
+    title: str = Field(description="the kind of error in words")
+    status: int = Field(ge=400, le=599)
+    detail: str = Field(description="what was wrong here")
+    instance: str = Field(description="the path that was asked for")
+    hint: str | None = Field(default=None, description="what to do next")
+    errors: list[FieldProblem] | None = Field(default=None, description="of a request that is not well-formed: where")
+    present: dict[str, str] | None = Field(
+        default=None, description="of what has changed: how it is now, by what was looked at"
+    )
+
+
+class ProblemKind(Value):
+    """A kind of error."""
+
+    type: str
+    title: str
+    status: int
+    description: str
+
+
+_OTHERS = {
+    "invalid-request": (422, "The request is not as the API describes it: a value is missing, wrong or unknown."),
+    "not-found": (404, "There is nothing under this path."),
+    "method-not-allowed": (405, "The path takes other methods; the header Allow names them."),
+    "internal-error": (500, "Something that nobody foresaw. The log of the service has it."),
+    "request-refused": (400, "The request was refused before anybody looked at what it means."),
+}
+"""Problems that are no KgcheckError."""
 
 
 def status_of(error: KgcheckError) -> int:
@@ -27,26 +112,147 @@ def status_of(error: KgcheckError) -> int:
     >>> status_of(UnknownName("run", "x", ()))
     404
     """
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            return status
-    return 503 if error.exit_code == EXIT_INCOMPLETE else 400
+    return _status_of(type(error))
 
 
-def problem(status: int, title: str, detail: str, **more: Any) -> JSONResponse:
-    """A problem as an answer."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
-    return JSONResponse(body, status, media_type=MEDIA_TYPE)
+def problem_kinds() -> list[ProblemKind]:
+    """Every kind of error that the API knows, with its description."""
+    own = [
+        ProblemKind(
+            type=_name_of(kind),
+            title=_title_of(_name_of(kind)),
+            status=_status_of(kind),
+            description=" ".join((kind.__doc__ or "").partition("\n\n")[0].split()),
+        )
+        for kind in _kinds(KgcheckError)
+    ]
+    others = [
+        ProblemKind(type=name, title=_title_of(name), status=status, description=words)
+        for name, (status, words) in _OTHERS.items()
+    ]
+    return sorted([*own, *others], key=lambda kind: kind.type)
+
+
+def problem(request: Request, name: str, status: int, detail: str, **more: Any) -> Response:
+    """A problem as an answer.
+
+    Args:
+        request: What it is about.
+        name: Kind of error, as `problem_kinds` lists it.
+        status: HTTP status.
+        detail: What was wrong.
+        more: Further fields of Problem; ``headers`` for those of the answer.
+
+    Returns:
+        The answer.
+    """
+    headers = more.pop("headers", None)
+    prefix = str(request.scope.get("root_path", "")).rstrip("/")
+    body = Problem(
+        type=f"{prefix}{API}/problems/{name}",
+        title=_title_of(name),
+        status=status,
+        detail=detail,
+        instance=request.url.path,
+        **more,
+    )
+    return JSONResponse(body.model_dump(mode="json", exclude_none=True), status, headers, media_type=MEDIA_TYPE)
+
+
+def problem_of(request: Request, error: KgcheckError) -> Response:
+    """The problem that an error is."""
+    more: dict[str, Any] = {"hint": error.hint or None, "headers": getattr(error, "headers", None)}
+    if isinstance(error, ChangedMeanwhile) and error.present:
+        more["present"] = error.present
+    return problem(request, _name_of(type(error)), status_of(error), error.message, **more)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer with problems wherever a KgcheckError ends a request.
+    """Answer with problems wherever a request under the API ends with an error; a page has its own way.
+
+    ``app.state.error_page``, a function of a request, a status and an error, answers for all other paths where it is
+    set.
 
     Args:
         app: The application.
     """
 
+    def paged(request: Request, status: int, error: Exception) -> Response | None:
+        page = getattr(app.state, "error_page", None)
+        is_api = request.scope["path"].removeprefix(request.scope.get("root_path", "")).startswith(f"{API}/")
+        made: Response | None = page(request, status, error) if page and not is_api else None
+        return made
+
     @app.exception_handler(KgcheckError)
-    def refused(request: Request, error: KgcheckError) -> JSONResponse:
-        more = {"hint": error.hint} if error.hint else {}
-        return problem(status_of(error), type(error).__name__, error.message, **more)
+    def refused(request: Request, error: KgcheckError) -> Response:
+        return paged(request, status_of(error), error) or problem_of(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    def wrong(request: Request, error: RequestValidationError) -> Response:
+        # What was sent is not shown again: it may be long, hostile or secret.
+        found = [FieldProblem(where=_where(e["loc"]), detail=str(e["msg"])) for e in error.errors()[:_SHOWN]]
+        detail = "; ".join(f"{one.where}: {one.detail}" for one in found[:3])
+        return paged(request, 422, error) or problem(request, "invalid-request", 422, detail, errors=found)
+
+    @app.exception_handler(HTTPException)
+    def without_route(request: Request, error: HTTPException) -> Response:
+        name = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "request-refused")
+        hint = f"{API}/openapi.json describes what there is" if error.status_code in (404, 405) else None
+        path = request.scope["path"][:200]
+        words = {404: f"there is nothing under {path}", 405: f"{path} takes other methods"}
+        detail = words.get(error.status_code, str(error.detail))
+        headers = dict(error.headers or {})
+        if error.status_code == 405 and (methods := _methods(app, request.scope["path"])):
+            # The router names those of the first route of the path alone.
+            headers["Allow"] = ", ".join(methods)
+        return paged(request, error.status_code, error) or problem(
+            request, name, error.status_code, detail, hint=hint, headers=headers
+        )
+
+    @app.exception_handler(Exception)
+    def unforeseen(request: Request, error: Exception) -> Response:
+        _log.error("%s %s", request.method, request.scope["path"], exc_info=error)
+        detail = "something went wrong that nobody foresaw; the log of the service has it"
+        return paged(request, 500, error) or problem(request, "internal-error", 500, detail)
+
+
+def _methods(app: FastAPI, path: str) -> list[str]:
+    """The methods that the API has for a path."""
+    found: set[str] = set()
+    for template, item in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\\{[^}]*\}", "[^/]+", re.escape(template)), path):
+            found |= {method.upper() for method in item}
+    return sorted(found)
+
+
+def _where(loc: tuple[int | str, ...]) -> str:
+    # Names of fields that nobody knows come from outside.
+    return ".".join(str(part)[:80].encode("utf-8", "replace").decode() for part in loc)
+
+
+def _name_of(kind: type[KgcheckError]) -> str:
+    described = next(one for one in kind.__mro__ if issubclass(one, KgcheckError) and _is_described(one))
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", described.__name__).lower()
+
+
+def _title_of(name: str) -> str:
+    return name.replace("-", " ").capitalize()
+
+
+def _kinds(kind: type[KgcheckError]) -> Iterator[type[KgcheckError]]:
+    if _is_described(kind):
+        yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)
+
+
+def _is_described(kind: type[KgcheckError]) -> bool:
+    """Whether a kind is one of the API: others are called after what they are a kind of."""
+    return kind.__module__ == errors.__name__ or kind.__module__.startswith("kgcheck.service.")
+
+
+def _status_of(kind: type[KgcheckError]) -> int:
+    if stated := getattr(kind, "status", None):
+        return HTTPStatus(stated).value
+    found = next((status for of, status in _STATUS if issubclass(kind, of)), None)
+    return found or (503 if kind.exit_code == EXIT_INCOMPLETE else 400)

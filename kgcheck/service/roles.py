@@ -1,31 +1,9 @@
 """Who asks, and what they may do."""
 
-from enum import StrEnum
-
+from kgcheck.ledger.users import Role
 from kgcheck.model import Value
 
-
-class Role(StrEnum):
-    """What somebody may do; each role may do what those before it may."""
-
-    VIEWER = "viewer"
-    CURATOR = "curator"
-    ADMIN = "admin"
-
-    def may(self, needed: "Role") -> bool:
-        """Whether this role is enough.
-
-        Args:
-            needed: The least role that is.
-
-        Returns:
-            True where it is.
-
-        >>> Role.CURATOR.may(Role.VIEWER), Role.CURATOR.may(Role.ADMIN)
-        (True, False)
-        """
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
+__all__ = ["Principal", "Role"]
 
 
 class Principal(Value):

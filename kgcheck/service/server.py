@@ -1,17 +1,93 @@
 """Runs the application with uvicorn."""
 
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
 import uvicorn
 
+from kgcheck.errors import UsageError
 from kgcheck.service.app import create_app
+from kgcheck.service.logs import RequestLog, start_logging
+from kgcheck.service.origin import is_loopback
 from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.service.telemetry import start_telemetry, traced
+
+END_S = 20
+"""How long requests under way may take when the service ends."""
+
+HEADERS_BYTES = 32 * 1024
+"""Most of one request before its body."""
 
 
-def serve(options: ServiceOptions, host: str, port: int) -> None:
-    """Serve until Ctrl-C or SIGTERM; requests under way end first.
+def serve(
+    options: ServiceOptions,
+    host: str,
+    port: int,
+    *,
+    proxies: Sequence[str] = (),
+    on_start: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on.
 
     Args:
         options: What the service works on.
         host: Address to listen on.
         port: 0 takes a free one.
+        proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
+        on_start: Gets the address of the service when it can be reached.
+
+    Raises:
+        UsageError: Others can reach the service, and it has no users.
+        LedgerError: The ledger cannot be opened or made.
     """
-    uvicorn.run(create_app(Service(options)), host=host, port=port, log_config=None)
+    local = is_loopback(host) and not options.hosts
+    service = Service(options.model_copy(update={"is_local": local}))
+    if not local and not service.users.there_are_any():
+        service.close()
+        what = f"listen on {host}" if not is_loopback(host) else f"answer to {', '.join(options.hosts)}"
+        raise UsageError(
+            f"the service has no users, and would {what}: whoever reaches it could change the graph",
+            "make a user first: kgcheck token add NAME --role admin",
+        )
+    start_logging()
+    with service.reading() as workspace:
+        provider = start_telemetry() if workspace.settings.telemetry else None
+    config = uvicorn.Config(
+        RequestLog(traced(create_app(service), provider)),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        limit_concurrency=options.limits.connections,
+        timeout_graceful_shutdown=END_S,
+        timeout_keep_alive=15,
+        h11_max_incomplete_event_size=HEADERS_BYTES,
+        http="h11",
+        ws="none",
+    )
+    # Who asked for the end by a signal gets it, and it went well.
+    with suppress(KeyboardInterrupt):
+        _Server(config, service, on_start).run()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, service: Service, on_start: Callable[[str], None] | None) -> None:
+        super().__init__(config)
+        self._service = service
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._on_start and self.started and self.servers:
+            address = self.servers[0].sockets[0].getsockname()
+            name = f"[{address[0]}]" if ":" in address[0] else address[0]
+            self._on_start(f"http://{name}:{address[1]}{self._service.options.prefix}/")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Before connections are waited for: those who follow a task would stay until it ends.
+        self._service.stop()
+        await super().shutdown(sockets)

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, cast
 
 from fastapi import Request
 
+from kgcheck.ledger.actions import ActionTable
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import Value
+from kgcheck.progress import Progress
+from kgcheck.service.limits import Rates, ServiceLimits
+from kgcheck.service.origin import LOOPBACK
+from kgcheck.service.tasks import Tasks
+from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -28,6 +36,9 @@ class ServiceOptions(Value):
         config: The kgcheck.toml whose jobs are listed and run, or None.
         prefix: The path under which a reverse proxy shows the service, without a slash at its end.
         patches: The folder in which patches are made.
+        is_local: Only this machine can reach the service: while there are no users, whoever does is the admin.
+        hosts: Names under which it is reached, besides those of this machine.
+        limits: How much it takes.
     """
 
     store: str | None = None
@@ -39,6 +50,14 @@ class ServiceOptions(Value):
     config: Path | None = None
     prefix: str = ""
     patches: Path | None = None
+    is_local: bool = True
+    hosts: tuple[str, ...] = ()
+    limits: ServiceLimits = ServiceLimits()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of hosts that it answers to; any, where there are none."""
+        return LOOPBACK | set(self.hosts) if self.is_local or self.hosts else frozenset()
 
 
 class Service:
@@ -57,9 +76,45 @@ class Service:
         self._readers = 0
         self._writing = False
         self._waiting = 0
+        self._opening = Lock()
+        self._ledger: Ledger | None = None
+        self.rates = Rates(options.limits)
 
-    def open(self) -> Workspace:
-        """A workspace of its own, for long work in another thread; who opens it closes it."""
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, which is made where it is missing, for who keeps users, actions and tasks in it.
+
+        Raises:
+            LedgerError: It cannot be opened or made.
+        """
+        with self._opening:
+            self._ledger = self._ledger or Ledger(self._shared.ledger)
+            return self._ledger
+
+    @cached_property
+    def users(self) -> Users:
+        """Who may use the service."""
+        return Users(self.ledger.database)
+
+    @cached_property
+    def actions(self) -> ActionTable:
+        """The record of what was done."""
+        return ActionTable(self.ledger.database)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Long work."""
+        return Tasks(self)
+
+    def open(self, progress: Progress | None = None) -> Workspace:
+        """A workspace of its own, for long work in another thread; who opens it closes it.
+
+        Args:
+            progress: Where its steps are shown.
+
+        Returns:
+            The workspace.
+        """
         given = self.options
         return Workspace(
             store=given.store,
@@ -69,6 +124,7 @@ class Service:
             profile=given.profile,
             live=given.live,
             settings=self._settings,
+            progress=progress,
         )
 
     @contextmanager
@@ -109,9 +165,18 @@ class Service:
                 self._writing = False
                 self._free.notify_all()
 
+    def stop(self) -> None:
+        """Let long work end, and those who follow it go: it goes on at the next start."""
+        if "tasks" in self.__dict__:
+            self.tasks.stop()
+
     def close(self) -> None:
-        """Close the workspace."""
+        """Close the workspace, and wait for long work to come to where it can go on."""
+        if "tasks" in self.__dict__:
+            self.tasks.close()
         self._shared.close()
+        if self._ledger:
+            self._ledger.close()
 
 
 def service_of(request: Request) -> Service:

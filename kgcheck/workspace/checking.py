@@ -1,6 +1,7 @@
 """One check by the agent team: the request as words or as a task, and what is kept of it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from kgcheck.agents.outside import with_papers
@@ -75,17 +76,19 @@ def check(
     spending: Spending,
     on_event: Callable[[Event], None] | None,
     on_text: Callable[[str], None] | None,
+    run_id: str | None = None,
+    keep: bool = True,
 ) -> CheckResult:
     """Check one thing; see Workspace.check."""
     settings, schema, reference = workspace.settings, workspace.schema, workspace.reference
     request, graph = request_of(what, schema), workspace.graph
-    started, name = now(), new_run_id()
+    started, name = now(), run_id or new_run_id()
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,
         live_sources(schema, settings, wanted=workspace.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema, graph_date)) as source,
-        Ledger(workspace.ledger) as ledger,
+        Ledger(workspace.ledger) if keep else nullcontext() as ledger,
     ):
         toolbox = Toolbox(graph, *with_papers(source, schema, live, workspace.paper_reader(notes)))
         with open_brain(workspace.brain, schema, settings, spending.limits(limits.seconds), on_text) as brain:
@@ -95,7 +98,7 @@ def check(
                 notes.append(f"{stopped.message}: {stopped.hint}")
                 checked = stopped.checked
             finally:
-                if transcript.events:
+                if keep and transcript.events:
                     write_text(file, transcript.as_jsonl())
         run = Run(
             id=name,
@@ -104,15 +107,16 @@ def check(
             profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=pinned_releases(reference, schema),
-            options={"check": request.text, "transcript": str(file.resolve())},
+            options={"check": request.text} | ({"transcript": str(file.resolve())} if keep else {}),
         ).with_live(live.releases if live else {})
         notes += [f"{source}: {why}" for source, why in (live.failures | live.refusals if live else {}).items()]
         notes += [f"warning: {warning}" for warning in run.warnings]
         (finding,), tally = NodeNames(graph).beside([_finding(checked, name)]), _tally(checked)
-        ledger.keep(run, finding, tally)
+        if ledger:
+            ledger.keep(run, finding, tally)
         if workspace.brain == "llm":
             notes.append(_model_note(checked, transcript.events))
-    return CheckResult(finding, run, tally, checked, file, tuple(notes))
+    return CheckResult(finding, run, tally, checked, file if keep else None, tuple(notes))
 
 
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:

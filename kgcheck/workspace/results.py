@@ -158,7 +158,8 @@ class CheckResult:
     run: "Run"
     tally: Tally
     checked: "TeamConclusion"
-    transcript: Path
+    transcript: Path | None
+    """The file; None where the check was not kept."""
     notes: tuple[str, ...] = ()
 
     @property

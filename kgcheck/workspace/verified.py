@@ -1,13 +1,15 @@
 """Asks what is verified of an edge, in the words of a person or as a value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgcheck.errors import UsageError
-from kgcheck.model import CheckTask, CheckType, Triple
+from kgcheck.model import CheckTask, CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
 
 if TYPE_CHECKING:
+    from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.verified import Verified, VerifiedReader
 
 Subject = CheckTask | Triple | str
@@ -29,6 +31,42 @@ def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Ver
     """
     found = (reader.of(task) for task in _tasks(schema, what))
     return next((verified for verified in found if verified), None)
+
+
+Fact = tuple[CheckTask, "Verified | None"]
+
+
+def edge_facts(reader: "VerifiedReader", schema: Schema, edges: Iterable[str | Triple]) -> list[Fact]:
+    """What is verified of edges; see Workspace.verified_edges."""
+    facts: list[Fact] = []
+    for edge in edges:
+        tasks = list(_tasks(schema, edge))
+        known = ((task, found) for task in tasks if (found := reader.of(task)))
+        facts.append(next(known, (tasks[0], None)))
+    return facts
+
+
+def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: int) -> tuple[list[Fact], bool]:
+    """What is verified of a node; see Workspace.verified_of_node."""
+    tasks = list(islice(_of_node(graph, node, limit), limit + 1))
+    return [(task, reader.of(task)) for task in tasks[:limit]], len(tasks) <= limit
+
+
+def _of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
+    schema = graph.schema
+    yield CheckTask(type=CheckType.EXISTENCE, subject=node)
+    for name in schema.label(node.label).attributes:
+        yield CheckTask(type=CheckType.ATTRIBUTE, subject=node, attribute=name)
+    for pattern in schema.relations:
+        if pattern.head == node.label:
+            for id_ in graph.neighbours(node, pattern, "out", limit):
+                tail = Ref(label=pattern.tail, id=id_)
+                yield CheckTask(type=CheckType.TRIPLE, subject=node, relation=pattern.type, object=tail)
+        if pattern.tail == node.label:
+            for id_ in graph.neighbours(node, pattern, "in", limit):
+                head = Ref(label=pattern.head, id=id_)
+                if head != node:
+                    yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=node)
 
 
 def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:

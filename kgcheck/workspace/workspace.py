@@ -16,7 +16,7 @@ from kgcheck.choices import BRAINS, DEFAULT_STORE, FORMATS, THRESHOLDS, VERIFIER
 from kgcheck.closing import Closing
 from kgcheck.errors import InputMissing, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import checked_place
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Triple
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
 from kgcheck.redact import is_secret_path
@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from kgcheck.curation.exchange import Imported
     from kgcheck.curation.export import Exported
     from kgcheck.curation.findings import FindingList
+    from kgcheck.curation.known import KnownFinding, Occurrence
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Ledger, Run
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer, Questions
     from kgcheck.reference.snapshot import SourceRelease
+    from kgcheck.workspace.readiness import Part
+    from kgcheck.workspace.users import Users
 
 M = TypeVar("M", bound=BaseModel)
 E = TypeVar("E", bound=StrEnum)
@@ -288,6 +292,7 @@ class Workspace(Closing):
         keep_all: bool = False,
         unfold: bool = False,
         changed_since: str | Path | None = None,
+        run_id: str | None = None,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger.
 
@@ -308,6 +313,7 @@ class Workspace(Closing):
             changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
                 may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
                 or the profile is not the same.
+            run_id: The id of the run, for who must know it before; none that any run has.
 
         Returns:
             The run with its counts and findings.
@@ -335,7 +341,7 @@ class Workspace(Closing):
             live=self.live,
             literature=str(self.literature.resolve()) if self.literature else None,
         )
-        return self._audit(options, since=str(changed_since) if changed_since else None)
+        return self._audit(options, since=str(changed_since) if changed_since else None, run_id=run_id)
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
@@ -367,6 +373,8 @@ class Workspace(Closing):
         money: float | None = None,
         on_event: "Callable[[Event], None] | None" = None,
         on_text: Callable[[str], None] | None = None,
+        run_id: str | None = None,
+        keep: bool = True,
     ) -> CheckResult:
         """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
 
@@ -380,6 +388,8 @@ class Workspace(Closing):
             money: Most money that a model may cost.
             on_event: Gets what each agent did, as it happens.
             on_text: Gets what a model says, as it says it.
+            run_id: The id of the run, for who must know it before; none that any run has.
+            keep: False writes nothing: neither to the ledger nor a transcript.
 
         Returns:
             The finding with its verdict; one that was stopped says so in its notes.
@@ -399,17 +409,22 @@ class Workspace(Closing):
             spending=Spending(tokens, money),
             on_event=on_event,
             on_text=on_text,
+            run_id=run_id,
+            keep=keep,
         )
 
     # Questions and papers
 
-    def ask(self, question: str, *, tokens: int | None = None, money: float | None = None) -> AskResult:
+    def ask(
+        self, question: str, *, tokens: int | None = None, money: float | None = None, papers: bool = True
+    ) -> AskResult:
         """Answer a question from the graph, with the path of every answer.
 
         Args:
             question: In words.
             tokens: Most tokens of a model.
             money: Most money that a model may cost.
+            papers: Read the papers, too, where the workspace names some; False asks the graph alone.
 
         Returns:
             The answers; or that the question was not understood, and why.
@@ -417,7 +432,7 @@ class Workspace(Closing):
         Raises:
             UsageError: Papers are named, and the brain does not read them.
         """
-        with noting() as notes, self.asker(Spending(tokens, money), notes) as ask:
+        with noting() as notes, self.asker(Spending(tokens, money), notes, papers=papers) as ask:
             return AskResult(ask(question), tuple(notes))
 
     def verify(
@@ -514,10 +529,23 @@ class Workspace(Closing):
 
     # What was found
 
-    def runs(self) -> "list[tuple[Run, list[Tally]]]":
-        """The runs in the ledger, newest first, each with its counts."""
+    def runs(self, after: str | None = None, limit: int | None = None) -> "list[tuple[Run, list[Tally]]]":
+        """The runs in the ledger, newest first, each with its counts.
+
+        Args:
+            after: Begin after the run of this id.
+            limit: At most so many.
+
+        Returns:
+            The runs.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
         with self._reading() as ledger:
-            return [(run, ledger.tallies(run)) for run in ledger.runs()]
+            runs = ledger.runs()
+            first = runs.index(ledger.run(after)) + 1 if after else 0
+            return [(run, ledger.tallies(run)) for run in runs[first:][:limit]]
 
     def run(self, name: str = "latest") -> "Run":
         """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
@@ -558,6 +586,50 @@ class Workspace(Closing):
         """The finding of that fingerprint, or its beginning, in the newest run that has it."""
         with self._reading() as ledger:
             return ledger.finding(fingerprint)
+
+    def known_finding(self, fingerprint: str) -> "KnownFinding":
+        """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+        from kgcheck.curation.known import known_finding
+
+        with self._reading() as ledger:
+            return known_finding(ledger, fingerprint)
+
+    def occurrences(self, fingerprint: str, limit: int = 100) -> "list[Occurrence]":
+        """The runs that have the finding of that fingerprint, or its beginning, the newest first."""
+        from kgcheck.curation.known import occurrences
+
+        with self._reading() as ledger:
+            return occurrences(ledger, fingerprint, limit)
+
+    def neighbourhood(self, of: "str | Finding | Ref | Triple", each: int = 5) -> "Neighbourhood":
+        """What is near a node, an edge, or what a finding is about: a few neighbours along each relation, with names.
+
+        Args:
+            of: A finding, or its fingerprint or the beginning of that; a node; or an edge.
+            each: At most so many neighbours along each pattern and direction.
+
+        Returns:
+            Nodes and edges, some hundreds at most.
+
+        Raises:
+            UnknownName: There is no such finding.
+        """
+        from kgcheck.graph.neighbourhood import neighbourhood
+
+        match self.finding(of) if isinstance(of, str) else of:
+            case Finding(task=task):
+                refs = [task.subject, *([task.object] if task.object else [])]
+            case Triple(head=head, tail=tail):
+                refs = [head, tail]
+            case Ref() as ref:
+                refs = [ref]
+        return neighbourhood(self.graph, refs, each)
+
+    def readiness(self) -> "list[Part]":
+        """Whether the ledger, the store and the references can be read now, and why not."""
+        from kgcheck.workspace.readiness import readiness
+
+        return readiness(self)
 
     def report(
         self,
@@ -641,6 +713,26 @@ class Workspace(Closing):
 
         return verified_of(self._verified_reader(), self.schema, what)
 
+    def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
+        """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
+        from kgcheck.workspace.verified import edge_facts
+
+        return edge_facts(self._verified_reader(), self.schema, edges)
+
+    def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
+        """What is verified of a node: that it exists, its attributes, and its edges, of which the graph is asked.
+
+        Args:
+            node: The node.
+            limit: Most facts.
+
+        Returns:
+            Each fact with what is verified of it, and whether these are all.
+        """
+        from kgcheck.workspace.verified import node_facts
+
+        return node_facts(self._verified_reader(), self.graph, node, limit)
+
     def list_findings(
         self,
         run: "str | Run" = "latest",
@@ -692,6 +784,8 @@ class Workspace(Closing):
         choose: str | None = None,
         note: str = "",
         until: str | date | None = None,
+        seen: Mapping[str, str] | None = None,
+        expected: int | None = None,
     ) -> "list[Made]":
         """Decide about findings, all or none. Nothing that was decided before is overwritten.
 
@@ -702,6 +796,9 @@ class Workspace(Closing):
             choose: Of what is proposed, what to take; with accept.
             note: Why.
             until: The day on which it comes back; with defer.
+            seen: The versions of findings that whoever decides looked at, by fingerprint: of `known_finding`, or of a
+                list.
+            expected: How many findings are meant.
 
         Returns:
             The decisions, each with where the finding stood before.
@@ -709,11 +806,14 @@ class Workspace(Closing):
         Raises:
             UnknownName: There is no such finding or action.
             UsageError: It cannot be decided so.
+            ChangedMeanwhile: A finding is not as it was seen, or it is another number of them: nothing was decided.
         """
         from kgcheck.curation.decisions import decide
 
         with self._writing() as ledger:
-            return decide(ledger, findings, action, by=by, chosen=choose, note=note, until=until)
+            return decide(
+                ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
+            )
 
     def history(self, fingerprint: str) -> "list[Decision]":
         """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
@@ -721,6 +821,28 @@ class Workspace(Closing):
 
         with self._reading() as ledger:
             return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def decisions(self, before: int | None = None, limit: int | None = None) -> "list[Decision]":
+        """Every decision, the newest first.
+
+        Args:
+            before: Only older ones than that of this number.
+            limit: At most so many.
+
+        Returns:
+            The decisions.
+        """
+        from kgcheck.ledger.decisions import DecisionTable
+
+        with self._reading() as ledger:
+            return DecisionTable(ledger.database).newest_first(before, limit)
+
+    def decisions_text(self, format_: str = "toml") -> str:
+        """What `export_decisions` writes to a file of that ending, toml or jsonl."""
+        from kgcheck.curation.exchange import decisions_text
+
+        with self._reading() as ledger:
+            return decisions_text(ledger, chosen("form", format_, ("toml", "jsonl")))
 
     def export_decisions(self, path: str | Path) -> int:
         """Write every decision to a file, .toml or .jsonl, in an order that does not depend on the ledger.
@@ -886,6 +1008,22 @@ class Workspace(Closing):
         with self._reading() as ledger:
             return PatchTable(ledger.database).one(name)
 
+    def patch_folder(self, name: str) -> Path:
+        """The folder of a patch in the ledger, by its id or the beginning of it.
+
+        Returns:
+            The folder.
+
+        Raises:
+            UnknownName: There is no such patch.
+            InputMissing: The folder is not there any more.
+        """
+        entry, _ = self.patch(name)
+        folder = Path(entry.folder)
+        if not folder.is_dir():
+            raise InputMissing(f"the files of the patch {entry.id} are not there any more", "make it again")
+        return folder
+
     # The ledger itself
 
     def copy_ledger(self, to: str | Path) -> "list[Copied]":
@@ -911,6 +1049,20 @@ class Workspace(Closing):
                 raise UsageError("the two ledgers are the same", "name another place to copy to")
             with Ledger(place) as target:
                 return copy_ledger(ledger.database, target.database, self.progress)
+
+    @contextmanager
+    def users(self) -> "Iterator[Users]":
+        """Who may use a service over this ledger, which is made where it is missing.
+
+        Yields:
+            Makes, lists, checks and ends tokens and sessions.
+        """
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.workspace.users import Users
+
+        self._opened.check()
+        with Ledger(self.ledger) as ledger:
+            yield Users(ledger.database)
 
     def ledger_facts(self) -> "LedgerFacts":
         """What the ledger is kept in, its format and size, and how many rows its tables have."""
@@ -956,12 +1108,15 @@ class Workspace(Closing):
         return self._edge_reader(index, TrainedVerifier(index.embedder))
 
     @contextmanager
-    def asker(self, spending: Spending, notes: list[str]) -> "Iterator[Callable[[str], Answer]]":
+    def asker(
+        self, spending: Spending, notes: list[str], *, papers: bool = True
+    ) -> "Iterator[Callable[[str], Answer]]":
         """What answers questions: the compiler, or a model.
 
         Args:
             spending: The most that a model may take for each question.
             notes: Gets what is to be noted of how papers are searched.
+            papers: Read the papers of the workspace, too.
 
         Yields:
             A function from a question to its answer, for any number of threads.
@@ -970,7 +1125,7 @@ class Workspace(Closing):
             UsageError: Papers are named, and the brain does not read them.
         """
         if self.brain == "rules":
-            if self.literature:
+            if self.literature and papers:
                 raise UsageError(
                     "questions are answered from the graph; only a model searches papers", "add --brain llm"
                 )
@@ -982,7 +1137,7 @@ class Workspace(Closing):
 
             graph = self.graph
             with ChatClient(self.settings) as client:
-                reader = self.paper_reader(notes)
+                reader = self.paper_reader(notes) if papers else None
                 yield ReactAgent(graph, client, spending.limits(), Outside(None, reader) if reader else None).ask
 
     def _questions(self) -> "Questions":
@@ -1016,7 +1171,6 @@ class Workspace(Closing):
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
         from kgcheck.agents.request import parse_request
-        from kgcheck.model import Ref
         from kgcheck.profile.claims import form_of
 
         if isinstance(what, Triple):
@@ -1036,7 +1190,14 @@ class Workspace(Closing):
         worded = [t for t in meant if form_of(t, self.schema)] or meant
         return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
 
-    def _audit(self, options: "AuditOptions", old: "Run | None" = None, *, since: str | None = None) -> AuditResult:
+    def _audit(
+        self,
+        options: "AuditOptions",
+        old: "Run | None" = None,
+        *,
+        since: str | None = None,
+        run_id: str | None = None,
+    ) -> AuditResult:
         from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
         from kgcheck.audit.run import Audit, store_place
@@ -1057,7 +1218,7 @@ class Workspace(Closing):
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
             former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
-            run = audit.resume(old) if old else audit.start(options, former)
+            run = audit.resume(old) if old else audit.start(options, former, run_id)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():

@@ -1,14 +1,12 @@
 """The HTML report in a real browser: it loads nothing, filters, opens by keyboard, and can be read by everybody."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
 from kgcheck.model import (
@@ -31,16 +29,6 @@ from kgcheck.model import (
 )
 from kgcheck.report.documents import document
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOSTILE = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 LONG = "very_long_identifier_without_any_place_to_break_" * 6
@@ -77,21 +65,6 @@ NAMELESS = """() => [...document.querySelectorAll('input, select, button, a, sum
   .filter((n) => !(n.labels?.length || n.ariaLabel || n.textContent.trim() ||
     document.getElementById(n.getAttribute('aria-labelledby'))))
   .map((n) => n.outerHTML)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium; without one the tests are skipped, and in CI they fail."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        reason = "no Chromium: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

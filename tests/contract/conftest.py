@@ -24,14 +24,18 @@ def on_server(request: pytest.FixtureRequest, backend: str) -> Official | Py2neo
     return Official(target) if backend == "neo4j" else Py2neo(target, request.getfixturevalue("graph"))
 
 
-@pytest.fixture(params=["embedded", "neo4j", "py2neo"])
+PY2NEO = pytest.param("py2neo", marks=pytest.mark.slow)
+"""It sends what the official driver sends, and answers more slowly."""
+
+
+@pytest.fixture(params=["embedded", "neo4j", PY2NEO])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     if request.param == "embedded":
         return Embedded(tmp_path / "graph.lbdb")
     return on_server(request, request.param)
 
 
-@pytest.fixture(params=["neo4j", "py2neo"])
+@pytest.fixture(params=["neo4j", PY2NEO])
 def server(request: pytest.FixtureRequest) -> Official | Py2neo:
     return on_server(request, request.param)
 

@@ -196,6 +196,7 @@ def test_a_sample_is_spread_over_all_kinds_of_tasks_and_structure_is_whole(tmp_p
 # --- what is kept and shown
 
 
+@pytest.mark.slow
 def test_keep_all_keeps_a_finding_for_every_task(plain: Path, everything: Path) -> None:
     few, made = kept(plain), kept(everything)
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.model import CheckType, Outcome, Reason, World
@@ -99,7 +99,7 @@ def test_a_check_of_one_edge_asks_for_what_it_cites(
     task = triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
     with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
         shown = Toolbox(store, source).call(
-            Role.VALIDATION, "reference_look_up", {"task": task.model_dump(mode="json")}
+            AgentRole.VALIDATION, "reference_look_up", {"task": task.model_dump(mode="json")}
         )
         judged = verdict(task.type, shown.evidence, shown.gaps)  # type: ignore[attr-defined]
         asked = verdict(task.type, *source.observe(task, sources))

@@ -364,6 +364,7 @@ def assert_both_ways_agree(snapshot: Path, tasks: list[CheckTask]) -> None:
             assert bulk == [(v.outcome, v.reason, v.confidence) for _, v in islice(single, len(group))], group[0]
 
 
+@pytest.mark.slow
 def test_whole_tables_and_single_tasks_end_alike(snapshot: Path) -> None:
     assert_both_ways_agree(snapshot, TASKS)
 

@@ -21,6 +21,7 @@ def test_there_are_notebooks_and_the_readme_names_them() -> None:
     assert [path.name for path in NOTEBOOKS if f"examples/{path.name}" not in readme] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_warns_of_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The kernel is a process of its own: what it needs of this one is in the environment. Its libraries warn at import.

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from kgcheck.agents.tool_types import CypherResult
 from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import StoreError, StoreUnavailable, StoreUnguarded, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.query_process import QueryProcess
@@ -129,7 +129,7 @@ def toolbox() -> Iterator[Toolbox]:
 
 def assert_harmless(toolbox: Toolbox, canaries: Canaries, attack: str) -> None:
     try:
-        found = toolbox.call(Role.KG, "cypher", {"query": canaries.aim(attack)})
+        found = toolbox.call(AgentRole.KG, "cypher", {"query": canaries.aim(attack)})
         assert isinstance(found, CypherResult)
         shown = found.model_dump_json()
     except UsageError as error:
@@ -239,7 +239,7 @@ def test_a_machine_that_cannot_guard_refuses_the_tool(monkeypatch: pytest.Monkey
         with pytest.raises(StoreUnguarded, match="the kernel offers no Landlock") as raised:
             store.query(read_statement("MATCH (p:Protein) RETURN p.id", CKG, "embedded"), 1, 5.0)
         with pytest.raises(UsageError, match="cannot be run here"):
-            Toolbox(store, Source()).call(Role.KG, "cypher", {"query": "MATCH (p:Protein) RETURN p.id"})
+            Toolbox(store, Source()).call(AgentRole.KG, "cypher", {"query": "MATCH (p:Protein) RETURN p.id"})
         assert "Landlock" in raised.value.hint
 
 
@@ -331,6 +331,8 @@ def test_closing_the_store_ends_the_process() -> None:
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_text_arrives_as_it_is(toolbox: Toolbox, value: str) -> None:
     escaped = "".join(f"\\U{ord(c):08X}" for c in value)
-    found = toolbox.call(Role.KG, "cypher", {"query": f"MATCH (p:Protein {{id: 'O60502'}}) RETURN '{escaped}' AS x"})
+    found = toolbox.call(
+        AgentRole.KG, "cypher", {"query": f"MATCH (p:Protein {{id: 'O60502'}}) RETURN '{escaped}' AS x"}
+    )
     assert isinstance(found, CypherResult)
     assert found.rows == ({"x": value},)

@@ -15,14 +15,17 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.copying import copy_ledger
+from kgcheck.ledger.actions import ActionEntry, ActionTable
+from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
-from kgcheck.ledger.ledger import Ledger, PinnedRelease
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, now
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.tables import METADATA, RUN
+from kgcheck.ledger.tasks import Task, TaskTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
+from kgcheck.workspace.users import Users
 from tests.support import ROOT
 from tests.support.audits import kgcheck
 from tests.support.postgres import USER, PostgresServer, fresh_schema, named
@@ -112,6 +115,28 @@ def test_a_copy_has_the_same_rows_and_goes_on(places: Places, kinds: tuple[str, 
         assert [r.id for r in ledger.runs()] == ["c", "b", "a"]
         assert added.number == 4
         assert sum(t.count for t in ledger.tallies(run("b"))) == 5
+
+
+@pytest.mark.parametrize("kinds", [BOTH[0], pytest.param(BOTH[1], marks=pytest.mark.slow)], ids=str)
+def test_what_is_of_a_service_stays_where_it_is(places: Places, kinds: tuple[str, str]) -> None:
+    source, target = map(places.new, kinds)
+    for place in (source, target):
+        with opened(place) as ledger:
+            users = Users(ledger.database)
+            token, _ = users.add("ada", "admin", by="t")
+            assert users.sign_in(token)
+            TaskTable(ledger.database).add(Task(id="0" * 16, kind="audit", by="ada", created=now()))
+    with opened(source) as ledger:
+        ActionTable(ledger.database).add(ActionEntry(at=now(), name="ada", method="POST", route="/", status=200))
+    before = content(target)
+
+    ended = kgcheck("ledger", "copy", source, target, "--format", "json")
+
+    assert ended.code == 0, ended.err
+    after = content(target)
+    assert {name for name in after if after[name] != before[name]} == {"service_action"}
+    assert after["service_action"] == content(source)["service_action"]
+    assert {row["table"] for row in json.loads(ended.out)} == set(METADATA.tables) - STAYING
 
 
 @PAIRS

@@ -308,6 +308,7 @@ def test_the_demo_shows_what_papers_say(demo: tuple[Path, Said]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_edge_is_verified_by_ids_and_names(graph: Path) -> None:
     arguments = ("verify", "--triple", "P00441 ASSOCIATED_WITH DOID:332", "--index", graph / "literature")
     judged = json.loads(kgcheck(*arguments, *store_options(graph), "--format", "json").out)

@@ -90,9 +90,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 # With 3072 kB LadybugDB 0.22 aborts its process as it closes the database.
-
-
-# With 3072 kB LadybugDB 0.22 aborts its process as it closes the database.
 @pytest.mark.parametrize("kilobytes", [3072, *(pytest.param(n, marks=SLOW) for n in (64, 512, 1536, 5120))])
 def test_a_new_store_on_a_full_disk(disk: Disk, whole: dict[str, list[str]], kilobytes: int) -> None:
     store = disk.folder / "graph.lbdb"

@@ -15,7 +15,7 @@ from kgcheck.agents.replay import replay
 from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
-from kgcheck.agents.transcript import Event, Role, Transcript
+from kgcheck.agents.transcript import AgentRole, Event, Transcript
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
 from kgcheck.evidence.source import Observed, SnapshotSource
@@ -137,7 +137,7 @@ def tools(tmp_path: Path) -> Iterator[Tools]:
 
 
 def used(outside: Outside | None, name: str, **arguments: Any) -> Any:
-    return Toolbox(graph(), Silent(), outside).call(Role.VALIDATION, name, arguments or ARGUMENTS[name])
+    return Toolbox(graph(), Silent(), outside).call(AgentRole.VALIDATION, name, arguments or ARGUMENTS[name])
 
 
 # --- UniProt

@@ -56,7 +56,7 @@ def as_written(place: Place, how: str) -> None:
                 path.with_name(path.name + ".gz").write_bytes(gzip.compress(data))
 
 
-@pytest.mark.parametrize("how", ["quoted", "crlf", pytest.param("gzip", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["quoted", *(pytest.param(how, marks=pytest.mark.slow) for how in ("crlf", "gzip"))])
 def test_loading_the_corrected_files_gives_what_applying_gives(tmp_path: Path, how: str) -> None:
     place = Place(tmp_path)
     as_written(place, how)

@@ -3,12 +3,16 @@
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from benchmarks.bulk_audit import compare
 from benchmarks.generate import generate
 from kgcheck.audit.judging import judge_tasks
+from kgcheck.audit.numbers import pairs_of
+from kgcheck.audit.plain import PlainPairs
+from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.loading.load import load_directory
@@ -28,6 +32,19 @@ ENDS = {
 }
 
 
+def alike_among(db: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]], edges: PlainEdges) -> set[str]:
+    """The pairs that are plainly supported, in words; what is said of their links is about them."""
+    table = pa.table(dict(zip(("head", "tail"), map(list, zip(*pairs, strict=True)), strict=True)))
+    alike, is_plain = PlainPairs(db, records=True).among(pairs_of(table), edges)
+    heads, tails = alike.pairs.ends()
+    assert is_plain.sum() == len(heads)
+    if alike.links is not None:
+        numbers = alike.links.column("number").to_pylist()
+        assert set(numbers) == set(alike.pairs.numbers.tolist())
+        assert numbers == sorted(numbers)
+    return {f"{head} {tail}" for head, tail in zip(heads.to_pylist(), tails.to_pylist(), strict=True)}
+
+
 def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:
     """The pairs of a pattern that are plainly supported, and the verdict on each pair, each looked up as any other."""
     head, tail = SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail)
@@ -37,8 +54,7 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
         for number, pair in enumerate(pairs):
             join.tables.add_task(number, *pair)
         edges = join.plainly_supported(pattern, head, tail)
-        condition = edges.condition if edges else "false"
-        plain = db.execute(f"SELECT head || ' ' || tail FROM task WHERE coalesce({condition}, false)").fetchall()
+        plain = alike_among(db, pairs, edges) if edges else set()
         join.edges(pattern, head, tail)
         judge_tasks(db, CheckType.TRIPLE)
         told = db.execute(
@@ -47,7 +63,7 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
             FROM judged j JOIN task USING (task) JOIN signature_verdict v ON v.number = j.verdict
             """
         )
-        return {pair for (pair,) in plain}, {pair: tuple(verdict) for pair, *verdict in told.fetchall()}
+        return plain, {pair: tuple(verdict) for pair, *verdict in told.fetchall()}
 
 
 def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:

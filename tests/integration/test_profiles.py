@@ -111,6 +111,7 @@ def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path) -> None
     assert ("value_mismatch", "DOID:1485") in wrong
 
 
+@pytest.mark.slow
 def test_the_hetionet_demo_from_file_to_finding(tmp_path: Path) -> None:
     demo, folder = profile_dir("hetionet") / "demo", copied("hetionet", tmp_path)
     snapshot = build(demo / "reference", tmp_path / "r.duckdb", "hetionet")

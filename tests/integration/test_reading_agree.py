@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
@@ -79,7 +79,7 @@ def test_both_stores_answer_alike(server: Neo4jStore, text: str) -> None:
 @settings(max_examples=100)
 def test_no_attack_does_harm_on_a_server(server: Neo4jStore, canaries: Canaries, attack: str) -> None:
     try:
-        found = Toolbox(server, Source()).call(Role.KG, "cypher", {"query": canaries.aim(attack)})
+        found = Toolbox(server, Source()).call(AgentRole.KG, "cypher", {"query": canaries.aim(attack)})
         shown = found.model_dump_json()
     except UsageError:
         # What is refused before anything is sent cannot have changed anything.

@@ -227,6 +227,7 @@ def test_network_export_with_another_cut_off_covers_nothing(real: Path) -> None:
     assert {Path(str(file)).name.split("_")[0] for (file,) in covering} == {"dsx", "fert", "wsmm"}
 
 
+@pytest.mark.slow
 def test_building_twice_gives_the_same(real: Path, shared_data: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.duckdb"
     build_snapshot(shared_data, again, SCHEMA, SETTINGS)

@@ -85,7 +85,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Audited:
         return audited(store, tmp_path_factory.mktemp("undisturbed") / "ledger.sqlite", demo().reference)
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 77])
+@pytest.mark.parametrize("pieces", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 77))])
 def test_a_run_cut_off_after_any_piece_ends_the_same(undisturbed: Audited, tmp_path: Path, pieces: int) -> None:
     path = tmp_path / "ledger.sqlite"
     with embedded() as store:
@@ -94,6 +94,7 @@ def test_a_run_cut_off_after_any_piece_ends_the_same(undisturbed: Audited, tmp_p
         assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_run_in_pieces_is_the_same_as_in_one(undisturbed: Audited, tmp_path: Path) -> None:
     with embedded() as store:
         small = audited(store, tmp_path / "ledger.sqlite", demo().reference, piece_tasks=PIECE)
@@ -101,6 +102,7 @@ def test_a_run_in_pieces_is_the_same_as_in_one(undisturbed: Audited, tmp_path: P
     assert comparable(small) == comparable(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"sample": 90, "seed": 3, "keep_all": True, "piece_tasks": 5}
     with embedded() as store:
@@ -155,7 +157,7 @@ def child(path: Path, statements: int) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_run_killed_again_and_again_ends_the_same(undisturbed: Audited, tmp_path: Path, seed: int) -> None:
     path, kills = tmp_path / "ledger.sqlite", 0
 
@@ -288,6 +290,7 @@ def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:
                 resumed(store, path, reference)
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_was_only_moved_goes_on(undisturbed: Audited, tmp_path: Path) -> None:
     path, moved = tmp_path / "ledger.sqlite", tmp_path / "moved.duckdb"
     shutil.copy(demo().reference, moved)

@@ -189,6 +189,7 @@ def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.
     assert by_words.verdict.outcome is Outcome.REFUTED
     assert by_words.verdict.reason is Reason.EDGE_MISSING
     assert by_words.exit_code() == 1
+    assert by_words.transcript
     assert by_words.transcript.is_file()
     assert events[0] == "leader"
     assert by_edge.finding.task == by_words.finding.task

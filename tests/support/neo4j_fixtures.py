@@ -1,7 +1,7 @@
 """Pytest fixtures for tests against a real Neo4j server; a plugin that `tests/conftest.py` loads.
 
 `KGCHECK_TEST_NEO4J_URI`, with `KGCHECK_NEO4J_USER` and `KGCHECK_NEO4J_PASSWORD`, names a server to use in
-place of one started here. Under pytest-xdist each worker starts a server of its own: 6 s and 0.5 GB each.
+place of one started here. Under pytest-xdist one worker gets all tests that need it (tests/support/spreading.py).
 """
 
 from __future__ import annotations

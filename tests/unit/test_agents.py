@@ -21,7 +21,7 @@ from kgcheck.agents.team import Action, Brain, HandOver, Team, TeamConclusion, U
 from kgcheck.agents.team_support import TeamResults, call_key, check_supported, value_text
 from kgcheck.agents.tool_types import NodesResult, RelationsResult
 from kgcheck.agents.toolbox import Tool, Toolbox
-from kgcheck.agents.transcript import Event, Role, Stage, Transcript
+from kgcheck.agents.transcript import AgentRole, Event, Stage, Transcript
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
@@ -208,10 +208,16 @@ class Script:
     def __init__(self, lines: dict[Stage, list[Action]] | None = None) -> None:
         self._lines = {stage: list(actions) for stage, actions in (GOOD | (lines or {})).items()}
         self.refused: list[str] = []
-        self.tools: dict[Role, set[str]] = {}
+        self.tools: dict[AgentRole, set[str]] = {}
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
+        self,
+        stage: Stage,
+        role: AgentRole,
+        request: Request,
+        task: CheckTask | None,
+        seen: TeamResults,
+        tools: list[Tool],
     ) -> Action:
         self.refused += [seen.refused] if seen.refused else []
         self.tools[role] = {tool.name for tool in tools}
@@ -232,10 +238,10 @@ def test_every_agent_has_its_turn_in_order() -> None:
     made, transcript = checked(Script())
 
     assert [(e.stage, e.role) for e in transcript.events] == [
-        (Stage.PLAN, Role.LEADER),
-        *[(Stage.KG_QUERY, Role.KG)] * 4,
-        *[(Stage.VALIDATION, Role.VALIDATION)] * 2,
-        (Stage.CONCLUSION, Role.LEADER),
+        (Stage.PLAN, AgentRole.LEADER),
+        *[(Stage.KG_QUERY, AgentRole.KG)] * 4,
+        *[(Stage.VALIDATION, AgentRole.VALIDATION)] * 2,
+        (Stage.CONCLUSION, AgentRole.LEADER),
     ]
     assert made.task == TRIPLE
     assert made.conclusion == "done"
@@ -246,11 +252,11 @@ def test_agents_are_offered_their_own_tools_only() -> None:
     brain = Script()
     checked(brain)
 
-    assert brain.tools[Role.LEADER] == set()
+    assert brain.tools[AgentRole.LEADER] == set()
     shown = {"reference_entry", "id_lifecycle", "network_link", "literature_search"}
-    assert brain.tools[Role.VALIDATION] == {"reference_look_up"} | shown
-    assert "edges" in brain.tools[Role.KG]
-    assert "reference_look_up" not in brain.tools[Role.KG]
+    assert brain.tools[AgentRole.VALIDATION] == {"reference_look_up"} | shown
+    assert "edges" in brain.tools[AgentRole.KG]
+    assert "reference_look_up" not in brain.tools[AgentRole.KG]
 
 
 @pytest.mark.parametrize("stage", [Stage.KG_QUERY, Stage.VALIDATION])
@@ -382,7 +388,7 @@ def test_what_nodes_are_said_to_be_must_have_been_seen() -> None:
     for wrong in (task, None):
         with pytest.raises(UsageError):
             check_supported(wrong, request, seen)
-    seen.nodes[call_key("node", MDM2.model_dump())] = toolbox.call(Role.KG, "node", MDM2.model_dump())  # type: ignore[assignment]
+    seen.nodes[call_key("node", MDM2.model_dump())] = toolbox.call(AgentRole.KG, "node", MDM2.model_dump())  # type: ignore[assignment]
 
     check_supported(task, request, seen)
     for change in ({"value": "HDM2"}, {"value": None}, {"attribute": "name"}, {"subject": TP53}):
@@ -440,7 +446,7 @@ def test_neighbours_are_one_step_away() -> None:
 
     def neighbours(node: Ref, direction: str) -> object:
         arguments = {"node": node.model_dump(), "relation": "ACTS_ON", "direction": direction, "label": "Protein"}
-        found = toolbox.call(Role.KG, "neighbours", arguments)
+        found = toolbox.call(AgentRole.KG, "neighbours", arguments)
         assert isinstance(found, NodesResult)
         return tuple(n.id for n in found.nodes)
 
@@ -506,7 +512,7 @@ def test_relations_between_two_nodes_either_way() -> None:
 
     def relations(one: Ref, other: Ref) -> dict[str, int]:
         arguments = {"one": one.model_dump(), "other": other.model_dump()}
-        found = toolbox.call(Role.KG, "relations", arguments)
+        found = toolbox.call(AgentRole.KG, "relations", arguments)
         assert isinstance(found, RelationsResult)
         return {str(r.triple): len(r.edges) for r in found.relations}
 
@@ -571,6 +577,7 @@ def gaps_of(transcript: Transcript) -> list[Gap]:
     return [Gap(source, Reason(cause)) for source, cause in told]
 
 
+@pytest.mark.slow
 def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path) -> None:
     """One verdict function: every finding of the demo's audit, asked for by itself, is the same finding."""
     with EmbeddedStore(demo().store, SCHEMA) as store:
@@ -679,11 +686,11 @@ def test_a_score_that_was_not_asked_for_or_not_seen_is_refused() -> None:
     toolbox, seen = Toolbox(store, OneSource()), TeamResults()
     good = TRIPLE.model_copy(update={"type": CheckType.ATTRIBUTE, "attribute": "score", "value": "0.4"})
     for action in NODES:
-        result = toolbox.call(Role.KG, action.tool, action.arguments)
+        result = toolbox.call(AgentRole.KG, action.tool, action.arguments)
         seen.nodes[call_key(action.tool, action.arguments)] = result  # type: ignore[assignment]
     with pytest.raises(UsageError):
         check_supported(good, request, seen)
-    result = toolbox.call(Role.KG, EDGES.tool, EDGES.arguments)
+    result = toolbox.call(AgentRole.KG, EDGES.tool, EDGES.arguments)
     seen.edges[call_key(EDGES.tool, EDGES.arguments)] = result  # type: ignore[assignment]
 
     check_supported(good, request, seen)

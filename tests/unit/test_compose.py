@@ -7,10 +7,17 @@ import jsonschema
 import pytest
 import yaml
 
+from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.neo4j_jars import neo4j_version
 
 DURATION = {"type": "string", "pattern": r"^([0-9]+(us|ms|s|m|h))+$"}
+TARGET = {
+    "type": "object",
+    "required": ["context", "target"],
+    "additionalProperties": False,
+    "properties": {"context": {"type": "string"}, "target": {"type": "string"}},
+}
 COMMAND = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 # YAML reads yes, on and 5.26 as something else than text, and Compose then passes on what YAML made of it.
 VARIABLES = {
@@ -68,7 +75,7 @@ SERVICE = {
     "oneOf": [{"required": ["image"]}, {"required": ["build"]}],
     "properties": {
         "image": {"type": "string"},
-        "build": {"type": "string"},
+        "build": {"oneOf": [{"type": "string"}, TARGET]},
         "profiles": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
         "depends_on": DEPENDENCIES,
         "environment": VARIABLES,
@@ -76,6 +83,11 @@ SERVICE = {
         "volumes": {"type": "array", "items": {"oneOf": [SHORT_VOLUME, BIND]}},
         "healthcheck": HEALTHCHECK,
         "command": COMMAND,
+        "read_only": {"type": "boolean"},
+        "tmpfs": {"type": "array", "items": {"type": "string", "pattern": "^/"}},
+        "cap_drop": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "security_opt": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "stop_grace_period": DURATION,
         "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
     },
 }
@@ -121,26 +133,32 @@ def test_server_is_pinned_to_the_version_of_the_tests(compose: dict[str, Any]) -
 def test_every_image_is_pinned(compose: dict[str, Any]) -> None:
     images = [service["image"] for service in compose["services"].values() if "image" in service]
 
-    assert [image for image in images if not re.search(r":\d+\.\d+\.\d+(-\w+)?@sha256:[0-9a-f]{64}$", image)] == []
+    assert [image for image in images if not re.search(r":\d+\.\d+(\.\d+)?(-\w+)?@sha256:[0-9a-f]{64}$", image)] == []
 
 
 def test_what_is_built_here_has_a_dockerfile(compose: dict[str, Any]) -> None:
-    contexts = [service["build"] for service in compose["services"].values() if "build" in service]
+    builds = [service["build"] for service in compose["services"].values() if "build" in service]
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE))
 
-    assert contexts
-    assert all((ROOT / context / "Dockerfile").is_file() for context in contexts)
+    assert builds
+    assert all((ROOT / build["context"] / "Dockerfile").is_file() for build in builds)
+    assert {build["target"] for build in builds} == {"service", "job"} <= stages
 
 
 def test_a_service_waits_only_for_services_that_can_tell(compose: dict[str, Any]) -> None:
     services = compose["services"]
-    waits = [
-        (name, wait["condition"])
-        for service in services.values()
+    waits = {
+        (waiting, name, wait["condition"])
+        for waiting, service in services.items()
         for name, wait in service.get("depends_on", {}).items()
-    ]
+    }
 
-    assert waits == [("neo4j", "service_healthy")]
-    assert "healthcheck" in services["neo4j"]
+    assert waits == {
+        ("kgcheck", "neo4j", "service_healthy"),
+        ("service", "neo4j", "service_healthy"),
+        ("service", "postgres", "service_healthy"),
+    }
+    assert all("healthcheck" in services[name] for _, name, _ in waits)
 
 
 def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> None:
@@ -154,6 +172,40 @@ def test_job_does_not_start_by_itself(compose: dict[str, Any]) -> None:
     assert compose["services"]["kgcheck"]["profiles"] == ["job"]
 
 
+def test_the_service_and_its_ledger_start_only_when_they_are_wanted(compose: dict[str, Any]) -> None:
+    wanted = {name: service.get("profiles") for name, service in compose["services"].items()}
+
+    assert wanted == {"neo4j": None, "kgcheck": ["job"], "postgres": ["service"], "service": ["service"]}
+
+
+def test_the_service_can_write_only_where_its_data_is(compose: dict[str, Any]) -> None:
+    service = compose["services"]["service"]
+
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert [mount for mount in service["volumes"] if isinstance(mount, str)] == ["service_home:/work/.kgcheck"]
+    assert all(mount["read_only"] for mount in service["volumes"] if not isinstance(mount, str))
+    assert service["environment"]["KGCHECK_CACHE_DIR"].startswith("/work/.kgcheck/")
+    # Ten seconds, as it is by default, would kill what is to end with its piece.
+    assert service["stop_grace_period"] == "60s"
+
+
+def test_variables_of_the_containers_are_settings(compose: dict[str, Any]) -> None:
+    """A name with a mistake would be left out in silence."""
+    options = {"KGCHECK_STORE", "KGCHECK_REFERENCE"}
+    known = {f"KGCHECK_{name.upper()}" for name in Settings.model_fields} | options
+    given = {
+        name
+        for service in compose["services"].values()
+        for name in service.get("environment", {})
+        if name.startswith("KGCHECK_")
+    }
+
+    assert given <= known
+    assert "KGCHECK_LEDGER" in given
+
+
 def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
     secrets = {
         f"{service}.{name}": value
@@ -162,5 +214,11 @@ def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
         if SECRET_NAME.search(name)
     }
 
-    assert set(secrets) == {"neo4j.NEO4J_AUTH", "kgcheck.KGCHECK_NEO4J_PASSWORD"}
+    assert set(secrets) == {
+        "neo4j.NEO4J_AUTH",
+        "kgcheck.KGCHECK_NEO4J_PASSWORD",
+        "postgres.POSTGRES_PASSWORD",
+        "service.KGCHECK_NEO4J_PASSWORD",
+        "service.KGCHECK_LEDGER_PASSWORD",
+    }
     assert {name: value for name, value in secrets.items() if not FROM_ENVIRONMENT.fullmatch(value)} == {}

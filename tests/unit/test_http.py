@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, Service
+from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import FAULTS, error_for
 from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
@@ -50,7 +49,7 @@ class Client:
 
     def __init__(self, server: Loopback, folder: Path, **settings: Any) -> None:
         self.slept: list[float] = []
-        self.service = Service("Test", server.url, settings.pop("pace", 1000.0), "KGCHECK_TEST_URL", RELEASED)
+        self.service = ProviderService("Test", server.url, settings.pop("pace", 1000.0), "KGCHECK_TEST_URL", RELEASED)
         limits: dict[str, Any] = loopback.limits() | {"http_max_mb": 1, "http_attempts": 3}
         self.http = Http(Settings(**(limits | {"cache_dir": folder} | settings)), sleep=self.slept.append)
 
@@ -324,7 +323,7 @@ def no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_socket")
 def test_offline_opens_no_socket(tmp_path: Path) -> None:
-    service = Service("Test", "http://127.0.0.1:9", 1000.0, "KGCHECK_TEST_URL", RELEASED)
+    service = ProviderService("Test", "http://127.0.0.1:9", 1000.0, "KGCHECK_TEST_URL", RELEASED)
     with Http(Settings(cache_dir=tmp_path, offline=True)) as http, pytest.raises(SourceOffline, match="offline"):
         http.ask(service, "/fact", ServiceAnswer.json)
 
@@ -358,16 +357,22 @@ def test_commas_stay_as_they_are(server: Loopback, make: Callable[..., Client]) 
 
 def test_calls_to_a_host_keep_its_pace(server: Loopback, make: Callable[..., Client]) -> None:
     client = make(pace=10.0)
+    begun = time.monotonic()
     for _ in range(3):
         client.fact(fresh=True)
-    at = [call.at for call in server.calls]
 
-    assert all(later - earlier > 0.09 for earlier, later in pairwise(at))
+    assert in_pace([call.at for call in server.calls], begun, 0.1)
+
+
+def in_pace(at: list[float], begun: float, apart: float) -> bool:
+    """Whether no call came before it might: a busy machine makes calls late, and the next is near it."""
+    return all(time_ - begun > number * apart * 0.95 for number, time_ in enumerate(at))
 
 
 def _paced(folder: Path, gate: Any, told: Any) -> None:
     pace = Pace(folder, "string-db.org:443", 5.0)
     gate.wait()
+    told.put(time.monotonic())
     for _ in range(3):
         pace.wait()
         told.put(time.monotonic())
@@ -379,11 +384,11 @@ def test_processes_keep_the_pace_together(tmp_path: Path) -> None:
     workers = [fork.Process(target=_paced, args=(tmp_path, gate, told)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    at = sorted(told.get(timeout=30) for _ in range(6))
+    times = [told.get(timeout=30) for _ in range(8)]
     for worker in workers:
         worker.join()
 
-    assert all(later - earlier > 0.19 for earlier, later in pairwise(at))
+    assert in_pace(sorted(times)[2:], min(times), 0.2)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_runs_of_format_1_keep_what_they_were(old: Path) -> None:
         assert check.as_row() == CHECK_1 | {"made_with": {}}
         assert ledger.done(audit) == {"existence Protein #last": "d1"}
         assert ledger.handed(audit) == {"00ff": "refuted", "11ff": "not decided"}
-    assert state(old)[0] == 3
+    assert state(old)[0] == 4
 
 
 def test_findings_of_format_1_have_the_reasons_of_now(old: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_stays_as_it_was(old: Path, statement: str) -> None:
         db.execute(statement)
     before = state(old)
 
-    with pytest.raises(LedgerError, match="is of format 1 and holds what cannot be brought to format 3"):
+    with pytest.raises(LedgerError, match="is of format 1 and holds what cannot be brought to format 4"):
         Ledger(old)
 
     assert state(old) == before

@@ -103,7 +103,7 @@ def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
         script = ScriptDirectory.from_config(configuration(connection))
 
     assert script.get_heads() == [str(FORMAT)]
-    assert [revision.revision for revision in script.walk_revisions()] == ["3", "2"]
+    assert [revision.revision for revision in script.walk_revisions()] == ["4", "3", "2"]
 
 
 def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:
@@ -112,6 +112,24 @@ def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place:
 
     with Ledger(place, create=False):
         pass
+
+    assert differences(place) == []
+    assert version(place) == str(FORMAT)
+
+
+def test_a_ledger_of_format_3_gets_what_a_service_needs(place: Path | URL) -> None:
+    added = [table for table in METADATA.sorted_tables if table.name.startswith("service_")]
+    with Ledger(place) as ledger:
+        ledger.start(run())
+        with ledger.database.writing() as connection:
+            METADATA.drop_all(connection, added)
+            connection.execute(update(VERSION).values(version_num="3"))
+            if isinstance(place, Path):
+                connection.exec_driver_sql("PRAGMA user_version = 3")
+    assert len(differences(place)) > len(added) == 4
+
+    with Ledger(place, create=False) as ledger:
+        assert [r.id for r in ledger.runs()] == [run().id]
 
     assert differences(place) == []
     assert version(place) == str(FORMAT)
@@ -180,7 +198,7 @@ def test_what_cannot_be_read_stays_as_it_was(place: Path | URL, column: str) -> 
     engine.dispose()
     before = state(place)
 
-    with pytest.raises(LedgerError, match="is of format 2 and holds what cannot be brought to format 3"):
+    with pytest.raises(LedgerError, match="is of format 2 and holds what cannot be brought to format 4"):
         Ledger(place)
 
     assert state(place) == before
@@ -259,13 +277,13 @@ def test_a_ledger_of_a_later_format_is_refused_and_stays_as_it_is(place: Path | 
     with Ledger(place) as ledger:
         ledger.start(run())
         with ledger.database.writing() as connection:
-            connection.execute(update(VERSION).values(version_num="4"))
+            connection.execute(update(VERSION).values(version_num="5"))
             if isinstance(place, Path):
-                connection.exec_driver_sql("PRAGMA user_version = 4")
+                connection.exec_driver_sql("PRAGMA user_version = 5")
     before = state(place)
 
     for create in (True, False):
-        with pytest.raises(LedgerError, match="is a ledger of format 4, and this kgcheck reads 3") as caught:
+        with pytest.raises(LedgerError, match="is a ledger of format 5, and this kgcheck reads 4") as caught:
             Ledger(place, create=create)
         assert "a newer kgcheck" in caught.value.hint
     assert state(place) == before

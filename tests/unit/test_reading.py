@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kgcheck.agents.tool_types import CypherResult
 from kgcheck.agents.toolbox import Toolbox
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.reading import read_statement
@@ -197,7 +197,7 @@ def test_a_text_is_a_value_whatever_it_holds(value: str) -> None:
 
 def test_the_tool_runs_it_over_the_store_and_cuts_it_off() -> None:
     def ask(text: str) -> CypherResult:
-        found = toolbox.call(Role.KG, "cypher", {"query": text})
+        found = toolbox.call(AgentRole.KG, "cypher", {"query": text})
         assert isinstance(found, CypherResult)
         return found
 
@@ -224,5 +224,5 @@ def test_honest_questions_over_the_embedded_store() -> None:
 
 def test_the_tool_says_what_it_takes() -> None:
     with EmbeddedStore(demo().store, CKG) as store:
-        tools = {tool.name: tool for tool in Toolbox(store, Source()).tools(Role.KG)}
+        tools = {tool.name: tool for tool in Toolbox(store, Source()).tools(AgentRole.KG)}
     assert "OPTIONAL MATCH" in tools["cypher"].purpose

@@ -12,7 +12,7 @@ from kgcheck.agents.replay import read_transcript, replay
 from kgcheck.agents.team import CHECK_LIMITS
 from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, RelationsResult
 from kgcheck.agents.toolbox import MOST_EDGES, MOST_NODES, TOOLS, Toolbox, tools_table
-from kgcheck.agents.transcript import Role
+from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import UnknownName
 from kgcheck.llm.budget import Limits
 from kgcheck.profile.schema import load_schema
@@ -20,7 +20,7 @@ from tests.support.audits import MemoryStore
 from tests.unit.test_llm_brain import Source
 
 ROOT = Path(__file__).parents[2]
-PROMPTS = {"kg": Role.KG, "validation": Role.VALIDATION, "leader": Role.LEADER, "asker": Role.ASKER}
+PROMPTS = {"kg": AgentRole.KG, "validation": AgentRole.VALIDATION, "leader": AgentRole.LEADER, "asker": AgentRole.ASKER}
 ACTS_ON = "Protein ACTS_ON Protein"
 
 
@@ -45,12 +45,12 @@ def test_every_tool_has_its_name_and_runs_under_it() -> None:
 
 
 @pytest.mark.parametrize(("prompt", "role"), PROMPTS.items())
-def test_a_prompt_names_tools_of_its_role_alone(prompt: str, role: Role) -> None:
+def test_a_prompt_names_tools_of_its_role_alone(prompt: str, role: AgentRole) -> None:
     text = (files("kgcheck.agents") / "prompts" / f"{prompt}.md").read_text(encoding="utf-8")
     named = {word for word in re.findall(r"`(\w+)`", text) if word in TOOLS}
 
     assert named <= {name for name, tool in TOOLS.items() if role in tool.roles}
-    assert named or role is Role.LEADER
+    assert named or role is AgentRole.LEADER
     former = re.findall(r"kg_\w+|uniprot_\w+|string_\w+", text)
     assert not former
 
@@ -59,8 +59,8 @@ def test_the_documentation_lists_every_tool() -> None:
     assert tools_table(TOOLS.values()) in (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("role", Role)
-def test_a_role_calls_its_own_tools_alone(role: Role) -> None:
+@pytest.mark.parametrize("role", AgentRole)
+def test_a_role_calls_its_own_tools_alone(role: AgentRole) -> None:
     box = toolbox()
     own = {tool.name for tool in box.tools(role)}
 
@@ -72,7 +72,7 @@ def test_a_role_calls_its_own_tools_alone(role: Role) -> None:
 
 def test_nodes_are_found_by_name_or_id_under_one_label_or_all() -> None:
     def found(**arguments: str) -> dict[str, tuple[str, ...]]:
-        result = toolbox().call(Role.KG, "find_nodes", arguments)
+        result = toolbox().call(AgentRole.KG, "find_nodes", arguments)
         assert isinstance(result, NamedNodesResult)
         return result.ids
 
@@ -83,7 +83,7 @@ def test_nodes_are_found_by_name_or_id_under_one_label_or_all() -> None:
 
 def test_relations_name_the_end_that_is_missing_and_where_edges_are_cut_off() -> None:
     def relations(box: Toolbox, one: str, other: str) -> RelationsResult:
-        result = box.call(Role.KG, "relations", {"one": protein(one), "other": protein(other)})
+        result = box.call(AgentRole.KG, "relations", {"one": protein(one), "other": protein(other)})
         assert isinstance(result, RelationsResult)
         return result
 
@@ -102,7 +102,7 @@ def test_neighbours_are_counted_whole_and_shown_in_part_with_no_ways_in_the_resu
     store = MemoryStore(nodes, {ACTS_ON: [{"head": "P00000", "tail": i} for i in ids]})
     step = {"node": protein("P00000"), "relation": "ACTS_ON", "direction": "out", "label": "Protein"}
 
-    result = Toolbox(store, Source()).call(Role.ASKER, "neighbours", step)
+    result = Toolbox(store, Source()).call(AgentRole.ASKER, "neighbours", step)
 
     assert isinstance(result, NodesResult)
     assert (result.total, len(result.nodes), len(result.paths), result.cut_off) == (250, MOST_NODES, MOST_NODES, True)

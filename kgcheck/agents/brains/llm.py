@@ -26,7 +26,7 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, Talk, UseTool
 from kgcheck.agents.team_support import TeamResults
 from kgcheck.agents.toolbox import Tool, checked_arguments
-from kgcheck.agents.transcript import Role, Stage
+from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.errors import ModelAnswer, UsageError
 from kgcheck.graph.scored import cited_source
 from kgcheck.llm.budget import Limits, Meter
@@ -45,7 +45,7 @@ HAND_OVER = "hand_over"
 FEW = ("node", "find_nodes", "edges", "reference_look_up")
 """Tools that do for a check; a weak model is offered no others."""
 
-_PROMPTS = {Role.LEADER: "leader", Role.KG: "kg", Role.VALIDATION: "validation"}
+_PROMPTS = {AgentRole.LEADER: "leader", AgentRole.KG: "kg", AgentRole.VALIDATION: "validation"}
 
 _ASK = {
     Stage.PLAN: "Make the plan.",
@@ -106,15 +106,21 @@ class LlmBrain:
         self._client = client
         self.meter = Meter(limits or Limits(), client.prices)
         self._on_text = on_text
-        self._memory: dict[Role, list[Message]] = {}
-        self._waiting: dict[Role, ToolCall | None] = {}
-        self._stage: dict[Role, Stage] = {}
+        self._memory: dict[AgentRole, list[Message]] = {}
+        self._waiting: dict[AgentRole, ToolCall | None] = {}
+        self._stage: dict[AgentRole, Stage] = {}
         self._wrong = 0
         self._called = False
         self._bound = client.small
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
+        self,
+        stage: Stage,
+        role: AgentRole,
+        request: Request,
+        task: CheckTask | None,
+        seen: TeamResults,
+        tools: list[Tool],
     ) -> Action:
         self._wrong = self._wrong + 1 if seen.refused else 0
         if self._wrong >= MOST_WRONG:
@@ -150,7 +156,7 @@ class LlmBrain:
         return as_call(complete_bound(self._client, [system, *rest], steps, **more))
 
     def _continued(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults
+        self, stage: Stage, role: AgentRole, request: Request, task: CheckTask | None, seen: TeamResults
     ) -> list[Message]:
         """The conversation of a role with what has happened since."""
         memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role, self._client.small)}])
@@ -170,7 +176,7 @@ class LlmBrain:
         self._stage[role], self._waiting[role] = stage, None
         return [memory[0], *_recent(memory[1:])]
 
-    def _action(self, stage: Stage, role: Role, reply: Reply) -> Action:
+    def _action(self, stage: Stage, role: AgentRole, reply: Reply) -> Action:
         prices = self._client.prices
         took: dict[str, Any] = {
             "tokens": reply.usage.total,
@@ -250,7 +256,7 @@ def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamR
     return choices
 
 
-def _prompt(role: Role, small: bool) -> str:
+def _prompt(role: AgentRole, small: bool) -> str:
     folder = files("kgcheck.agents") / "prompts"
     if small:
         return (folder / "small" / f"{_PROMPTS[role]}.md").read_text(encoding="utf-8")

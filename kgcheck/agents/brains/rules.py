@@ -9,7 +9,7 @@ from kgcheck.agents.team import Action, HandOver, UseTool
 from kgcheck.agents.team_support import TeamResults, call_key, edge_arguments, scores_seen, value_text
 from kgcheck.agents.tool_types import EdgesResult
 from kgcheck.agents.toolbox import Tool
-from kgcheck.agents.transcript import Role, Stage
+from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
@@ -29,7 +29,13 @@ class RulesBrain:
         self._schema = schema
 
     def act(
-        self, stage: Stage, role: Role, request: Request, task: CheckTask | None, seen: TeamResults, tools: list[Tool]
+        self,
+        stage: Stage,
+        role: AgentRole,
+        request: Request,
+        task: CheckTask | None,
+        seen: TeamResults,
+        tools: list[Tool],
     ) -> Action:
         if stage is Stage.PLAN:
             return HandOver(message=_plan(request))

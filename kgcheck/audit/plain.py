@@ -1,0 +1,113 @@
+"""Finds the pairs that a snapshot plainly supports, by numbers; see kgcheck.evidence.confirmed for which these are."""
+
+from typing import NamedTuple
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kgcheck.audit.numbers import Ids, Pairs, are_in, as_numbers
+from kgcheck.duck import identifier, literal
+from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
+
+
+class Origin(NamedTuple):
+    """Where a link stands."""
+
+    source: str
+    release_id: int
+
+
+class Alike(NamedTuple):
+    """Pairs that are plainly supported, by which links.
+
+    Attributes:
+        pairs: The pairs.
+        origins: Where all their links stand.
+        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, and, where
+            there are several, its place in `origins`; by pair. A record that is made of both ids is left out: where
+            all are, there is nothing to say.
+    """
+
+    pairs: Pairs
+    origins: list[Origin]
+    links: pa.Table | None = None
+
+
+class PlainPairs:
+    """Tells which pairs are plainly supported.
+
+    Args:
+        db: A working database with an attached snapshot.
+        records: The records of their links are wanted, too.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, *, records: bool) -> None:
+        self._db = db
+        self._records = records
+        self._made: dict[tuple[str, PlainEnd], str] = {}
+
+    def among(self, pairs: Pairs, plain: PlainEdges) -> tuple[Alike, npt.NDArray[np.bool_]]:
+        """The pairs that are plainly supported.
+
+        Args:
+            pairs: The pairs.
+            plain: What is asked of them.
+
+        Returns:
+            Those that are, and for each of all pairs whether it is.
+        """
+        stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
+        origins = [Origin(*row) for row in self._db.execute(stands).fetchall()]
+        links = self._links(pairs, plain, origins)
+        numbers = as_numbers(links.column("number"))
+        is_plain = are_in(pairs.numbers, np.sort(numbers))
+        alike = Alike(pairs.some(is_plain), origins)
+        says_more = len(origins) > 1 or (self._records and links.column("record").null_count < len(numbers))
+        if self._records and says_more:
+            order = np.argsort(numbers, kind="stable")
+            order = order[are_in(numbers[order], alike.pairs.numbers)]
+            alike = alike._replace(links=links.take(pa.array(order)))
+        return alike, is_plain
+
+    def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[Origin]) -> pa.Table:
+        """The links that support pairs of nodes that are fine: numbers of the pairs, and what more is wanted."""
+        head, tail = self._ends("head", pairs.heads, plain.head), self._ends("tail", pairs.tails, plain.tail)
+        columns = ["(h.number << 32) | t.number AS number"]
+        if self._records:
+            columns.append("nullif(l.record, h.id || ' ' || t.id) AS record")
+        if self._records and len(origins) > 1:
+            places = " ".join(
+                f"WHEN l.source = {literal(o.source)} AND l.release_id = {o.release_id} THEN {place}"
+                for place, o in enumerate(origins)
+            )
+            columns.append(f"CASE {places} END AS origin")
+        return self._db.sql(
+            f"""
+            SELECT {", ".join(columns)} FROM ({plain.links}) l
+            JOIN {head} h ON h.filed = l.head JOIN {tail} t ON t.filed = l.tail
+            """
+        ).to_arrow_table()
+
+    def _ends(self, which: str, ids: Ids, end: PlainEnd) -> str:
+        """A table of the nodes that are fine: number, id, and the id under which links file it."""
+        made = (ids.name, end)
+        if made in self._made:
+            return self._made[made]
+        name = identifier(f"fine {which}")
+        if ids.name:
+            # All nodes of a label: several patterns ask the same of them.
+            name = self._made[made] = identifier(f"fine {ids.name} {len(self._made)}")
+        numbered = pa.table({"number": np.arange(len(ids.texts), dtype=np.uint64), "id": ids.texts})
+        self._db.register("incoming", numbered)
+        try:
+            self._db.execute(
+                f"""
+                CREATE OR REPLACE TEMP TABLE {name} AS
+                SELECT number, id, {end.filed} AS filed FROM incoming WHERE {end.fine}
+                """
+            ).fetchall()
+        finally:
+            self._db.unregister("incoming")
+        return name

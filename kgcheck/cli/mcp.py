@@ -1,0 +1,88 @@
+"""``kgcheck mcp``: tools for language models, by the Model Context Protocol."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgcheck.cli.options import (
+    ledger_option,
+    literature_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
+
+
+@click.command("mcp")
+@store_option()
+@reference_option()
+@ledger_option()
+@literature_option()
+@profile_option()
+@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too.")
+@click.option(
+    "--role",
+    type=click.Choice(("viewer", "curator")),
+    default="viewer",
+    show_default=True,
+    help="More than this nobody may do: a viewer reads, a curator decides about findings, too.",
+)
+@click.option("--http", is_flag=True, help="Serve over HTTP, and not over stdin and stdout.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8_001,
+    show_default=True,
+    help="With --http: 0 takes a free one.",
+)
+@click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    help="With --http: a name under which it is reached, as kgcheck.example.org; may be repeated.",
+)
+def command(
+    store: str | None,
+    reference: Path | None,
+    ledger: str | None,
+    index: Path | None,
+    profile: str,
+    live: bool,
+    role: str,
+    http: bool,
+    host: str,
+    port: int,
+    hosts: tuple[str, ...],
+) -> None:
+    """Serve tools for language models: check, ask, search, verify, findings, explain, verified_facts, and decide.
+
+    A client such as Claude Desktop or VS Code starts it by itself, and talks to it over stdin and stdout. With --http
+    it serves many, on http://HOST:PORT/mcp; whoever comes from elsewhere needs a token: kgcheck token add.
+    """
+    from kgcheck.workspace import Workspace
+
+    run_http, run_stdio = _ways()
+    from kgcheck.service.roles import Role
+
+    with Workspace(
+        store=store, reference=reference, ledger=ledger, literature=index, profile=profile, live=live
+    ) as workspace:
+        if http:
+            run_http(workspace, Role(role), host, port, hosts)
+        else:
+            run_stdio(workspace, Role(role))
+
+
+def _ways() -> tuple[Any, Any]:
+    """What serves over HTTP, and over stdin and stdout."""
+    from kgcheck.errors import MissingExtra
+
+    try:
+        from kgcheck.mcp.running import run_http, run_stdio
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "kgcheck":
+            raise
+        raise MissingExtra("kgcheck mcp", "mcp") from error
+    return run_http, run_stdio

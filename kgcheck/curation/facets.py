@@ -1,0 +1,152 @@
+"""The findings of a list, counted by what it can be filtered by, so that each choice shows how many it leaves.
+
+They are counted once for a run that is finished, and kept: what a filter leaves is added up from that, and only what
+people decided about is counted again after each decision.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, func, literal, select
+
+from kgcheck.curation.findings import FindingFilter, FindingList
+from kgcheck.ledger.comparisons import compared_with
+from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
+from kgcheck.ledger.tables import FINDING
+
+FACETS = ("decisions", "states", "outcomes", "types", "reasons", "labels", "relations")
+"""What a list can be narrowed by, each with its choices; names of FindingFilter."""
+
+_COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
+
+
+class FacetKind(NamedTuple):
+    """What findings have alike that are counted together."""
+
+    is_there: bool
+    """The run has it; else it is one that the run did not find again."""
+    state: str
+    decision: str
+    outcome: str | None
+    type: str | None
+    reason: str | None
+    subject_label: str | None
+    object_label: str | None
+    relation: str | None
+
+    def choices(self, facet: str) -> frozenset[str]:
+        """Under which choices of a facet it stands."""
+        if facet == "labels":
+            return frozenset(filter(None, (self.subject_label, self.object_label)))
+        value: str | None = getattr(self, facet.removesuffix("s"))
+        return frozenset([value] if value else [])
+
+
+class Facets:
+    """How many findings of a list there are, and how many each choice would leave.
+
+    Args:
+        counts: All findings of the run, by kind.
+        wanted: The filter of the list.
+    """
+
+    def __init__(self, counts: Counter[FacetKind], wanted: FindingFilter) -> None:
+        self._counts = counts
+        self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
+
+    @property
+    def total(self) -> int:
+        """How many the list has."""
+        return sum(count for kind, count in self._counts.items() if self._fits(kind, ""))
+
+    def of(self, facet: str) -> dict[str, int]:
+        """The choices of a facet: how many each has under the other filters of the list, the most first.
+
+        Args:
+            facet: One of FACETS.
+
+        Returns:
+            By choice; one that is chosen is there although it has none.
+        """
+        found = Counter[str]()
+        for kind, count in self._counts.items():
+            if self._fits(kind, facet):
+                for choice in kind.choices(facet):
+                    found[choice] += count
+        chosen = dict.fromkeys(sorted(self._wanted[facet]), 0)
+        return chosen | dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def _fits(self, kind: FacetKind, apart_from: str) -> bool:
+        if not kind.is_there and not self._wanted["states"] and apart_from != "states":
+            return False
+        return all(
+            name == apart_from or not values or not values.isdisjoint(kind.choices(name))
+            for name, values in self._wanted.items()
+        )
+
+
+def facets_of(findings: FindingList) -> Facets:
+    """Count a list by what it can be filtered by.
+
+    Args:
+        findings: The list.
+
+    Returns:
+        The counts, with those that other choices would give.
+    """
+    diff, wanted, day = findings.diff, findings.wanted, datetime.now(UTC).date()
+    with diff.opened() as ledger, ledger.database.reading() as connection:
+        before = compared_with(connection, diff.after.id)
+        newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
+        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, before, wanted.text, wanted.since)
+    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
+    # What is under way changes: nothing of it is kept.
+    key = key if diff.after.finished else (*key, datetime.now(UTC))
+    everything = _everything(_Counted(key, narrowed))
+    decided = _decided(_Counted((*key, newest, day), narrowed))
+    open_ = Counter[FacetKind]()
+    for kind, count in decided.items():
+        open_[kind._replace(decision=DecisionState.OPEN.value)] += count
+    return Facets(everything - open_ + decided, wanted)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A list that is counted; two of one key have the same counts."""
+
+    key: tuple[Any, ...]
+    findings: FindingList = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _everything(of: _Counted) -> Counter[FacetKind]:
+    """All findings, as if nothing were decided."""
+    return _counts(of.findings, None)
+
+
+@lru_cache(maxsize=64)
+def _decided(of: _Counted) -> Counter[FacetKind]:
+    """The findings that somebody decided about."""
+    return _counts(of.findings, datetime.now(UTC).date())
+
+
+def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
+    """Findings by kind; with a day only those that somebody decided about, and how they stand on it."""
+    found = Counter[FacetKind]()
+    diff = findings.diff
+    with diff.opened() as ledger, ledger.database.reading() as connection:
+        for is_there, (query, state) in ((True, diff.present_rows(connection)), (False, diff.absent_rows(connection))):
+            basis = query.selected_columns.decided_basis
+            decision: ColumnElement[Any] = literal(DecisionState.OPEN.value)
+            rows = query.order_by(None).where(findings.condition(connection, state, basis))
+            if day:
+                decision = state_column(FINDING.c.fingerprint, basis, day)
+                rows = rows.where(FINDING.c.fingerprint.in_(select(DECISION.c.fingerprint)))
+            columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
+            kinds = rows.with_only_columns(*columns).subquery("kind")
+            for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
+                found[FacetKind(is_there, *row[:-1])] += row[-1]
+    return found

@@ -1,0 +1,114 @@
+"""One finding, looked at: where it stands, and the runs that have it."""
+
+from datetime import datetime
+
+from pydantic import Field
+from sqlalchemy import select
+
+from kgcheck.curation.compare import diff_of
+from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.tables import FINDING, RUN
+from kgcheck.model import Change, Finding, Outcome, Reason, Value
+
+
+class KnownFinding(Value):
+    """A finding as the newest run has it that does, with what became of it and what was decided."""
+
+    finding: Finding
+    state: ComparisonState | None = Field(
+        default=None, description="in the newest audit of its store; None where neither that nor the one before has it"
+    )
+    decided: CurrentDecision
+    basis: str = Field(description="what decisions about it belong to, now")
+
+    @property
+    def version(self) -> str:
+        """Another text when its basis or the decision that counts is another."""
+        return version_of(self.basis, self.decided)
+
+
+class Occurrence(Value):
+    """A run that has a finding, and what it was there."""
+
+    run: str
+    started: datetime
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    value: str | None = Field(default=None, description="what the graph said")
+    change: Change | None = Field(default=None, description="what was proposed")
+    carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
+
+
+def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands.
+
+    Args:
+        ledger: Where it is.
+        fingerprint: Of the finding.
+
+    Returns:
+        The finding.
+
+    Raises:
+        UnknownName: No run has it.
+        AmbiguousName: Several fingerprints begin so.
+    """
+    finding = ledger.finding(fingerprint)
+    decisions = Decisions(ledger)
+    bases = decisions.bases([finding])
+    name = finding.fingerprint
+    return KnownFinding(
+        finding=finding,
+        state=_state(ledger, name, finding.run),
+        decided=decisions.states(bases)[name],
+        basis=bases[name],
+    )
+
+
+def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence]:
+    """The runs that have a finding, the newest first.
+
+    Args:
+        ledger: Where they are.
+        fingerprint: Of the finding, or its beginning.
+        limit: At most so many.
+
+    Returns:
+        The runs, with what the finding was in each.
+
+    Raises:
+        UnknownName: No run has it.
+        AmbiguousName: Several fingerprints begin so.
+    """
+    name = ledger.finding(fingerprint).fingerprint
+    query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)
+    query = query.where(FINDING.c.fingerprint == name).order_by(RUN.c.number.desc()).limit(limit)
+    with ledger.database.reading() as connection:
+        rows = connection.execute(query).all()
+    found = []
+    for row in rows:
+        finding = finding_of(row)
+        found.append(
+            Occurrence(
+                run=finding.run,
+                started=row.run_started,
+                outcome=finding.verdict.outcome,
+                reason=finding.verdict.reason,
+                confidence=finding.verdict.confidence,
+                value=finding.task.value,
+                change=finding.change,
+                carried_from=finding.carried_from,
+            )
+        )
+    return found
+
+
+def _state(ledger: Ledger, fingerprint: str, run: str) -> ComparisonState | None:
+    runs = ledger.runs()
+    store = next(r.store for r in runs if r.id == run)
+    newest = next((r for r in runs if r.store == store and not r.is_check), None)
+    return diff_of(ledger, after=newest).state_of(fingerprint) if newest else None

@@ -1,0 +1,75 @@
+"""Sessions of browsers: each belongs to a token, and ends with it."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Column, ForeignKey, String, Table, delete, insert, select, update
+
+from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.users import TOKEN, TokenEntry, token_of
+from kgcheck.model import Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+SESSION = Table(
+    "service_session",
+    METADATA,
+    Column("digest", String, primary_key=True, comment="SHA-256 of what the cookie holds, which is kept nowhere"),
+    Column("token", ForeignKey("service_token.id"), nullable=False),
+    Column("csrf", String, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Column("expires", UtcTime, nullable=False, comment="pushed on while it is used, up to its longest time"),
+    Column("ended", UtcTime),
+)
+
+_KEPT = timedelta(days=30)
+"""How long a session that has ended is kept, for who looks what happened."""
+
+
+class SessionEntry(Value):
+    """A session as the ledger knows it: never what the cookie holds."""
+
+    digest: str
+    token: str
+    csrf: str
+    created: datetime
+    expires: datetime
+    ended: datetime | None = None
+
+
+class SessionTable:
+    """Reads and writes sessions.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def add(self, session: SessionEntry) -> None:
+        """Write down a new session, and forget those that ended long ago."""
+        with self._database.writing() as connection:
+            connection.execute(delete(SESSION).where(SESSION.c.expires < session.created - _KEPT))
+            connection.execute(insert(SESSION).values(session.model_dump()))
+
+    def one(self, digest: str) -> tuple[SessionEntry, TokenEntry] | None:
+        """The session of that digest with its token, whatever their state."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(SESSION).where(SESSION.c.digest == digest)).one_or_none()
+            if row is None:
+                return None
+            session = SessionEntry(**row._mapping)
+            return session, token_of(connection.execute(select(TOKEN).where(TOKEN.c.id == session.token)).one())
+
+    def push_on(self, digest: str, until: datetime) -> None:
+        """Let a session that is used last longer."""
+        with self._database.writing(alone=False) as connection:
+            connection.execute(update(SESSION).where(SESSION.c.digest == digest).values(expires=until))
+
+    def end(self, digest: str, at: datetime) -> None:
+        """End a session for good."""
+        with self._database.writing() as connection:
+            mine = (SESSION.c.digest == digest) & SESSION.c.ended.is_(None)
+            connection.execute(update(SESSION).where(mine).values(ended=at))

@@ -1,0 +1,61 @@
+"""Resources: runs and findings by their addresses, as JSON."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from kgcheck.mcp.access import Asking
+from kgcheck.mcp.answers import FindingWhole, RunsGiven, RunWhole
+from kgcheck.mcp.giving import run_line, run_whole
+from kgcheck.mcp.tools import whole_of
+from kgcheck.model import Value
+from kgcheck.service.roles import Role
+from kgcheck.workspace.workspace import Workspace
+
+MOST_RUNS = 50
+
+
+class Resources:
+    """The resources over a workspace.
+
+    Args:
+        workspace: What is read.
+        asking: Tells who asks.
+    """
+
+    def __init__(self, workspace: Workspace, asking: Asking) -> None:
+        self._workspace = workspace
+        self._asking = asking
+
+    def offered(self) -> dict[str, Callable[..., Any]]:
+        """All of them, by address."""
+        return {
+            "kgcheck://runs": self.runs,
+            "kgcheck://runs/{run}": self.run,
+            "kgcheck://findings/{fingerprint}": self.finding,
+        }
+
+    def runs(self) -> str:
+        """Runs."""
+        self._asking.needs(Role.VIEWER)
+        known = self._workspace.runs()
+        left_out = (f"{len(known) - MOST_RUNS:,} older runs",) if len(known) > MOST_RUNS else ()
+        lines = [run_line(run, tallies) for run, tallies in islice(known, MOST_RUNS)]
+        return _json(RunsGiven(runs=tuple(lines), left_out=left_out))
+
+    def run(self, run: str) -> str:
+        """A run."""
+        self._asking.needs(Role.VIEWER)
+        found = self._workspace.run(run[:64])
+        whole: RunWhole = run_whole(found, self._workspace.tallies(found))
+        return _json(whole)
+
+    def finding(self, fingerprint: str) -> str:
+        """A finding."""
+        self._asking.needs(Role.VIEWER)
+        whole: FindingWhole = whole_of(self._workspace, fingerprint[:64])
+        return _json(whole)
+
+
+def _json(value: Value) -> str:
+    return value.model_dump_json(indent=2, exclude_none=True)

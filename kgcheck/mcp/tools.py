@@ -1,0 +1,281 @@
+"""The tools: what each takes, and what of the workspace answers it."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+import anyio.from_thread
+from mcp.server.mcpserver import Context
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from kgcheck.agents.transcript import Event
+from kgcheck.curation.findings import FindingPage
+from kgcheck.errors import UsageError
+from kgcheck.mcp.access import Asking
+from kgcheck.mcp.answers import (
+    AnswerGiven,
+    CheckGiven,
+    ClaimGiven,
+    DecidedLine,
+    DecisionsGiven,
+    FactsGiven,
+    FindingLine,
+    FindingsGiven,
+    FindingWhole,
+    FormerLine,
+    PapersGiven,
+)
+from kgcheck.mcp.giving import (
+    LONG,
+    answer_given,
+    claim_given,
+    compared_line,
+    fact_line,
+    finding_whole,
+    paper_line,
+    plain,
+    quoted,
+)
+from kgcheck.service.roles import Role
+from kgcheck.workspace.results import PaperHit
+from kgcheck.workspace.workspace import Workspace
+
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", description="16 hexadecimal digits, or the first ones")]
+RunName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="id of a run, its beginning, or latest: the latest audit")
+]
+Word = Annotated[str, Field(min_length=1, max_length=100)]
+Words = Annotated[list[Word], Field(max_length=20)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+Identity = Annotated[str, Field(min_length=1, max_length=512)]
+
+State = Literal["new", "still", "changed", "fixed", "gone", "unchecked"]
+DecisionName = Literal["open", "reopened", "accepted", "rejected", "deferred"]
+OutcomeName = Literal["refuted", "insufficient"]
+TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
+
+
+class OfferedTool(NamedTuple):
+    """A tool as it is offered."""
+
+    function: Callable[..., Any]
+    role: Role
+    annotations: ToolAnnotations
+
+
+class Tools:
+    """The tools over a workspace, for any number of threads.
+
+    Args:
+        workspace: What is asked.
+        asking: Tells who asks.
+    """
+
+    def __init__(self, workspace: Workspace, asking: Asking) -> None:
+        self._workspace = workspace
+        self._asking = asking
+
+    def offered(self) -> dict[str, OfferedTool]:
+        """All of them, by name; each that writes needs more than a viewer."""
+        outside = self._workspace.live or self._workspace.brain == "llm"
+        reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+        asks = reads.model_copy(update={"open_world_hint": outside})
+        writes = ToolAnnotations(
+            read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+        )
+        viewing: dict[Callable[..., Any], ToolAnnotations] = {
+            self.check: asks,
+            self.ask: asks,
+            self.search: reads,
+            self.verify: reads,
+            self.findings: reads,
+            self.explain: reads,
+            self.verified_facts: reads,
+        }
+        tools = {function.__name__: OfferedTool(function, Role.VIEWER, hints) for function, hints in viewing.items()}
+        return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, writes)}
+
+    def check(
+        self,
+        what: Annotated[
+            Text,
+            Field(
+                description="an edge, HEAD RELATION TAIL, by ids or names; `existence LABEL ID`; `attribute LABEL ID"
+                " NAME`; or `attribute HEAD RELATION TAIL NAME`"
+            ),
+        ],
+        ctx: Context[Any, Any],
+        graph_date: Annotated[
+            str | None,
+            Field(
+                max_length=10,
+                description="of when the graph is, 2024, 2024-06 or 2024-06-30: an older source cannot refute",
+            ),
+        ] = None,
+        seconds: Annotated[float, Field(gt=0, le=300, description="most seconds that it may take")] = 60,
+    ) -> CheckGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        steps = 0
+
+        def listen(event: Event) -> None:
+            nonlocal steps
+            # Ends the work here where the client has given up.
+            anyio.from_thread.check_cancelled()
+            steps += 1
+            # What was done, and not with what: names of a graph have no place in a message to whoever watches.
+            anyio.from_thread.run(ctx.report_progress, steps, None, f"{event.stage.value}: {event.role.value}")
+
+        done = self._workspace.check(what, graph_date=graph_date, seconds=seconds, on_event=listen, keep=False)
+        return CheckGiven(whole=finding_whole(done.finding), notes=tuple(plain(note, LONG) for note in done.notes))
+
+    def ask(
+        self,
+        question: Annotated[Text, Field(description="in English words, with names or ids that the graph has")],
+        limit: Annotated[int, Field(ge=1, le=200, description="most answers that are given")] = 25,
+    ) -> AnswerGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        result = self._workspace.ask(question, papers=False)
+        return answer_given(result.answer, result.notes, limit)
+
+    def search(
+        self,
+        query: Annotated[Text, Field(description="words or a sentence")],
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        papers: Annotated[Words, Field(description="search only in these, by id")] = [],  # noqa: B006
+        expand: Annotated[bool, Field(description="also look for the synonyms that graph and sources know")] = False,
+    ) -> PapersGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        found = self._workspace.search(query, limit=limit, documents=papers, expand=expand)
+        return PapersGiven(
+            papers=tuple(paper_line(hit) for hit in found.hits if isinstance(hit, PaperHit)),
+            also=tuple(q for name in found.also[:50] if (q := quoted(name, "graph"))),
+            notes=tuple(plain(note, LONG) for note in found.notes),
+        )
+
+    def verify(
+        self,
+        claim: Annotated[Text | None, Field(description="a statement or a question; or name an edge instead")] = None,
+        edge: Annotated[
+            Text | None, Field(description="HEAD RELATION TAIL, by ids or names, as the graph has it")
+        ] = None,
+        papers: Annotated[Words, Field(description="read only these, by id")] = [],  # noqa: B006
+        top: Annotated[int, Field(ge=1, le=20, description="papers to read where none is named")] = 3,
+    ) -> ClaimGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        result = self._workspace.verify(claim or "", triple=edge, documents=papers, top=top)
+        return claim_given(result.verdict, result.notes)
+
+    def findings(
+        self,
+        run: RunName = "latest",
+        states: Annotated[list[State], Field(max_length=6, description="became so since the run before")] = [],  # noqa: B006
+        decisions: Annotated[list[DecisionName], Field(max_length=5)] = [],  # noqa: B006
+        outcomes: Annotated[list[OutcomeName], Field(max_length=2)] = [],  # noqa: B006
+        types: Annotated[list[TypeName], Field(max_length=5)] = [],  # noqa: B006
+        reasons: Words = [],  # noqa: B006
+        labels: Annotated[Words, Field(description="of a node, or of an end of an edge")] = [],  # noqa: B006
+        relations: Words = [],  # noqa: B006
+        since: Annotated[
+            str | None, Field(max_length=10, description="first found on this day or later: 2026-01-31")
+        ] = None,
+        text: Annotated[Word | None, Field(description="part of an id, a name, a value or a proposed value")] = None,
+        after: Annotated[Fingerprint | None, Field(description="`next` of the page before")] = None,
+        limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    ) -> FindingsGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        listed = self._workspace.list_findings(
+            run,
+            states=states,
+            decisions=decisions,
+            outcomes=outcomes,
+            types=types,
+            reasons=reasons,
+            labels=labels,
+            relations=relations,
+            since=since,
+            text=text,
+        )
+        page = FindingPage(listed, after, limit)
+        lines = [compared_line(one) for one in page]
+        return FindingsGiven(
+            run=page.run,
+            findings=tuple(line for line in lines if isinstance(line, FindingLine)),
+            former=tuple(line for line in lines if isinstance(line, FormerLine)),
+            next=page.next,
+        )
+
+    def explain(self, fingerprint: Fingerprint) -> FindingWhole:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        return whole_of(self._workspace, fingerprint)
+
+    def verified_facts(
+        self,
+        edges: Annotated[list[Text], Field(max_length=50, description="HEAD RELATION TAIL each, by ids")] = [],  # noqa: B006
+        label: Annotated[Word | None, Field(description="with `id`: everything that is verified of this node")] = None,
+        id: Annotated[Identity | None, Field(description="of the node")] = None,
+        limit: Annotated[int, Field(ge=1, le=200, description="most facts of a node")] = 50,
+    ) -> FactsGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        if (label is None) != (id is None) or bool(edges) == (label is not None):
+            raise UsageError(
+                "name edges, or a node by its label and id",
+                f'edges=["{self._workspace.schema.edge_example}"], or label and id',
+            )
+        workspace, left_out = self._workspace, list[str]()
+        if label is not None and id is not None:
+            facts, is_all = workspace.verified_of_node(workspace.schema.ref(label, id), limit)
+            left_out += [] if is_all else [f"the node has more than {limit} facts"]
+        else:
+            facts = workspace.verified_edges(edges)
+        return FactsGiven(facts=tuple(fact_line(*fact) for fact in facts), left_out=tuple(left_out))
+
+    def decide(
+        self,
+        findings: Annotated[list[Fingerprint], Field(min_length=1, max_length=100)],
+        action: Annotated[
+            Literal["accept", "reject", "defer", "reopen"],
+            Field(
+                description="accept: it is right, repair it; reject: a false alarm; defer: until a day; reopen: take"
+                " the decision back"
+            ),
+        ],
+        note: Annotated[str, Field(max_length=2_000, description="why; shown wherever the decision is")] = "",
+        choose: Annotated[
+            str | None, Field(max_length=512, description="with accept: which of the proposed ids or values to take")
+        ] = None,
+        until: Annotated[
+            str | None, Field(max_length=10, description="with defer: the day on which it comes back")
+        ] = None,
+    ) -> DecisionsGiven:
+        """See `kgcheck.mcp.words`."""
+        by = self._asking.needs(Role.CURATOR).name
+        made = self._workspace.decide(findings, action, by=by, choose=choose, note=note, until=until)
+        lines = [
+            DecidedLine(
+                fingerprint=one.decision.fingerprint, action=one.decision.action.value, before=one.before.state.value
+            )
+            for one in made
+        ]
+        return DecisionsGiven(by=by, decided=tuple(lines))
+
+
+def whole_of(workspace: Workspace, fingerprint: str) -> FindingWhole:
+    """A finding with its evidence and its history.
+
+    Args:
+        workspace: With the ledger.
+        fingerprint: Of the finding, or its beginning.
+
+    Returns:
+        The finding.
+    """
+    found = workspace.finding(fingerprint)
+    state, decided = workspace.state_of(found), workspace.decided(found)
+    return finding_whole(found, state, decided, workspace.history(found.fingerprint))

@@ -1,0 +1,131 @@
+"""Checks by the agent team of one node, attribute or edge; of many as a task; and what is verified."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import LINE, Served
+from kgcheck.service.api.work import TaskRow, begin
+
+router = APIRouter(tags=["check"])
+
+GRAPH_DATE = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
+Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
+
+
+class CheckLimits(Value):
+    """The most that a check may take."""
+
+    turns: int = Field(default=30, ge=1, le=200, description="turns of all agents together")
+    seconds: float = Field(default=60.0, ge=0.1, le=300)
+
+
+class Checking(CheckLimits):
+    """What is to be checked, in words or as an edge."""
+
+    what: Words | Triple = Field(
+        description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
+        examples=["P02649 ACTS_ON P05067", "existence Protein Q00015"],
+    )
+    graph_date: str | None = Field(
+        default=None,
+        pattern=GRAPH_DATE,
+        description="of when the graph is: a source that is older cannot refute what it does not know",
+        examples=["2024-06"],
+    )
+
+
+class CheckingMany(Value):
+    """What is to be checked one after the other."""
+
+    graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
+    seconds: float = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
+    what: list[Words] = Field(min_length=1, max_length=1_000, examples=[["P02649 ACTS_ON P05067"]])
+
+
+class Checked(Value):
+    """What the team came to."""
+
+    run: str
+    fingerprint: str
+    about: str
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    value: str | None = Field(description="what the graph says")
+    proposed_change: dict[str, Any] | None
+    note: str
+    missing: list[str] = Field(description="deciding sources that could not be looked at, and why")
+    evidence: list[Evidence]
+    notes: list[str] = Field(description="of how it came about")
+
+    @classmethod
+    def of(cls, finding: Finding, notes: tuple[str, ...]) -> "Checked":
+        """A finding of a check as an answer."""
+        task, verdict, change = finding.task, finding.verdict, finding.change
+        return cls(
+            run=finding.run,
+            fingerprint=finding.fingerprint,
+            about=f"{task.type.value} {task}",
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            confidence=verdict.confidence,
+            value=task.value,
+            proposed_change=change.model_dump(mode="json", exclude_none=True) if change else None,
+            note=verdict.note,
+            missing=[str(gap) for gap in verdict.missing],
+            evidence=list(verdict.evidence),
+            notes=list(notes),
+        )
+
+
+class Edge(Value):
+    """An edge in words."""
+
+    edge: Words = Field(description="HEAD RELATION TAIL, by ids", examples=["P04637 ACTS_ON Q00987"])
+
+
+class VerifiedRow(Value):
+    """How the newest audit that looked at a task judged it, and what decided."""
+
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    source: str | None
+    release: str | None
+    record: str | None
+    run: str
+    at: datetime
+
+
+class VerifiedAnswer(Value):
+    """Whether somebody has looked, and what they found."""
+
+    edge: str
+    verified: VerifiedRow | None = Field(description="null where nobody has looked, which says nothing about the edge")
+
+
+@router.post("/check", operation_id="check")
+def check(service: Served, asking: Viewer, wanted: Checking) -> Checked:
+    """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
+    with service.reading() as workspace:
+        checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
+    return Checked.of(checked.finding, checked.notes)
+
+
+@router.post("/check/batch", operation_id="check_many", status_code=202)
+def check_many(service: Served, asking: Curator, wanted: CheckingMany) -> TaskRow:
+    """Check many nodes, attributes or edges, as a task; its result names the run and the outcome of each."""
+    return begin(service, "checks", wanted.model_dump(mode="json"), asking)
+
+
+@router.get("/verified", operation_id="get_verified")
+def get_verified(service: Served, asking: Viewer, wanted: Annotated[Edge, Query()]) -> VerifiedAnswer:
+    """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
+    with service.reading() as workspace:
+        found = workspace.verified(wanted.edge)
+    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow(**found.model_dump()) if found else None)

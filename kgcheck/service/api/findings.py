@@ -1,0 +1,135 @@
+"""Findings: lists by filters, and one with its evidence, its history and what is near it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import Response as EmptyResponse
+from pydantic import Field
+
+from kgcheck.curation.findings import FindingPage
+from kgcheck.curation.known import Occurrence
+from kgcheck.errors import UsageError
+from kgcheck.graph.neighbourhood import Neighbourhood
+from kgcheck.model import Value
+from kgcheck.service.access import Viewer
+from kgcheck.service.api.shapes import (
+    DecisionRow,
+    FindingDetail,
+    FindingRow,
+    Fingerprint,
+    Paged,
+    Selection,
+    Served,
+)
+
+router = APIRouter(prefix="/findings", tags=["findings"])
+
+
+class PagedSelection(Selection, Paged):
+    """Which findings, and which page of them."""
+
+
+class FindingsPage(Value):
+    """Findings of a run, the refuted first; those that it did not find again after them, where they are wanted."""
+
+    run: str = Field(description="the run that latest stood for")
+    findings: list[FindingRow]
+    next: str | None = Field(description="cursor of the next page; null on the last one")
+
+
+class Count(Value):
+    """How many findings fit."""
+
+    run: str
+    count: int
+
+
+class History(Value):
+    """What became of a finding: every decision about it, the oldest first, and the runs that have it."""
+
+    fingerprint: str
+    decisions: list[DecisionRow]
+    occurrences: list[Occurrence] = Field(description="the newest first, at most 100")
+
+
+@router.get("", operation_id="list_findings")
+def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelection, Query()]) -> FindingsPage:
+    """List the findings of a run by filters, page by page, in the order of reports: the refuted first.
+
+    What is fixed, gone or unchecked is no finding of the run any more, and is listed where its state is asked for.
+    """
+    run, after = _place(wanted)
+    with service.reading() as workspace:
+        page = FindingPage(workspace.list_findings(run, **wanted.filters), after, wanted.limit)
+        rows = [FindingRow.of(one) for one in page]
+    return FindingsPage(run=page.run, findings=rows, next=f"{page.run}~{page.next}" if page.next else None)
+
+
+@router.get("/count", operation_id="count_findings")
+def count_findings(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> Count:
+    """Count the findings that fit filters."""
+    with service.reading() as workspace:
+        found = workspace.list_findings(wanted.run, **wanted.filters)
+        return Count(run=found.run.id, count=found.count())
+
+
+@router.get(
+    "/{fingerprint}",
+    operation_id="get_finding",
+    responses={304: {"description": "It is as If-None-Match names it."}},
+    response_model=FindingDetail,
+)
+def get_finding(
+    service: Served,
+    asking: Viewer,
+    fingerprint: Fingerprint,
+    response: Response,
+    if_none_match: Annotated[str | None, Header(max_length=200)] = None,
+) -> FindingDetail | Response:
+    """Show one finding with all its evidence, as the newest run has it that does.
+
+    The ETag is its version. A decision that names the version as `seen` is refused once there is another one.
+    """
+    with service.reading() as workspace:
+        found = workspace.known_finding(fingerprint)
+    # The state is of the newest audit, and the run the newest that has it: both may move without the basis.
+    tag = f'"{found.version}-{found.finding.run}-{found.state or ""}-{found.decided.state.value}"'
+    if if_none_match and tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]:
+        return EmptyResponse(status_code=304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
+    return FindingDetail.of_known(found)
+
+
+@router.get("/{fingerprint}/history", operation_id="get_history")
+def get_history(service: Served, asking: Viewer, fingerprint: Fingerprint) -> History:
+    """Show every decision about a finding, and the runs that it occurs in."""
+    with service.reading() as workspace:
+        decisions = [DecisionRow.of(one) for one in workspace.history(fingerprint)]
+        return History(fingerprint=fingerprint, decisions=decisions, occurrences=workspace.occurrences(fingerprint))
+
+
+class Near(Value):
+    """How much of what is near."""
+
+    each: int = Field(default=5, ge=1, le=50, description="at most so many along each relation and direction")
+
+
+@router.get("/{fingerprint}/neighbours", operation_id="get_neighbours")
+def get_neighbours(
+    service: Served, asking: Viewer, fingerprint: Fingerprint, near: Annotated[Near, Query()]
+) -> Neighbourhood:
+    """Show what the graph has around the ends of a finding: a few neighbours along each relation, with names."""
+    with service.reading() as workspace:
+        return workspace.neighbourhood(fingerprint, near.each)
+
+
+def _place(wanted: PagedSelection) -> tuple[str, str | None]:
+    """The run, and the finding after which to begin: later pages are of the run of the first one."""
+    if not wanted.cursor:
+        return wanted.run, None
+    run, found, after = wanted.cursor.partition("~")
+    if not found or not run or not after:
+        raise UsageError("this is no cursor of a list of findings", "leave it out for the first page")
+    if wanted.run not in ("latest", run):
+        raise UsageError(f"the cursor is of run {run}, not of {wanted.run}", "leave the run out, or the cursor")
+    return run, after

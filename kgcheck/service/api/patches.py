@@ -1,0 +1,192 @@
+"""Patches: made of findings, listed, looked at, and applied or undone as tasks. A client names one by its id alone."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field, model_validator
+
+from kgcheck.ledger.ledger import new_run_id
+from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
+from kgcheck.model import Value
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, Served, place_name
+from kgcheck.service.api.work import TaskRow, begin
+from kgcheck.service.roles import Principal
+from kgcheck.service.state import Service
+
+router = APIRouter(prefix="/patches", tags=["patches"])
+
+
+class WantedFinding(Value):
+    """A finding that is to be repaired."""
+
+    fingerprint: str = Field(pattern=FINGERPRINT)
+    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00]*$")] | None = Field(
+        default=None, description="where a person has to choose: the id or the value"
+    )
+
+
+class MakingPatch(Value):
+    """What a patch is to repair: findings that are named, or all of a run that were accepted."""
+
+    findings: list[WantedFinding] = Field(default=[], max_length=1_000)
+    accepted: bool = Field(default=False, description="every finding of the run that was accepted as it is now")
+    run: str = Field(default="latest", pattern=RUN_ID, description="with accepted")
+
+    @model_validator(mode="after")
+    def _is_clear(self) -> "MakingPatch":
+        if self.accepted == bool(self.findings):
+            raise ValueError("name findings, or all that are accepted, and not both")
+        return self
+
+
+class LeftOutRow(Value):
+    """A finding for which a patch does nothing, and why."""
+
+    finding: str
+    why: str
+
+
+class PatchMadeRow(Value):
+    """What came of making a patch."""
+
+    id: str | None = Field(description="null where there is nothing to repair: no patch was made")
+    operations: list[str] = Field(description="in words, in their order")
+    left_out: list[LeftOutRow]
+
+
+class PatchRow(Value):
+    """A patch in the ledger."""
+
+    id: str
+    store: str
+    profile: str
+    run: str = Field(description="of whose findings it is")
+    made: datetime
+    by: str
+    operations: int
+    state: PatchState
+    state_at: datetime
+    state_by: str
+
+    @classmethod
+    def of(cls, entry: PatchEntry) -> "PatchRow":
+        """A patch as an answer, without the folder of its files."""
+        return cls(**entry.model_dump(exclude={"folder", "store"}), store=place_name(entry.store))
+
+
+class OperationRow(Value):
+    """One change of a patch."""
+
+    number: int
+    kind: str
+    finding: str
+    about: str = Field(description="the change in words")
+    state: OperationState
+    why: str = Field(description="of a conflict")
+
+
+class PatchDetail(PatchRow):
+    """A patch with its changes."""
+
+    changes: list[OperationRow]
+
+
+class PatchList(Value):
+    """The patches in the ledger, the newest first."""
+
+    patches: list[PatchRow]
+
+
+class PatchesLimit(Value):
+    """How many patches."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="at most so many")
+
+
+class ConflictRow(Value):
+    """An operation that does not fit the graph, and why."""
+
+    number: int
+    operation: str
+    why: str
+
+
+class PatchCheck(Value):
+    """What would become of a patch if it were applied now."""
+
+    patch: str
+    state: PatchState
+    done: int = Field(description="operations that would fit")
+    before: int = Field(description="operations that were done before")
+    conflicts: list[ConflictRow]
+
+
+class Applying(Value):
+    """How a patch is applied."""
+
+    delete: bool = Field(default=False, description="take away what is retired, and do not only mark it")
+
+
+@router.get("", operation_id="list_patches")
+def list_patches(service: Served, asking: Viewer, page: Annotated[PatchesLimit, Query()]) -> PatchList:
+    """List patches and how far each has come."""
+    with service.reading() as workspace:
+        return PatchList(patches=[PatchRow.of(entry) for entry in workspace.patches()[: page.limit]])
+
+
+@router.post("", operation_id="make_patch", status_code=201)
+def make_patch(service: Served, asking: Curator, wanted: MakingPatch) -> PatchMadeRow:
+    """Make a patch of findings. Nothing is written to the graph."""
+    findings = {one.fingerprint: one.choose for one in wanted.findings}
+    # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
+    with service.reading() as shared, service.open() as workspace:
+        folder = _folder(service, shared.settings.home)
+        made = workspace.make_patch(folder, findings=findings, accepted=wanted.accepted, run=wanted.run, by=asking.name)
+    return PatchMadeRow(
+        id=made.patch.id if made.patch else None,
+        operations=[words for _, words in made.words()],
+        left_out=[LeftOutRow(finding=item.finding.fingerprint, why=item.why) for item in made.left_out],
+    )
+
+
+@router.get("/{patch}", operation_id="get_patch")
+def get_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchDetail:
+    """Show one patch with its changes in words."""
+    with service.reading() as workspace:
+        entry, operations = workspace.patch(patch)
+    changes = [OperationRow(**operation.model_dump()) for operation in operations]
+    return PatchDetail(**PatchRow.of(entry).model_dump(), changes=changes)
+
+
+@router.post("/{patch}/check", operation_id="check_patch")
+def check_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchCheck:
+    """Say what of a patch would conflict now. Nothing is written."""
+    with service.reading() as shared, service.open() as workspace:
+        outcome = workspace.check_patch(shared.patch_folder(patch))
+    return PatchCheck(**outcome.as_row())
+
+
+@router.post("/{patch}/apply", operation_id="apply_patch", status_code=202)
+def apply_patch(service: Served, asking: Curator, patch: PatchId, how: Applying | None = None) -> TaskRow:
+    """Do every operation of a patch that the graph still fits, as a task; one that was cut short goes on."""
+    return _begin(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
+
+
+@router.post("/{patch}/undo", operation_id="undo_patch", status_code=202)
+def undo_patch(service: Served, asking: Curator, patch: PatchId) -> TaskRow:
+    """Give the graph back as it was before a patch, as a task."""
+    return _begin(service, "patch_undo", patch, {}, asking)
+
+
+def _begin(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskRow:
+    with service.reading() as workspace:
+        # Refused here and now where there is none, and not in a task.
+        workspace.patch_folder(patch)
+    return begin(service, kind, {"patch": patch, **parameters}, asking)
+
+
+def _folder(service: Service, home: Path) -> Path:
+    return (service.options.patches or home / "patches") / new_run_id()

@@ -1,0 +1,83 @@
+"""Long work: audits are begun here, patches, checks and jobs where they stand; how far each has come, and its end."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import ConfigDict, Field
+
+from kgcheck.ledger.tasks import Task
+from kgcheck.model import Value
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import Served
+from kgcheck.service.api.work import TaskRow, begin
+from kgcheck.workspace.tasks import KINDS, AuditWanted
+
+router = APIRouter(tags=["tasks"])
+
+TaskId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="id of a task", examples=["0123456789abcdef"])]
+LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="id of the last event that was seen")]
+
+
+class TaskList(Value):
+    """Tasks, the newest first."""
+
+    tasks: list[TaskRow]
+
+
+class TasksWanted(Value):
+    """Which tasks are listed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(default=100, ge=1, le=500)
+    kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
+
+
+def known(service: Served, task: TaskId) -> Task:
+    """The task of a path: looked for before a stream of its events begins."""
+    return service.tasks.get(task)
+
+
+Known = Annotated[Task, Depends(known)]
+
+
+@router.post("/audits", operation_id="start_audit", status_code=202)
+def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskRow:
+    """Audit the graph, as a task: all of it, where nothing is said."""
+    return begin(service, "audit", (wanted or AuditWanted()).model_dump(mode="json"), asking)
+
+
+@router.get("/tasks", operation_id="list_tasks")
+def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> TaskList:
+    """List tasks, the newest first."""
+    found = service.tasks.list(wanted.limit, kind=wanted.kind)
+    return TaskList(tasks=[TaskRow(**task.as_row()) for task in found])
+
+
+@router.get("/tasks/{task}", operation_id="get_task")
+def get_task(asking: Viewer, task: Known) -> TaskRow:
+    """Show one task as it stands."""
+    return TaskRow(**task.as_row())
+
+
+@router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202)
+def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskRow:
+    """Let a task end that is one's own, or any where one is an admin; what it did is kept."""
+    return TaskRow(**service.tasks.cancel(task, asking).as_row())
+
+
+@router.get("/tasks/{task}/events", operation_id="follow_task", response_class=EventSourceResponse)
+async def follow_task(
+    service: Served, asking: Viewer, task: Known, last_event_id: LastEvent = None
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a task: as it stands, and again whenever it changes, until it is over.
+
+    Each event holds the whole task; its id goes into `Last-Event-ID` to go on after a lost connection.
+
+    Yields:
+        An event, ``task`` or ``end``.
+    """
+    async for event in service.tasks.events(task.id, int(last_event_id or 0)):
+        yield event

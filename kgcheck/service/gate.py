@@ -1,0 +1,224 @@
+"""The gate before every route: who asks, may they, and what of it goes into the record of actions.
+
+It stands before anything of a body is read: who may not call a route cannot make the service read what they send.
+Routes name what they need (`kgcheck.service.access`); one that names nothing lets nobody in.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
+
+from fastapi import FastAPI, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kgcheck.errors import KgcheckError, LedgerError
+from kgcheck.ledger.actions import ActionEntry
+from kgcheck.ledger.ledger import now
+from kgcheck.service.access import (
+    CSRF_HEADER,
+    SAFE,
+    Caller,
+    Needs,
+    NotAllowed,
+    NotOfThisSite,
+    NotSignedIn,
+    Refused,
+    TooManyRequests,
+    check_csrf,
+    somebody,
+)
+from kgcheck.service.origin import check_host, check_site, comes_by_proxy
+from kgcheck.service.problems import problem_of
+from kgcheck.service.refusals import refusal
+from kgcheck.service.roles import Principal, Role
+from kgcheck.service.sessions import cookie_of
+from kgcheck.service.state import Service
+from kgcheck.visible import visible
+from kgcheck.workspace.patching import whoami
+
+LOG = logging.getLogger(__name__)
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Door(NamedTuple):
+    """A route, and what it needs."""
+
+    path: str
+    methods: frozenset[str]
+    matches: Callable[[Scope], tuple[Match, Scope]]
+    needs: Needs | None
+    """None where it is open to everybody, or names nothing."""
+    is_open: bool
+
+
+def doors_of(app: FastAPI) -> list[Door]:
+    """Every route of an application, in the order in which they are looked for."""
+    return list(_doors(app))
+
+
+def _doors(app: FastAPI) -> Iterator[Door]:
+    for route in iter_route_contexts(app.routes):
+        calls = list(_calls(getattr(route, "dependant", None)))
+        wanted = [call for call in calls if isinstance(call, Needs)]
+        needed = max(wanted, key=lambda one: list(Role).index(one.role), default=None)
+        # The description of the API says what everybody may read in the documentation.
+        is_open = needed is None and (somebody in calls or route.path == app.openapi_url)
+        yield Door(route.path or "", frozenset(route.methods or ()), route.matches, needed, is_open)
+
+
+def _calls(dependant: Dependant | None) -> Iterator[Any]:
+    for part in dependant.dependencies if dependant else ():
+        yield part.call
+        yield from _calls(part)
+
+
+class Gate:
+    """Lets requests through to their routes, or answers itself.
+
+    Args:
+        app: What comes after it.
+        of: The application, whose routes say what they need.
+        service: Whose users there are.
+    """
+
+    def __init__(self, app: ASGIApp, of: FastAPI, service: Service) -> None:
+        self._app = app
+        self._of = of
+        self._service = service
+        self._doors: list[Door] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            # There are no other routes; a new kind of them would need a gate of its own.
+            return
+        request = Request(scope, receive)
+        door = self._door(scope)
+
+        async def recording(message: Message) -> None:
+            if message["type"] == "http.response.start" and request.method not in SAFE:
+                # Before anything of the answer is sent: who has it finds it in the record.
+                await run_in_threadpool(self._record, request, door, int(message["status"]))
+            await send(message)
+
+        try:
+            await run_in_threadpool(self._check, request, door)
+        except Refused as error:
+            if isinstance(error, TooManyRequests) or not hasattr(request.state, "caller"):
+                # A record that any page elsewhere could fill would be of no use.
+                await refusal(request, error)(scope, receive, send)
+            else:
+                await refusal(request, error)(scope, receive, recording)
+            return
+        except KgcheckError as error:
+            await problem_of(request, error)(scope, receive, send)
+            return
+        await self._app(scope, receive, recording)
+
+    def _door(self, scope: Scope) -> Door | None:
+        # Not at the beginning: routes are added until the first request comes.
+        self._doors = self._doors or doors_of(self._of)
+        partial = None
+        for door in self._doors:
+            match, _ = door.matches(scope)
+            if match is Match.FULL:
+                return door
+            if match is Match.PARTIAL:
+                partial = partial or door
+        return partial
+
+    def _check(self, request: Request, door: Door | None) -> None:
+        options, headers = self._service.options, cast(dict[str, str], request.headers)
+        check_host(request.headers.get("host", ""), options.names)
+        check_site(request.method, headers, options.names)
+        caller = self._caller(request)
+        request.state.caller = caller
+        if caller.why and (caller.why.is_wrong or request.method not in SAFE) and not (door and door.is_open):
+            if not self._service.rates.failed(address_of(request)):
+                raise TooManyRequests("too many wrong tokens from this address", "wait a minute")
+        if caller.principal and caller.counted and not self._service.rates.may_send(caller.counted):
+            raise TooManyRequests(
+                f"more than {options.limits.per_minute:,} requests of {caller.principal.name} in a minute",
+                "wait a minute, or ask for more at a time",
+            )
+        if door is None or door.is_open:
+            return
+        if door.needs is None:
+            raise NotAllowed("this route names nobody who may call it", "this is a fault in kgcheck: please report it")
+        door.needs.admit(caller)
+        if caller.csrf and request.method not in SAFE:
+            self._check_session(request, caller)
+
+    @staticmethod
+    def _check_session(request: Request, caller: Caller) -> None:
+        given = request.headers.get(CSRF_HEADER)
+        if given is not None:
+            check_csrf(caller, given)
+        elif request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+            # A form has a field for it, which is looked at when the form is read.
+            raise NotOfThisSite(
+                "the header X-CSRF-Token is missing", "a session needs it for whatever changes something"
+            )
+
+    def _caller(self, request: Request) -> Caller:
+        """Who a request is of; the first that is there counts: a token, a session, this machine."""
+        users = self._service.users
+        if not users.there_are_any():
+            return self._local(request)
+        if given := request.headers.getlist("authorization"):
+            scheme, _, token = given[0].partition(" ")
+            found = users.by_token(token.strip()) if scheme.lower() == "bearer" and len(given) == 1 else None
+            if found is None:
+                return Caller(None, why=NotSignedIn.wrong("the token is none, has expired or was revoked"))
+            return Caller(Principal(name=found.name, role=found.role), counted=f"token {found.id}")
+        signed_in = users.by_session(cookie_of(request))
+        if signed_in is None:
+            return Caller(None, why=NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_..."))
+        session, token_ = signed_in
+        principal = Principal(name=token_.name, role=token_.role, session=session.digest)
+        return Caller(principal, session.csrf, counted=f"token {token_.id}")
+
+    def _local(self, request: Request) -> Caller:
+        """While there are no users: whoever is at this machine, and nobody else."""
+        hint = "make a user: kgcheck token add NAME --role admin"
+        if not self._service.options.is_local:
+            return Caller(None, why=NotSignedIn("the service has no users yet", hint))
+        if comes_by_proxy(cast(dict[str, str], request.headers)):
+            return Caller(None, why=NotSignedIn("a proxy stands before the service, which has no users", hint))
+        return Caller(Principal(name=whoami(), role=Role.ADMIN))
+
+    def _record(self, request: Request, door: Door | None, status: int) -> None:
+        caller: Caller = getattr(request.state, "caller", Caller(None))
+        who = caller.principal
+        places = door.matches(request.scope)[1].get("path_params", {}) if door else {}
+        action = ActionEntry(
+            at=now(),
+            name=who.name if who else "",
+            role=who.role.value if who else "",
+            address=address_of(request),
+            method=_short(request.method, 20),
+            route=door.path if door else "",
+            object=_short(" ".join(map(str, places.values())), 500),
+            status=status,
+        )
+        try:
+            self._service.actions.add(action)
+        except LedgerError as error:
+            # What was done is done, and who did it must learn so.
+            LOG.error("an action of %s is not in the record: %s", action.name, error.message)
+
+
+def address_of(request: Request) -> str:
+    """From where a request comes."""
+    return request.client.host if request.client else ""
+
+
+def _short(text: str, most: int) -> str:
+    return visible(text)[:most]

@@ -1,0 +1,125 @@
+"""What stands around every request, from the outside to the inside: headers, time, the gate, the size of a body."""
+
+import asyncio
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kgcheck.service.access import BodyTooLarge, Refused, TookTooLong
+from kgcheck.service.gate import Gate
+from kgcheck.service.headers import SecurityHeaders
+from kgcheck.service.problems import problem_of
+from kgcheck.service.refusals import add_refusals
+from kgcheck.service.state import Service
+
+
+class Application(FastAPI):
+    """FastAPI with the security headers around all of it: also around what answers when something fails."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The application as a server calls it."""
+        return SecurityHeaders(super().build_middleware_stack())
+
+
+def add_guards(app: FastAPI, service: Service) -> None:
+    """Guard an application.
+
+    Args:
+        app: The application.
+        service: With its users and limits.
+    """
+    add_refusals(app)
+    app.add_middleware(BodyLimit, most=service.options.limits.body_bytes)
+    app.add_middleware(Gate, of=app, service=service)
+    app.add_middleware(TimeLimit, seconds=service.options.limits.seconds)
+
+
+class BodyLimit:
+    """Ends requests whose body is larger than it may be, whether they say so before or not.
+
+    Args:
+        app: What comes after it.
+        most: Bytes of the largest body.
+    """
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, count = Request(scope, receive), 0
+        stated = request.headers.get("content-length", "0")
+        if not stated.isdecimal() or int(stated) > self._most:
+            await problem_of(request, self._refusal())(scope, receive, send)
+            return
+
+        async def counted() -> Message:
+            nonlocal count
+            message = await receive()
+            count += len(message.get("body", b""))
+            if count > self._most:
+                error = self._refusal()
+                # The one kind of error that FastAPI lets through while it reads a body.
+                raise HTTPException(error.status, error.message)
+            return message
+
+        await self._app(scope, counted, send)
+
+    def _refusal(self) -> Refused:
+        return BodyTooLarge(f"the body of a request may have {self._most:,} bytes", "send less at a time")
+
+
+class TimeLimit:
+    """Answers for what takes too long until its answer begins.
+
+    A thread cannot be ended: what it does goes on until it ends by itself, at the latest by the limits on statements.
+
+    Args:
+        app: What comes after it.
+        seconds: The longest time.
+    """
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self._app = app
+        self._seconds = seconds
+        self._late: set[asyncio.Future[Any]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, given_up = asyncio.Event(), False
+
+        async def in_time(message: Message) -> None:
+            if given_up:
+                return
+            begun.set()
+            await send(message)
+
+        answer = asyncio.ensure_future(self._app(scope, receive, in_time))
+        waiting = asyncio.create_task(begun.wait())
+        try:
+            await asyncio.wait({answer, waiting}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+            if begun.is_set() or answer.done():
+                await answer
+                return
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
+        finally:
+            waiting.cancel()
+        given_up = True
+        answer.cancel()
+        self._late.add(answer)
+        answer.add_done_callback(self._ended)
+        late = TookTooLong(f"there was no answer within {self._seconds:g} s", "ask for less; long work is a task")
+        await problem_of(Request(scope, receive), late)(scope, receive, send)
+
+    def _ended(self, answer: "asyncio.Future[Any]") -> None:
+        self._late.discard(answer)
+        if not answer.cancelled():
+            answer.exception()

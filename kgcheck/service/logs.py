@@ -1,0 +1,192 @@
+"""Logs of the service: a JSON object a line on stderr, with who called what, and nothing of what they sent or got.
+
+A line of a request has its route as it stands in the API (``/v1/runs/{run}``), never its path or query: these hold what
+people look for. A line of a fault has where it happened, and not the message, which may quote the same.
+"""
+
+import logging
+import re
+import secrets
+import sys
+import time
+import traceback
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from kgcheck.errors import MissingExtra
+from kgcheck.redact import redact
+from kgcheck.visible import visible
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+REQUEST_ID = "x-request-id"
+"""The header that names a request, in both directions."""
+
+REQUESTS = logging.getLogger("kgcheck.requests")
+
+_request: ContextVar[str | None] = ContextVar("request", default=None)
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_NONE, _UNKNOWN = "-", "(none)"
+
+
+def request_id() -> str | None:
+    """The id of the request under way; None outside of one."""
+    return _request.get()
+
+
+def start_logging(level: int = logging.INFO) -> None:
+    """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before.
+
+    Args:
+        level: The least level of kgcheck's own lines; of libraries, warnings.
+
+    Raises:
+        MissingExtra: The extra `service` is not installed.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_formatter())
+    handler.addFilter(_with_request)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("kgcheck").setLevel(level)
+    # It says when it starts, and where it listens; its own lines of requests hold the query.
+    logging.getLogger("uvicorn.error").setLevel(level)
+    logging.getLogger("uvicorn.access").disabled = True
+    logging.captureWarnings(capture=True)
+
+
+def _formatter() -> logging.Formatter:
+    try:
+        from pythonjsonlogger.json import JsonFormatter
+    except ImportError as error:
+        raise MissingExtra("a log in JSON", "service") from error
+
+    class Lines(JsonFormatter):
+        """One object a line: what looks like a secret is taken out of all of its texts."""
+
+        def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: visible(redact(value)) if isinstance(value, str) else value
+                for name, value in log_data.items()
+                # What uvicorn adds for terminals says the same again.
+                if value is not None and name != "color_message"
+            }
+
+        def formatException(self, ei: Any) -> str:
+            return where_of(ei[1])
+
+    return Lines(
+        ["levelname", "name", "message", "request"],
+        rename_fields={"levelname": "level", "name": "logger"},
+        timestamp="at",
+    )
+
+
+def _with_request(record: logging.LogRecord) -> bool:
+    """Put the id of the request under way beside every line that is written meanwhile."""
+    if not hasattr(record, "request"):
+        record.request = _request.get()
+    return True
+
+
+def where_of(error: BaseException | None) -> str:
+    """What kind of error it was and where it happened, without what it says.
+
+    Args:
+        error: Any.
+
+    Returns:
+        One line: its type, then the places that led there, the innermost last.
+
+    >>> try:
+    ...     {}["the name of a patient"]
+    ... except KeyError as error:
+    ...     print(where_of(error).partition(" at ")[0])
+    KeyError
+    """
+    if error is None:
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at " + " > ".join(f"{f.filename}:{f.lineno} {f.name}" for f in frames)
+
+
+class RequestLog:
+    """Writes a line for every request, and gives it an id, which its answer carries.
+
+    A caller's own id (a proxy's, say) is taken over where it is letters, digits, dots and dashes.
+
+    Args:
+        app: What answers.
+    """
+
+    def __init__(self, app: "ASGIApp") -> None:
+        self._app = app
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer, and write the line."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        name, began, status = _id_of(scope), time.perf_counter(), 0
+        mark = _request.set(name)
+        scope.setdefault("state", {})["request_id"] = name
+
+        async def sending(message: "Message") -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (REQUEST_ID.encode(), name.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except BaseException as error:
+            # One that nobody answered: a fault, or a client that has gone.
+            _write(scope, status or (500 if isinstance(error, Exception) else 499), began, error)
+            raise
+        else:
+            _write(scope, status, began)
+        finally:
+            _request.reset(mark)
+
+
+def _write(scope: "Scope", status: int, began: float, error: BaseException | None = None) -> None:
+    fields = {
+        "who": _who(scope),
+        "method": scope["method"],
+        "route": route_of(scope),
+        "status": status,
+        "duration_ms": round(1000 * (time.perf_counter() - began), 1),
+    }
+    if isinstance(error, Exception):
+        fields["fault"] = where_of(error)
+    REQUESTS.log(logging.ERROR if status >= 500 else logging.INFO, "request", extra=fields)
+
+
+def _who(scope: "Scope") -> str:
+    """Who asked, as the gate of the service or a token of Starlette's own way has it."""
+    principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
+    name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
+    return name or _NONE
+
+
+def route_of(scope: "Scope") -> str:
+    """The route that a request took, as it stands in the API: ``/v1/runs/{run}``.
+
+    Args:
+        scope: Of the request, when it has been answered.
+
+    Returns:
+        The route; for a path that there is not, only that.
+    """
+    # A route of a router that another one includes knows only its own part of the path.
+    route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
+    # A mounted part (static files) has no route of its own.
+    return getattr(route, "path_format", None) or getattr(route, "path", None) or _UNKNOWN
+
+
+def _id_of(scope: "Scope") -> str:
+    given = next((value for key, value in scope["headers"] if key == REQUEST_ID.encode()), b"")
+    return given.decode() if _GIVEN.fullmatch(given) else secrets.token_hex(8)

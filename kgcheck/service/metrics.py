@@ -1,0 +1,145 @@
+"""What Prometheus reads of a service: requests by route and status, how long they took, and the latest run."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import Counter as Counted
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kgcheck.errors import KgcheckError
+
+if TYPE_CHECKING:
+    from kgcheck.service.state import Service
+
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+_UNKNOWN = "(no such path)"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """The metrics of one service.
+
+    Args:
+        service: Whose latest run and tasks are counted.
+    """
+
+    def __init__(self, service: "Service") -> None:
+        # When each series began is of no use to anybody, and doubles what is sent.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._requests = Counted(
+            "kgcheck_http_requests", "Requests by what they were answered with.", ("method", "route", "status"),
+            registry=self._registry,
+        )  # fmt: skip
+        self._seconds = Histogram(
+            "kgcheck_http_request_duration_seconds", "From a request to the end of its answer.", ("method", "route"),
+            buckets=_BUCKETS, registry=self._registry,
+        )  # fmt: skip
+        self._registry.register(_Ledger(service))
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request.
+
+        Args:
+            method: Its method.
+            route: The path with its places not filled: an id would make a series of its own.
+            status: Of the answer.
+            seconds: How long it took.
+        """
+        shown = method if method in _METHODS else "other"
+        self._requests.labels(shown, route, status).inc()
+        self._seconds.labels(shown, route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of it, in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class Measured:
+    """Counts what goes through an application.
+
+    Args:
+        app: The application.
+        metrics: Where it is counted.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and count it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._metrics.count(scope["method"], _route_of(scope), status, time.perf_counter() - begun)
+
+
+class _Ledger(Collector):
+    """What the ledger says, read whenever somebody asks."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """Read the latest run and the tasks."""
+        yield from self._outcomes()
+        yield from self._tasks()
+
+    def _outcomes(self) -> Iterator[Metric]:
+        outcomes = GaugeMetricFamily(
+            "kgcheck_latest_run_tasks", "Tasks of the latest audit by what they ended with.", labels=["outcome"]
+        )
+        reached = GaugeMetricFamily("kgcheck_ledger_up", "Whether the ledger could be read just now.")
+        try:
+            with self._service.reading() as workspace:
+                tallies = workspace.tallies()
+        except KgcheckError:
+            reached.add_metric([], 0)
+        else:
+            reached.add_metric([], 1)
+            counts = Counter[str]()
+            for tally in tallies:
+                counts[tally.outcome.value] += tally.count
+            for outcome, count in sorted(counts.items()):
+                outcomes.add_metric([outcome], count)
+            yield outcomes
+        yield reached
+
+    def _tasks(self) -> Iterator[Metric]:
+        states = GaugeMetricFamily("kgcheck_service_tasks", "Tasks that are not over, by state.", labels=["state"])
+        counts = Counter({"waiting": 0, "running": 0})
+        try:
+            for task in self._service.tasks.list(500):
+                if not task.state.is_over:
+                    counts[task.state.value] += 1
+        except KgcheckError:
+            return
+        for state, count in sorted(counts.items()):
+            states.add_metric([state], count)
+        yield states
+
+
+def _route_of(scope: Scope) -> str:
+    """The path of a route with the names of its places, and not what stood in them."""
+    if "route" not in scope:
+        return _UNKNOWN
+    places = {str(value): f"{{{name}}}" for name, value in scope.get("path_params", {}).items()}
+    return "/".join(places.get(part, part) for part in scope["path"].split("/"))

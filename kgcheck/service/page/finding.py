@@ -1,0 +1,197 @@
+"""A finding whole: as a page, as the part of one that stands beside the list, and decisions about it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from starlette.datastructures import QueryParams
+
+from kgcheck.curation.compare import ComparedFinding
+from kgcheck.errors import KgcheckError
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.literature.documents import SOURCE, Document
+from kgcheck.model import Change, ChangeKind, CheckType, Finding
+from kgcheck.report.documents import graph_value, proposed, what
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.page.drawing import Drawing, draw
+from kgcheck.service.page.query import TriageQuery
+from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
+from kgcheck.service.state import Service, service_of
+from kgcheck.workspace.workspace import Workspace
+
+router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
+
+Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+Served = Annotated[Service, Depends(service_of)]
+
+_SIMILAR = 6
+_EACH = 3
+
+
+@router.get("/{fingerprint}")
+def finding_page(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
+    """A finding with its evidence and history."""
+    query = TriageQuery.of(request.query_params)
+    with service.reading() as workspace:
+        content = finding_content(workspace, fingerprint, query)
+        later = _next(workspace, fingerprint, query)
+    return render(request, "finding", asking, **content, next=later)
+
+
+@router.get("/{fingerprint}/panel")
+def panel(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
+    """The same as a part of a page."""
+    with service.reading() as workspace:
+        content = finding_content(workspace, fingerprint, TriageQuery.of(request.query_params))
+    return render(request, "_panel", asking, **content)
+
+
+@router.post("/{fingerprint}/decide")
+def decide(
+    request: Request,
+    fingerprint: Fingerprint,
+    service: Served,
+    asking: Curator,
+    action: Annotated[str, Form(max_length=20)],
+    note: Annotated[str, Form(max_length=2_000)] = "",
+    until: Annotated[str, Form(max_length=10)] = "",
+    choose: Annotated[str, Form(max_length=512)] = "",
+    choose_other: Annotated[str, Form(max_length=512)] = "",
+    back: Annotated[str, Form(max_length=8_000)] = "",
+    version: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Decide about a finding; our own script gets its row of the list anew."""
+    query = TriageQuery.of(QueryParams(back))
+    taken = (choose_other or choose) if action == "accept" else ""
+    with service.reading() as workspace:
+        workspace.decide(
+            [fingerprint],
+            action,
+            by=asking.name,
+            choose=taken or None,
+            note=note,
+            until=(until or None) if action == "defer" else None,
+            seen={fingerprint: version} if version else None,
+        )
+        if is_fragment(request):
+            known = workspace.known_finding(fingerprint)
+            state = known.state or ComparisonState.STILL
+            one = ComparedFinding(fingerprint=fingerprint, state=state, finding=known.finding, decided=known.decided)
+            return render(request, "_row", asking, one=one, address=query.whole_address)
+    address = f"?{query.whole_address}" if query.whole_address else ""
+    return redirect(request, f"/findings/{fingerprint}{address}")
+
+
+def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) -> dict[str, Any]:
+    """What the templates of a finding name.
+
+    Args:
+        workspace: Where it is.
+        fingerprint: Its own.
+        query: The list that it is looked at in.
+
+    Returns:
+        The finding with where it stands, what was decided, abstracts, what lies around it and what is like it.
+    """
+    known = workspace.known_finding(fingerprint)
+    finding = known.finding
+    alike = _alike(finding)
+    today = datetime.now(UTC).date()
+    return {
+        "f": finding,
+        "current": known.decided,
+        "version_seen": known.version,
+        "state": known.state.value if known.state else None,
+        "history": workspace.history(fingerprint),
+        "before": before(finding),
+        "after": after(finding),
+        "choices": choices_of(finding.change),
+        "abstracts": _abstracts(workspace, finding),
+        "drawing": _drawing(workspace, finding),
+        "similar": _similar(workspace, finding, alike) if known.state else [],
+        "similar_address": alike.address,
+        "back": query.whole_address,
+        "tomorrow": today + timedelta(days=1),
+        "in_a_month": today + timedelta(days=30),
+    }
+
+
+def before(finding: Finding) -> str:
+    """What the graph has now, as it stands beside what is proposed."""
+    task, change = finding.task, finding.change
+    if task.type is CheckType.ATTRIBUTE:
+        return graph_value(task)
+    if task.type is CheckType.POTENTIAL or (change and change.kind is ChangeKind.ADD_EDGE):
+        return "there is no such edge"
+    return what(task)
+
+
+def after(finding: Finding) -> str:
+    """What would be there instead."""
+    task, change = finding.task, finding.change
+    if change is None:
+        return ""
+    match change.kind:
+        case ChangeKind.SET_VALUE if change.to is not None:
+            return change.to
+        case ChangeKind.ADD_EDGE:
+            return what(task)
+        case ChangeKind.REPOINT | ChangeKind.RENAME if change.to and task.object is None:
+            return f"{task.subject.label} {change.to}"
+        case ChangeKind.RETIRE:
+            return "retired: marked as out of use, and not deleted"
+        case _:
+            return proposed(finding)
+
+
+def choices_of(change: Change | None) -> list[str]:
+    """What a curator may choose from; empty where there is no choice."""
+    if change is None or not change.candidates:
+        return []
+    return list(dict.fromkeys([*([change.to] if change.to else []), *change.candidates]))
+
+
+def _alike(finding: Finding) -> TriageQuery:
+    task = finding.task
+    chosen = [("type", task.type.value), ("reason", finding.verdict.reason.value), ("label", task.subject.label)]
+    return TriageQuery(chosen=(*chosen, *([("relation", task.relation)] if task.relation else [])))
+
+
+def _similar(workspace: Workspace, finding: Finding, alike: TriageQuery) -> list[ComparedFinding]:
+    try:
+        page = workspace.list_findings(**alike.filters).page(limit=_SIMILAR + 1)
+        return [one for one in page if one.fingerprint != finding.fingerprint and one.finding][:_SIMILAR]
+    except KgcheckError:
+        # A label or a relation that the newest graph has no more: nothing is like it.
+        return []
+
+
+def _next(workspace: Workspace, fingerprint: str, query: TriageQuery) -> str | None:
+    try:
+        page = workspace.list_findings(**query.filters).page(fingerprint, 1)
+        return next((one.fingerprint for one in page), None)
+    except KgcheckError:
+        return None
+
+
+def _abstracts(workspace: Workspace, finding: Finding) -> dict[str, Document]:
+    """The papers that the evidence quotes, where the index has them."""
+    wanted = dict.fromkeys(e.record for e in finding.verdict.evidence if e.source == SOURCE and e.quote)
+    if not workspace.literature or not wanted:
+        return {}
+    found: dict[str, Document] = {}
+    for record in list(wanted)[:6]:
+        try:
+            found[record] = workspace.index([]).documents([record])[0]
+        except KgcheckError:
+            # The index may be another one than that of the run: the quote stands by itself then.
+            continue
+    return found
+
+
+def _drawing(workspace: Workspace, finding: Finding) -> Drawing | None:
+    try:
+        return draw(finding.task, workspace.neighbourhood(finding, _EACH))
+    except KgcheckError:
+        # A graph that is away or locked is no reason not to show the evidence.
+        return None

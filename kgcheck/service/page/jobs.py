@@ -1,0 +1,38 @@
+"""The jobs of kgcheck.toml: when each runs next, and how its runs ended."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+
+from kgcheck.errors import UsageError
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.page.finding import Served
+from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Service
+from kgcheck.workspace.project_jobs import ProjectJobs
+
+router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)
+
+_HISTORY = 50
+
+
+def job_list(service: Service) -> list[dict[str, Any]]:
+    """The jobs as rows; none where the service names no kgcheck.toml."""
+    return ProjectJobs(service.options.config).rows() if service.options.config else []
+
+
+@router.post("/{name}/run")
+def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
+    """Run a job now, as a task."""
+    if service.options.config is None:
+        raise UsageError("this service has no jobs", "start it with --config kgcheck.toml")
+    kind = ProjectJobs(service.options.config).task_kind(name)
+    return redirect(request, f"/tasks/{service.tasks.start(kind, {'job': name}, asking).id}")
+
+
+@router.get("")
+def jobs(request: Request, service: Served, asking: Viewer) -> Response:
+    """The jobs, and their runs."""
+    config = service.options.config
+    history = ProjectJobs(config).history(None, _HISTORY) if config else []
+    return render(request, "jobs", asking, jobs=job_list(service), history=history, is_named=config is not None)

@@ -1,0 +1,156 @@
+"""The overview: how the newest audit ended, what is new since the one before, the references and the jobs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from kgcheck.curation.facets import facets_of
+from kgcheck.ledger.ledger import PinnedRelease, Run
+from kgcheck.model import CheckType, Outcome, Tally
+from kgcheck.report.documents import REASONS
+from kgcheck.report.tables import outcomes
+from kgcheck.service.access import Viewer
+from kgcheck.service.page.charts import WIDTH, Rows, chart_height
+from kgcheck.service.page.finding import Served
+from kgcheck.service.page.jobs import job_list
+from kgcheck.service.page.rendering import PageRoute, render
+from kgcheck.service.page.triage import latest_audit
+from kgcheck.workspace.workspace import Workspace
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_MOST_BARS = 14
+_MOST_RUNS = 24
+_MOST_REASONS = 10
+_CHARTS = {
+    "labels": "Outcome by label",
+    "relations": "Outcome by relation",
+    "trend": "Findings over runs",
+}
+_WORST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
+
+
+class Figures(NamedTuple):
+    """What charts are made of."""
+
+    run: Run
+    counts: Counter[Outcome]
+    labels: Rows
+    relations: Rows
+    trend: Rows
+
+    def rows(self, name: str) -> Rows:
+        """The rows of one chart."""
+        return {"labels": self.labels, "relations": self.relations, "trend": self.trend}[name]
+
+
+class ChartTable(NamedTuple):
+    """A chart, and the same as a table."""
+
+    name: str
+    title: str
+    width: int
+    height: int
+    columns: list[str]
+    rows: list[tuple[str, list[int]]]
+
+
+@router.get("/")
+def overview(request: Request, service: Served, asking: Viewer) -> Response:
+    """How the graph stands."""
+    with service.reading() as workspace:
+        figures = figures_of(workspace)
+        if figures is None:
+            return render(request, "overview", asking, run=None, store=workspace.store)
+        listed = workspace.list_findings(figures.run)
+        facets, diff = facets_of(listed), workspace.diff(after=figures.run)
+        states = {state.value: count for state, count in diff.counts.items()}
+    reasons = [(name, REASONS_BY_NAME.get(name, name), n) for name, n in facets.of("reasons").items()]
+    return render(
+        request, "overview", asking,
+        run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(), states=states,
+        before=diff.before_id, decisions=facets.of("decisions"), reason_counts=reasons[:_MOST_REASONS],
+        charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
+        sources=sources_of(figures.run.releases),
+    )  # fmt: skip
+
+
+REASONS_BY_NAME = {reason.value: words for reason, words in REASONS.items()}
+
+
+class SourceAge(NamedTuple):
+    """A reference source, with how old what was looked into is."""
+
+    source: str
+    releases: tuple[PinnedRelease, ...]
+    newest: str
+    oldest: str
+
+
+def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
+    """The sources of releases, those whose newest release is oldest first.
+
+    Args:
+        releases: Of a run.
+
+    Returns:
+        One a source; dates are empty where none is known.
+    """
+    by_source: dict[str, list[PinnedRelease]] = {}
+    for release in releases:
+        by_source.setdefault(release.source, []).append(release)
+    found = []
+    for source, some in by_source.items():
+        days = sorted(r.released for r in some if r.released)
+        found.append(SourceAge(source, tuple(some), days[-1] if days else "", days[0] if days else ""))
+    return sorted(found, key=lambda s: (s.newest or "9", s.source))
+
+
+def figures_of(workspace: Workspace) -> Figures | None:
+    """The figures of the newest audit and those before it on the same store; None where there is none.
+
+    Args:
+        workspace: Whose ledger is read.
+
+    Returns:
+        What charts are made of.
+    """
+    run = latest_audit(workspace)
+    if run is None:
+        return None
+    tallies = workspace.tallies(run)
+    audits = [(r, t) for r, t in workspace.runs(limit=4 * _MOST_RUNS) if not r.is_check and r.store == run.store]
+    trend = [
+        (f"{r.started:%Y-%m-%d %H:%M}", outcome.value, outcomes(t)[outcome])
+        for r, t in reversed(audits[:_MOST_RUNS])
+        for outcome in (Outcome.REFUTED, Outcome.INSUFFICIENT)
+    ]
+    nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
+    edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
+    return Figures(
+        run,
+        outcomes(tallies),
+        _bars(nodes, lambda t: t.target.label or ""),
+        _bars(edges, lambda t: t.target.relation or ""),
+        tuple(trend) if len(audits) > 1 else (),
+    )
+
+
+def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
+    counts: dict[str, Counter[Outcome]] = {}
+    for tally in tallies:
+        counts.setdefault(name(tally), Counter())[tally.outcome] += tally.count
+    worst = sorted(counts, key=lambda n: (-counts[n][Outcome.REFUTED], -counts[n].total(), n))[:_MOST_BARS]
+    return tuple((n, o.value, counts[n][o]) for n in worst for o in _WORST if counts[n][o])
+
+
+def _table(figures: Figures, name: str) -> ChartTable:
+    rows = figures.rows(name)
+    columns = [o.value for o in _WORST if any(series == o.value for _, series, _ in rows)]
+    found: dict[str, dict[str, int]] = {}
+    for of, series, count in rows:
+        found.setdefault(of, {})[series] = count
+    table = [(of, [counts.get(column, 0) for column in columns]) for of, counts in found.items()]
+    return ChartTable(name, _CHARTS[name], WIDTH, chart_height(name, rows), columns, table)

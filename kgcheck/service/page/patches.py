@@ -1,0 +1,141 @@
+"""Patches: made from what was accepted, read operation by operation, checked, applied and undone."""
+
+from typing import Annotated, NamedTuple
+
+from fastapi import APIRouter, Path, Request, Response
+
+from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
+from kgcheck.curation.patches import PatchOutcome
+from kgcheck.errors import InputError
+from kgcheck.ledger.ledger import new_run_id
+from kgcheck.ledger.patches import OperationEntry, PatchEntry
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.page.finding import Served
+from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Service
+from kgcheck.workspace.workspace import Workspace
+
+router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
+
+PatchId = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+_MOST = 500
+
+
+class Sides(NamedTuple):
+    """An operation as a line of a table: what it is of, and that before and after it."""
+
+    entry: OperationEntry
+    what: str
+    before: str
+    after: str
+
+
+@router.get("")
+def patches(request: Request, service: Served, asking: Viewer) -> Response:
+    """The patches, and how many findings wait for one."""
+    with service.reading() as workspace:
+        found = workspace.patches()
+    return render(request, "patches", asking, patches=found, left_out=(), made=None)
+
+
+@router.post("")
+def make(request: Request, service: Served, asking: Curator) -> Response:
+    """Make a patch from what was accepted in the newest audit."""
+    # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
+    with service.reading() as shared, service.open() as workspace:
+        folder = (service.options.patches or shared.settings.home / "patches") / new_run_id()
+        made = workspace.make_patch(folder, accepted=True, by=asking.name)
+        found = workspace.patches()
+    if made.patch and not made.left_out:
+        return redirect(request, f"/patches/{made.patch.id}")
+    return render(request, "patches", asking, patches=found, left_out=made.left_out, made=made)
+
+
+@router.get("/{name}")
+def patch(request: Request, name: PatchId, service: Served, asking: Viewer) -> Response:
+    """A patch, operation by operation."""
+    with service.reading() as workspace:
+        return _shown(request, workspace, name, asking)
+
+
+@router.post("/{name}/check")
+def check(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
+    """Say what of a patch would conflict now."""
+    with service.reading(), service.open() as workspace:
+        outcome = workspace.check_patch(workspace.patch_folder(name))
+        return _shown(request, workspace, name, asking, outcome)
+
+
+@router.post("/{name}/apply")
+def apply(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
+    """Do what of a patch fits the graph, as a task."""
+    return _begin(request, "patch_apply", name, service, asking)
+
+
+@router.post("/{name}/undo")
+def undo(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
+    """Give the graph back as it was before a patch, as a task."""
+    return _begin(request, "patch_undo", name, service, asking)
+
+
+def _begin(request: Request, kind: str, name: str, service: Service, asking: Curator) -> Response:
+    with service.reading() as workspace:
+        # Refused here and now where its files are gone, and not in a task.
+        workspace.patch_folder(name)
+    return redirect(request, f"/tasks/{service.tasks.start(kind, {'patch': name}, asking).id}")
+
+
+def _shown(
+    request: Request,
+    workspace: Workspace,
+    name: str,
+    asking: Viewer,
+    outcome: PatchOutcome | None = None,
+) -> Response:
+    entry, operations = workspace.patch(name)
+    try:
+        read = read_patch(workspace.patch_folder(name))
+    except InputError:
+        read = None
+    rows = _sides(entry, operations, read)
+    return render(
+        request, "patch", asking, patch=entry, rows=rows[:_MOST], hidden=max(len(rows) - _MOST, 0), outcome=outcome,
+        is_there=read is not None,
+    )  # fmt: skip
+
+
+def _sides(entry: PatchEntry, operations: list[OperationEntry], patch: Patch | None) -> list[Sides]:
+    if patch is None:
+        return [Sides(o, o.about, "", "") for o in operations]
+    return [Sides(o, *sides_of(one)) for o, one in zip(operations, patch.operations, strict=True)]
+
+
+def sides_of(operation: Operation) -> tuple[str, str, str]:
+    """What an operation is of, and that before and after it.
+
+    Args:
+        operation: Of a patch.
+
+    Returns:
+        Three short texts.
+    """
+    what = str(operation.what)
+    match operation:
+        case SetValue(attribute=name, was=was, to=to):
+            return f"{what}.{name}", _value(was), _value(to)
+        case Repoint(moved=moved, into=into):
+            return what, what, str(moved or into)
+        case Merge(into=into):
+            return what, what, f"merged into {into}"
+        case AddEdge():
+            return what, "no such edge", what
+        case Retire(but_one=True):
+            return what, "several that are alike", "one of them"
+        case _:
+            return what, what, "retired: marked, not deleted"
+
+
+def _value(value: object) -> str:
+    if value in (None, "", []):
+        return "nothing"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,103 @@
+"""What a list of findings is asked for, as it stands in an address: read from one, and written into another."""
+
+from datetime import date
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+
+from kgcheck.errors import UsageError
+
+FACET_OF = {
+    "decision": "decisions",
+    "state": "states",
+    "outcome": "outcomes",
+    "type": "types",
+    "reason": "reasons",
+    "label": "labels",
+    "relation": "relations",
+}
+"""Names in an address, and the facets that they are of."""
+
+TO_DECIDE = "decision=open&decision=reopened"
+"""What waits for a curator."""
+
+_MOST, _LONGEST = 50, 512
+
+
+class TriageQuery(NamedTuple):
+    """A run, filters and a place in the list."""
+
+    run: str = ""
+    before: str = ""
+    chosen: tuple[tuple[str, str], ...] = ()
+    """Names of FACET_OF with a choice each."""
+    since: str = ""
+    text: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, params: QueryParams) -> "TriageQuery":
+        """Read from an address.
+
+        Args:
+            params: What stands after the question mark.
+
+        Returns:
+            The query; names that it does not know are left out.
+
+        Raises:
+            UsageError: It is too long.
+        """
+        chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
+        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "after")}
+        if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):
+            raise UsageError("that is more than a filter takes", "leave some of it out")
+        return cls(single["run"], single["before"], chosen, single["since"], single["q"], single["after"])
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """As Workspace.list_findings takes them."""
+        facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
+        since: date | str | None = self.since or None
+        named = {"run": self.run or "latest", "before": self.before or None}
+        return {**named, **facets, "since": since, "text": self.text or None}
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names and values of an address, without the place in the list."""
+        single = (("run", self.run), ("before", self.before), ("since", self.since), ("q", self.text))
+        return [*self.chosen, *((name, value) for name, value in single if value)]
+
+    @property
+    def address(self) -> str:
+        """What stands after the question mark, without the place in the list."""
+        return urlencode(self.pairs)
+
+    @property
+    def whole_address(self) -> str:
+        """The same with the place in the list."""
+        return urlencode([*self.pairs, *([("after", self.after)] if self.after else [])])
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it leaves findings of the run out."""
+        return bool(self.chosen or self.since or self.text)
+
+    def is_chosen(self, name: str, choice: str) -> bool:
+        """Whether a choice is one of the filters."""
+        return (name, choice) in self.chosen
+
+    def toggled(self, name: str, choice: str) -> str:
+        """The address with a choice added, or taken away."""
+        one = (name, choice)
+        chosen = tuple(c for c in self.chosen if c != one) if one in self.chosen else (*self.chosen, one)
+        return self._replace(chosen=chosen).address
+
+    def cleared(self) -> str:
+        """The address without any filter."""
+        return TriageQuery(run=self.run, before=self.before).address
+
+    def beginning_after(self, fingerprint: str) -> str:
+        """The address of the next page."""
+        return self._replace(after=fingerprint).whole_address

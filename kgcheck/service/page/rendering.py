@@ -1,0 +1,238 @@
+"""Templates of the page: every value is escaped, what cannot be seen is spelt out, and what every page has is added."""
+
+import hashlib
+from collections.abc import Callable, Coroutine
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from kgcheck import __version__
+from kgcheck.errors import KgcheckError
+from kgcheck.report.documents import OUTCOMES, REASONS, TYPES, cut, graph_value, is_web, proposed, what
+from kgcheck.report.standing import STATES
+from kgcheck.report.tables import called_in, deciding
+from kgcheck.service.access import NotSignedIn, csrf_of
+from kgcheck.service.api.shapes import place_name
+from kgcheck.service.problems import status_of
+from kgcheck.service.roles import Principal, Role
+from kgcheck.visible import visible
+
+FRAGMENT = "X-Fragment"
+"""Header of a request of our own script, which takes a part of a page and not a whole one."""
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_TITLES = {
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not now",
+    413: "Too large",
+    422: "That cannot be read",
+    429: "Too many requests",
+    503: "Out of reach",
+}
+
+
+class StaticFile(NamedTuple):
+    """A file of the page, with what its address ends in, so that it may be kept for good."""
+
+    content: bytes
+    media_type: str
+    version: str
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """The files of the page by name: style, script, icon."""
+    folder = resources.files("kgcheck.service.page") / "static"
+    found = {}
+    for file in folder.iterdir():
+        if kind := _TYPES.get(file.name.rpartition(".")[2]):
+            content = file.read_bytes()
+            found[file.name] = StaticFile(content, kind, hashlib.sha256(content).hexdigest()[:12])
+    return found
+
+
+def base_of(request: Request) -> str:
+    """What stands before every path of ours: the prefix of a reverse proxy, or nothing."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def render(
+    request: Request, template: str, asking: Principal | None, *, status: int = 200, **content: Any
+) -> HTMLResponse:
+    """A page, or a part of one.
+
+    Args:
+        request: What is answered.
+        template: Its name, without its ending.
+        asking: Who asks; None where nobody signed in.
+        status: Of the answer.
+        content: What the template names.
+
+    Returns:
+        The answer, which nobody may keep.
+    """
+    common = {
+        "base": base_of(request),
+        "path": request.scope["path"].removeprefix(base_of(request)),
+        "asking": asking,
+        "may_decide": bool(asking and asking.role.may(Role.CURATOR)),
+        "csrf_token": csrf_of(request),
+        "version": __version__,
+        "static": {name: f"{base_of(request)}/static/{name}?v={file.version}" for name, file in static_files().items()},
+    }
+    text = _environment().get_template(f"{template}.html").render(common | content)
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
+
+
+def redirect(request: Request, path: str) -> RedirectResponse:
+    """To another page of ours, after something was done."""
+    return RedirectResponse(f"{base_of(request)}{path}", 303)
+
+
+def is_fragment(request: Request) -> bool:
+    """Whether our own script asks, for a part of a page."""
+    return FRAGMENT in request.headers
+
+
+class PageRoute(APIRoute):
+    """A route of the page: what goes wrong is shown in words and not as JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of the route, with errors as pages."""
+        handler = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except NotSignedIn:
+                raise
+            except KgcheckError as error:
+                return problem_page(request, status_of(error), error.message, error.hint)
+            except RequestValidationError as error:
+                wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()[:5])
+                return problem_page(request, 422, wrong)
+            except HTTPException as error:
+                return problem_page(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+        return answer
+
+
+def problem_page(
+    request: Request, status: int, detail: str, hint: str = "", headers: dict[str, str] | None = None
+) -> Response:
+    """What went wrong, as a page or, for our own script, as a part of one.
+
+    Args:
+        request: What is answered.
+        status: Of the answer.
+        detail: What was wrong.
+        hint: What to do next.
+        headers: Further ones of the answer.
+
+    Returns:
+        The answer.
+    """
+    template = "_problem" if is_fragment(request) else "problem"
+    title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
+    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint, status_code=status)
+    for name, value in (headers or {}).items():
+        answer.headers[name] = value
+    return answer
+
+
+@cache
+def _environment() -> Environment:
+    env = Environment(
+        loader=PackageLoader("kgcheck.service.page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        # What is Markup by now was made of values that went through here.
+        finalize=lambda v: visible(v, layout=True) if type(v) is str else v,
+    )
+    env.filters.update(
+        what=what,
+        graph_value=graph_value,
+        proposed=proposed,
+        deciding=deciding,
+        called=called_in,
+        cut=cut,
+        n=lambda number: f"{number:,}",
+        when=_when,
+        age=age,
+        plural=_plural,
+        highlight=highlight,
+        place=place_name,
+    )
+    env.tests["web"] = is_web
+    env.globals.update(reasons=REASONS, types=TYPES, outcomes=OUTCOMES, state_words=STATES)
+    return env
+
+
+def _plural(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _when(at: datetime) -> Markup:
+    moment = at.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M} UTC")
+
+
+def age(day: str | date, today: date | None = None) -> str:
+    """How long ago a day was, in words; empty where it is not known.
+
+    Args:
+        day: A date, as exact as it is known: 2024, 2024-06 or 2024-06-30.
+        today: The day in UTC, unless it is another.
+
+    Returns:
+        Words.
+
+    >>> age("2026-01", date(2026, 11, 22))
+    '10 months'
+    """
+    now = today or datetime.now(UTC).date()
+    if isinstance(day, str):
+        try:
+            year, month, number = ([int(part) for part in day.split("-")] + [1, 1])[:3]
+            day = date(year, month, number)
+        except ValueError:
+            return ""
+    days = (now - day).days
+    if days < 0:
+        return ""
+    for size, word in ((365, "year"), (30, "month")):
+        if days >= 2 * size or (size == 30 and days >= size):
+            return _plural(days // size, word)
+    return "today" if days == 0 else _plural(days, "day")
+
+
+def highlight(text: str, quotes: list[str]) -> Markup:
+    """A text in which exact quotes are marked.
+
+    Args:
+        text: An abstract.
+        quotes: What is quoted from it; what is not in it is left.
+
+    Returns:
+        The text, escaped.
+    """
+    shown = Markup("")
+    at = 0
+    spans = sorted((text.find(q), q) for q in set(quotes) if q and q in text)
+    for start, quote_ in spans:
+        if start >= at:
+            marked = Markup("<mark>{}</mark>").format(visible(quote_))
+            shown += escape(visible(text[at:start])) + marked
+            at = start + len(quote_)
+    return shown + escape(visible(text[at:]))

@@ -1,0 +1,10 @@
+"""All routes of the page."""
+
+from fastapi import APIRouter
+
+from kgcheck.service.page import files, finding, jobs, overview, patches, questions, runs, tasks, triage
+
+router = APIRouter()
+# The list comes first: its own addresses are none of a finding.
+for part in (overview, triage, finding, patches, runs, questions, jobs, tasks, files):
+    router.include_router(part.router)

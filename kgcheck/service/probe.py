@@ -1,0 +1,32 @@
+"""Whether the service in this container answers: ``python -m kgcheck.service.probe``, for its health check."""
+
+import http
+import http.client
+import os
+import sys
+
+PATH = "/v1/health/live"
+
+
+def answers(port: int, seconds: float = 4.0) -> bool:
+    """Whether a service on this machine answers.
+
+    Args:
+        port: Where it listens.
+        seconds: How long it may take.
+
+    Returns:
+        False where nothing listens there, too.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+    try:
+        connection.request("GET", PATH)
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    sys.exit(not answers(int(os.environ.get("KGCHECK_PORT", "8000"))))

@@ -1,0 +1,133 @@
+"""Signing in and out: a token is typed into a form once, and the browser has a session after that."""
+
+import re
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from kgcheck.service.access import Caller, Open, TooManyRequests, Viewer
+from kgcheck.service.gate import address_of
+from kgcheck.service.roles import Principal
+from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
+from kgcheck.service.state import Service, service_of
+
+router = APIRouter(include_in_schema=False)
+
+_LOCAL = re.compile(r"/(?![/\\])[^\s\\\x00-\x1f\x7f]*")
+_LONGEST = 2_000
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("kgcheck.service", "templates"), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("sign_in.html")
+
+
+def sign_in_page(
+    request: Request,
+    *,
+    status: int = HTTPStatus.OK,
+    wrong: str = "",
+    after: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> HTMLResponse:
+    """The form into which a token is typed.
+
+    Args:
+        request: Of who is to sign in.
+        status: Of the answer.
+        wrong: What was wrong with what was typed before.
+        after: Where to go then; where the request was for, unless named.
+        headers: Of the answer.
+
+    Returns:
+        The page.
+    """
+    way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    text = _template().render(
+        action=request.scope.get("root_path", "") + "/sign-in",
+        after=local_path(way if after is None else after),
+        wrong=wrong,
+        is_safe=may_have_cookie(request),
+    )
+    return HTMLResponse(text, status, headers)
+
+
+@router.get("/sign-in")
+def form(
+    request: Request, asking: Open, after: Annotated[str, Query(alias="next", max_length=_LONGEST)] = "/"
+) -> Response:
+    """The form into which a token is typed."""
+    if asking:
+        return RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
+    return sign_in_page(request, after=after)
+
+
+@router.post("/sign-in")
+def sign_in(
+    request: Request,
+    service: Annotated[Service, Depends(service_of)],
+    asking: Open,
+    token: Annotated[str, Form(max_length=_LONGEST)] = "",
+    after: Annotated[str, Form(alias="next", max_length=_LONGEST)] = "/",
+) -> Response:
+    """Begin a session, if the token counts."""
+    address = address_of(request)
+    if not service.rates.may_try(address):
+        raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
+    if not may_have_cookie(request):
+        wrong = "Signing in needs an address that begins with https: others could read along otherwise."
+        return sign_in_page(request, status=HTTPStatus.FORBIDDEN, wrong=wrong, after=after)
+    begun = service.users.sign_in(token)
+    if begun is None:
+        service.rates.failed(address)
+        wrong = "This token is none, has expired or was revoked."
+        return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, wrong=wrong, after=after)
+    # Whatever session the browser had ends: nobody can give it one that goes on after this.
+    if former := service.users.by_session(cookie_of(request)):
+        service.users.sign_out(former.session.digest)
+    secret, (session, entry) = begun
+    request.state.caller = Caller(Principal(name=entry.name, role=entry.role, session=session.digest))
+    answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
+    set_cookie(request, answer, secret)
+    return answer
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, service: Annotated[Service, Depends(service_of)], asking: Viewer) -> Response:
+    """End the session."""
+    if asking.session:
+        service.users.sign_out(asking.session)
+    answer = RedirectResponse(_within(request, "/sign-in"), HTTPStatus.SEE_OTHER)
+    drop_cookie(request, answer)
+    return answer
+
+
+def local_path(path: str) -> str:
+    """A path of this service, for who goes on there; its beginning where it is none.
+
+    Args:
+        path: As it was sent: any text.
+
+    Returns:
+        The path.
+
+    >>> local_path("/findings?page=2"), local_path("//example.org"), local_path("https://example.org")
+    ('/findings?page=2', '/', '/')
+    """
+    return path if _LOCAL.fullmatch(path) and len(path) <= _LONGEST else "/"
+
+
+def _within(request: Request, path: str) -> str:
+    """A path as a browser finds it, under the prefix of a proxy."""
+    prefix = str(request.scope.get("root_path", "")).rstrip("/")
+    known = local_path(path)
+    known = known if prefix and known.startswith(f"{prefix}/") else prefix + known
+    return quote(known, safe="/?&=%#:@+,;!$'()*~-._[]")

@@ -1,0 +1,356 @@
+"""Long work in threads of the service: begun, followed, cancelled, and taken up again after a kill.
+
+The ledger says what there is to do and who is at it (`kgcheck.ledger.tasks`); what a kind of task does, and how it goes
+on, is a matter of `kgcheck.workspace.tasks`.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import anyio
+from fastapi.sse import ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from kgcheck.choices import chosen
+from kgcheck.errors import KgcheckError, LedgerError, UsageError
+from kgcheck.ledger.ledger import now
+from kgcheck.ledger.tasks import Task, TaskState, TaskTable
+from kgcheck.progress import CallbackProgress, Progress
+from kgcheck.service.access import NotAllowed
+from kgcheck.service.roles import Principal, Role
+from kgcheck.service.telemetry import task_span
+from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
+
+if TYPE_CHECKING:
+    from kgcheck.service.state import Service
+
+LOG = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=60)
+"""How long a worker counts as alive without a sign."""
+
+SIGN_EVERY_S = 10.0
+"""How often it gives one, and looks for tasks whose worker is gone."""
+
+SHOWN_EVERY_S = 1.0
+"""How often progress is written down, at most."""
+
+LOOK_EVERY_S = 0.5
+"""How often those who follow a task look for something new."""
+
+GRACE_S = 30.0
+"""How long the end of the service waits for tasks."""
+
+MOST_ATTEMPTS = 5
+"""A task that the service did not outlive so often is given up."""
+
+
+class _Ending(Exception):
+    """Ends a task between two pieces of its work. Not a KgcheckError: nothing went wrong."""
+
+
+class Tasks:
+    """The tasks of a service.
+
+    Args:
+        service: Whose workspaces they work on.
+        kinds: What can be done, by name.
+    """
+
+    def __init__(self, service: "Service", kinds: Mapping[str, TaskKind] = KINDS) -> None:
+        self._service = service
+        self._kinds = kinds
+        self._table = TaskTable(service.ledger.database)
+        # The host and the process are for people; the rest makes it this service and no other.
+        self._worker = f"{socket.gethostname()} {os.getpid()} {uuid4().hex[:8]}"
+        self._news = threading.Condition()
+        self._running: dict[str, _Run] = {}
+        self._stopping = threading.Event()
+        self._looking: threading.Thread | None = None
+
+    def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> Task:
+        """Begin a task; it waits where too much is under way.
+
+        Args:
+            kind: audit, checks, patch_apply, patch_undo or job.
+            parameters: What is to be done, as the kind takes them.
+            asking: Who wants it.
+
+        Returns:
+            The task.
+
+        Raises:
+            UnknownName: There is no such kind.
+            UsageError: The parameters are none of the kind's, or the service is stopping.
+        """
+        if self._stopping.is_set():
+            raise UsageError("the service is stopping", "try again when it is back")
+        wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
+        task = Task(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
+        task = self._table.add(task)
+        self.go_on()
+        self._look()
+        return task
+
+    def get(self, name: str) -> Task:
+        """A task by its id; UnknownName where there is none."""
+        return self._table.one(name)
+
+    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[Task]:
+        """Tasks, the newest first; `before` is the number of the last one of the page before."""
+        return self._table.newest(limit, before=before, kind=kind)
+
+    def cancel(self, name: str, asking: Principal | None = None) -> Task:
+        """Let a task end; what it did is kept.
+
+        Args:
+            name: Its id.
+            asking: Who wants it: who began it, or an admin; nobody, where others looked whether they may.
+
+        Returns:
+            The task as it is now: one under way ends when it comes between two pieces of its work.
+
+        Raises:
+            UnknownName: There is none.
+            NotAllowed: It is another's.
+        """
+        by = self._table.one(name).by
+        if asking and by != asking.name and not asking.role.may(Role.ADMIN):
+            raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
+        task = self._table.cancel(name, now())
+        with self._news:
+            if name in self._running:
+                self._running[name].cancelled.set()
+            self._news.notify_all()
+        return task
+
+    async def events(self, name: str, seen: int = 0) -> AsyncIterator[ServerSentEvent]:
+        """A task as it stands, and again whenever it changes, until it is over.
+
+        Each event is the whole task: who comes back with the id of the last event has missed nothing.
+
+        Args:
+            name: Its id.
+            seen: The id of the last event that was seen.
+
+        Yields:
+            An event, ``task`` or ``end``.
+
+        Raises:
+            UnknownName: There is no such task.
+        """
+        while True:
+            task = await run_in_threadpool(self.get, name)
+            over = task.state.is_over
+            if task.version > seen or over:
+                seen = task.version
+                yield ServerSentEvent(data=task.as_row(), event="end" if over else "task", id=str(seen), retry=2_000)
+            if over or self._stopping.is_set():
+                return
+            await anyio.sleep(LOOK_EVERY_S)
+
+    def go_on(self) -> None:
+        """Take up what waits, and what a service that is gone was at; look for more from now on."""
+        with self._news:
+            if self._looking is None and not self._stopping.is_set():
+                self._looking = threading.Thread(target=self._keep_looking, name="tasks", daemon=True)
+                self._looking.start()
+
+    def stop(self) -> None:
+        """Let everything end between two pieces of work, to go on at the next start."""
+        self._stopping.set()
+        with self._news:
+            self._news.notify_all()
+
+    def close(self) -> None:
+        """Stop, and wait until everything has."""
+        self.stop()
+        until = time.monotonic() + GRACE_S
+        for thread in (self._looking, *(run.thread for run in list(self._running.values()))):
+            # What takes longer is cut off, and taken up again as after a kill.
+            if thread:
+                thread.join(max(until - time.monotonic(), 0.1))
+
+    def _look(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def _keep_looking(self) -> None:
+        signed = time.monotonic()
+        while not self._stopping.is_set():
+            try:
+                is_due = time.monotonic() - signed >= SIGN_EVERY_S
+                self._look_after(with_sign=is_due)
+                self._begin_what_may()
+                signed = time.monotonic() if is_due else signed
+            except LedgerError as error:
+                # Who cannot write to the ledger cannot take over either: the next time it may come through.
+                LOG.warning("the tasks cannot be looked at: %s", error.message)
+            with self._news:
+                if not self._stopping.is_set():
+                    self._news.wait(SHOWN_EVERY_S if self._running else SIGN_EVERY_S)
+
+    def _look_after(self, *, with_sign: bool) -> None:
+        """Write down how far tasks have come, and see who wants them to end.
+
+        Not by the threads that work: they may be in a transaction of the ledger themselves.
+        """
+        for run in list(self._running.values()):
+            step = run.step
+            values = dict(step) if step != run.shown else {}
+            values |= {"lease_until": now() + LEASE} if with_sign else {}
+            if values and not self._table.change(run.task, **values):
+                run.lost.set()
+            run.shown = step
+            if self._table.wants_end(run.task.id):
+                run.cancelled.set()
+
+    def _begin_what_may(self) -> None:
+        """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
+        at, most = now(), self._service.options.limits.tasks
+        others = [run.task for run in self._running.values()]
+        for task in self._table.open():
+            if task.id in self._running:
+                continue
+            kind = self._kinds.get(task.kind)
+            if kind is None:
+                # Of a later kgcheck: that one goes on with it.
+                continue
+            is_elsewhere = task.state is TaskState.RUNNING and task.lease_until and task.lease_until > at
+            if is_elsewhere and not _is_dead(task.worker):
+                others.append(task)
+                continue
+            is_free = not any(self._writes(task) or self._writes(other) for other in others)
+            if len(self._running) >= most or not is_free:
+                # Those that came later wait behind it: it would never begin otherwise.
+                return
+            if mine := self._table.take(task, self._worker, at, LEASE):
+                self._begin(mine, kind)
+                others.append(mine)
+
+    def _writes(self, task: Task) -> bool:
+        kind = self._kinds.get(task.kind)
+        return kind is None or kind.writes(task, self._service.options.config)
+
+    def _begin(self, task: Task, kind: TaskKind) -> None:
+        run = _Run(task)
+        run.thread = threading.Thread(target=self._work, args=(run, kind), name=f"task {task.id}", daemon=True)
+        with self._news:
+            self._running[task.id] = run
+        run.thread.start()
+
+    def _work(self, run: "_Run", kind: TaskKind) -> None:
+        try:
+            with task_span(run.task.kind, run.task.id):
+                values = self._outcome(run, kind)
+            if values:
+                self._finish(run, values)
+        finally:
+            with self._news:
+                del self._running[run.task.id]
+                self._news.notify_all()
+
+    def _outcome(self, run: "_Run", kind: TaskKind) -> dict[str, Any]:
+        """What is to be written down of a task that has ended; nothing where it is another's by now."""
+        over: dict[str, Any] = {"ended": now()}
+        try:
+            if run.task.attempt > MOST_ATTEMPTS:
+                raise KgcheckError(
+                    f"the service ended {MOST_ATTEMPTS} times while it was at this",
+                    "begin it anew, with less at a time",
+                )
+            if self._table.wants_end(run.task.id):
+                raise _Ending
+            work = TaskWork(run.task, self._noting(run), self._progress(run), self._service.options.config)
+            if kind.writes(run.task, work.config):
+                # A store that is written to is open for nobody else, also not for those who read pages.
+                with self._service.writing(), self._service.open(work.progress) as workspace:
+                    result = kind.work(workspace, work)
+            else:
+                with self._service.open(work.progress) as workspace:
+                    result = kind.work(workspace, work)
+            over |= {"state": TaskState.DONE.value, "result": result}
+        except _Ending:
+            if run.lost.is_set():
+                return {}
+            if not run.cancelled.is_set() and self._stopping.is_set():
+                return {"state": TaskState.WAITING.value, "worker": "", "lease_until": None, "attempt": 0}
+            over |= {"state": TaskState.CANCELLED.value}
+        except KgcheckError as error:
+            over |= {
+                "state": TaskState.FAILED.value,
+                "error": _failure(type(error).__name__, error.message, error.hint),
+            }
+        except Exception as error:
+            LOG.exception("task %s ended with a fault", run.task.id)
+            fault = _failure("Fault", f"this is a fault in kgcheck: {type(error).__name__}", "please report it")
+            over |= {"state": TaskState.FAILED.value, "error": fault}
+        return over | {"ended": now(), "lease_until": None}
+
+    def _finish(self, run: "_Run", values: dict[str, Any]) -> None:
+        try:
+            self._table.change(run.task, **{**run.step, **values})
+        except LedgerError as error:
+            # Its lease runs out, and it is taken up again: work that is done is found done.
+            LOG.error("how task %s ended could not be written down: %s", run.task.id, error.message)
+
+    def _progress(self, run: "_Run") -> Progress:
+        def show(description: str, done: int, total: int | None) -> None:
+            if run.lost.is_set() or run.cancelled.is_set() or self._stopping.is_set():
+                raise _Ending
+            run.step = {"step": description, "done": done, "total": total}
+
+        return CallbackProgress(show)
+
+    def _noting(self, run: "_Run") -> Callable[..., None]:
+        def note(**values: Any) -> None:
+            if not self._table.change(run.task, **values):
+                run.lost.set()
+                raise _Ending
+            run.task = run.task.model_copy(update=values)
+
+        return note
+
+
+class _Run:
+    """A task under way in this process.
+
+    Args:
+        task: As it was taken.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.cancelled = threading.Event()
+        self.lost = threading.Event()
+        self.thread = threading.current_thread()
+        self.step: dict[str, Any] = {}
+        self.shown: dict[str, Any] = {}
+
+
+def _failure(title: str, detail: str, hint: str) -> dict[str, Any]:
+    return {"title": title, "detail": detail} | ({"hint": hint} if hint else {})
+
+
+def _is_dead(worker: str) -> bool:
+    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
+    host, _, rest = worker.rpartition(" ")[0].rpartition(" ")
+    if host != socket.gethostname() or not rest.isdecimal():
+        return False
+    if int(rest) == os.getpid():
+        # A container gives every service the same number; tasks of this one are not looked at here.
+        return True
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,263 @@
+"""What tasks of a service do, each kind over a workspace: begun once, and gone on with after a kill.
+
+Whatever makes a run gets its id written down before it begins: after a kill it is known which run was the task's, and
+whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+
+from pydantic import BaseModel, Field, ValidationError
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
+
+from kgcheck.curation.config import LoadJob
+from kgcheck.curation.jobs import LEASE
+from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName, UsageError
+from kgcheck.ledger.ledger import Run, new_run_id
+from kgcheck.ledger.tasks import Task
+from kgcheck.model import Value
+from kgcheck.progress import Progress
+from kgcheck.workspace.results import AuditResult
+from kgcheck.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kgcheck.curation.project import Project
+
+RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
+PATCH_ID = r"[0-9a-f]{4,64}"
+
+_Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Noting(Protocol):
+    """Writes down what a task has come to: ``run`` and ``noted``."""
+
+    def __call__(self, **values: Any) -> None: ...
+
+
+class TaskWork(NamedTuple):
+    """A task for who works on it."""
+
+    task: Task
+    note: Noting
+    progress: Progress
+    config: Path | None = None
+    """kgcheck.toml, where there is one."""
+
+
+class AuditWanted(Value):
+    """What an audit is asked for; see Workspace.audit. A client names runs, never files."""
+
+    types: tuple[_Name, ...] = ()
+    labels: tuple[_Name, ...] = ()
+    relations: tuple[_Name, ...] = ()
+    ids: Annotated[tuple[_Name, ...], Field(max_length=10_000)] = ()
+    sample: int | None = Field(default=None, gt=0)
+    seed: int = 0
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    graph_date: str | None = Field(default=None, max_length=10)
+    team_budget: int = Field(default=0, ge=0, le=10_000)
+    keep_all: bool = False
+    unfold: bool = False
+    changed_since: Annotated[str, Field(pattern=rf"^{RUN_ID}$")] | None = None
+
+
+class PatchWanted(Value):
+    """Which patch is applied or undone."""
+
+    patch: Annotated[str, Field(pattern=rf"^{PATCH_ID}$")]
+    delete: bool = False
+
+
+class ChecksWanted(Value):
+    """What is checked, one after the other."""
+
+    what: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
+    ]
+    graph_date: str | None = Field(default=None, max_length=10)
+    turns: int = Field(default=30, gt=0, le=1_000)
+    seconds: float = Field(default=60.0, gt=0, le=600)
+
+
+class JobWanted(Value):
+    """Which job of kgcheck.toml is run."""
+
+    job: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TaskKind(NamedTuple):
+    """One kind of task."""
+
+    name: str
+    wanted: type[BaseModel]
+    work: Callable[[Workspace, TaskWork], dict[str, Any]]
+    writes: Callable[[Task, Path | None], bool] = lambda task, config: False
+    """Whether it writes to the store, which is then open for nobody else; by the task and kgcheck.toml."""
+
+    def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as they are written down.
+
+        Args:
+            parameters: As somebody gave them.
+
+        Returns:
+            All of them, with what they are by default.
+
+        Raises:
+            UsageError: They are none of this kind.
+        """
+        try:
+            return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
+        except ValidationError as error:
+            wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
+            raise UsageError(f"this is no task of the kind {self.name}: {'; '.join(wrong)}") from None
+
+
+def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    wanted = AuditWanted.model_validate(work.task.parameters)
+    begun = _run_of(workspace, work.task.run)
+    if begun is not None and begun.finished:
+        # Killed between the end of the audit and that of the task.
+        return _outcome_of(workspace, begun)
+    if begun is not None:
+        try:
+            return _audited(workspace.resume(begun))
+        except LedgerError as error:
+            again = f"audit {begun.id} was begun anew: {error.message}"
+            return _begin_audit(workspace, work, wanted, new_run_id()) | {"notes": [again]}
+    return _begin_audit(workspace, work, wanted, work.task.run or new_run_id())
+
+
+def _begin_audit(workspace: Workspace, work: TaskWork, wanted: AuditWanted, run: str) -> dict[str, Any]:
+    work.note(run=run)
+    return _audited(workspace.audit(**wanted.model_dump(), run_id=run))
+
+
+def _audited(result: AuditResult) -> dict[str, Any]:
+    outcomes = {outcome.value: count for outcome, count in sorted(result.outcomes.items())}
+    unfinished = not result.run.finished
+    return {"run": result.run.id, "outcomes": outcomes, "unfinished": unfinished, "notes": list(result.notes)}
+
+
+def _outcome_of(workspace: Workspace, run: Run) -> dict[str, Any]:
+    counts: dict[str, int] = {}
+    for tally in next(tallies for one, tallies in workspace.runs() if one.id == run.id):
+        counts[tally.outcome.value] = counts.get(tally.outcome.value, 0) + tally.count
+    return {"run": run.id, "outcomes": dict(sorted(counts.items())), "unfinished": False, "notes": []}
+
+
+def _run_of(workspace: Workspace, name: str | None) -> Run | None:
+    """The run of that id, where it was begun."""
+    if name is None:
+        return None
+    try:
+        return workspace.run(name)
+    except UnknownName:
+        return None
+
+
+def _apply(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    wanted = PatchWanted.model_validate(work.task.parameters)
+    folder = Path(workspace.patch(wanted.patch)[0].folder)
+    return workspace.apply_patch(folder, by=work.task.by, delete=wanted.delete).as_row()
+
+
+def _undo(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    wanted = PatchWanted.model_validate(work.task.parameters)
+    folder = Path(workspace.patch(wanted.patch)[0].folder)
+    return workspace.undo_patch(folder, by=work.task.by).as_row()
+
+
+def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    wanted = ChecksWanted.model_validate(work.task.parameters)
+    done: list[dict[str, Any]] = list(work.task.noted.get("done", ()))
+    next_ = str(work.task.noted.get("next") or new_run_id())
+    with work.progress.step("checking", len(wanted.what)) as step:
+        step.advance(len(done))
+        for what in wanted.what[len(done) :]:
+            work.note(noted={"done": done, "next": next_})
+            done.append(_checked(workspace, wanted, what, next_))
+            next_ = new_run_id()
+            step.advance()
+    return {"checks": done}
+
+
+def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) -> dict[str, Any]:
+    """One check of many; what cannot be checked does not keep the others from it."""
+    if _run_of(workspace, run):
+        # Killed between the check and what was written down of it.
+        finding = next(iter(workspace.findings(run)))
+        outcome = {"outcome": finding.verdict.outcome.value, "reason": finding.verdict.reason.value}
+        return {"what": what, "run": run, "finding": finding.fingerprint, **outcome}
+    try:
+        result = workspace.check(
+            what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
+        )
+    except KgcheckError as error:
+        return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
+    verdict = result.finding.verdict
+    outcome = {"outcome": verdict.outcome.value, "reason": verdict.reason.value}
+    return {"what": what, "run": run, "finding": result.finding.fingerprint, **outcome}
+
+
+def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+    # They run jobs of their own, by workspaces of their own.
+    from kgcheck.workspace.jobs import run_job
+
+    wanted, project = JobWanted.model_validate(work.task.parameters), _project(work.config)
+
+    def wait(seconds: float) -> None:
+        with work.progress.step("waiting until the run that was killed counts as lost"):
+            time.sleep(seconds)
+
+    # After a kill the run of the job counts as alive until its lease has run out.
+    once = stop_after_delay(LEASE.total_seconds() + 60) if work.task.attempt > 1 else stop_after_attempt(1)
+    again = Retrying(
+        retry=retry_if_exception_type(JobUnderWay), stop=once, wait=wait_fixed(5), sleep=wait, reraise=True
+    )
+    ended, done = again(run_job, project, wanted.job, progress=work.progress)
+    work.note(run=done.run)
+    return {
+        "number": ended.number,
+        "state": ended.state.value,
+        "severity": done.severity.value,
+        "message": done.message,
+        "run": done.run,
+        "new": done.new,
+        "notes": list(done.notes),
+    }
+
+
+def _loads(task: Task, config: Path | None) -> bool:
+    """Whether a job loads into a store; what cannot be looked up now fails when it is begun."""
+    try:
+        return isinstance(_project(config).job(str(task.parameters.get("job"))), LoadJob)
+    except KgcheckError:
+        return False
+
+
+def _project(config: Path | None) -> "Project":
+    from kgcheck.curation.project import read_project
+
+    if config is None:
+        raise UsageError("the service has no jobs", "kgcheck serve --config kgcheck.toml")
+    return read_project(config)
+
+
+def _always(task: Task, config: Path | None) -> bool:
+    return True
+
+
+KINDS: dict[str, TaskKind] = {
+    kind.name: kind
+    for kind in (
+        TaskKind("audit", AuditWanted, _audit),
+        TaskKind("checks", ChecksWanted, _check),
+        TaskKind("job", JobWanted, _job, writes=_loads),
+        TaskKind("patch_apply", PatchWanted, _apply, writes=_always),
+        TaskKind("patch_undo", PatchWanted, _undo, writes=_always),
+    )
+}

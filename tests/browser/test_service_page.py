@@ -1,0 +1,350 @@
+"""The page of the service in a real browser: a curator's way, hostile text, and that everybody can use it."""
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Target,
+    Tier,
+    Verdict,
+    World,
+)
+from kgcheck.service.app import create_app
+from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
+from tests.support.audits import demo
+
+WAIT_MS = 30_000
+AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+HOSTILE = '"></script><script>window.hacked=1</script><img src=//example.org/x.png onerror="window.hacked=1">'
+LONG = "very_long_identifier_without_any_place_to_break_" * 5
+OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SHIFT = """() => new Promise((done) => {
+  let sum = 0;
+  const seen = new PerformanceObserver((list) => list.getEntries().forEach((e) => (sum += e.value)));
+  seen.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 100);
+})"""
+AXE = {
+    "resultTypes": ["violations"],
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
+}
+
+
+class Served:
+    """A service that listens on loopback."""
+
+    def __init__(self, address: str, service: Service) -> None:
+        self.address = address
+        self.service = service
+
+
+@contextmanager
+def listening(service: Service) -> Iterator[Served]:
+    """A service on a free port of loopback, in a thread."""
+    server = uvicorn.Server(uvicorn.Config(create_app(service), host="127.0.0.1", port=0, log_config=None))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until = time.monotonic() + 60
+    while not server.started and time.monotonic() < until:
+        time.sleep(0.02)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield Served(f"http://127.0.0.1:{port}", service)
+    finally:
+        server.should_exit = True
+        thread.join(60)
+
+
+@contextmanager
+def serving_demo(folder: Path) -> Iterator[Served]:
+    """A service over a copy of the demo that was audited once."""
+    store, ledger = folder / "graph.lbdb", folder / "ledger.sqlite"
+    shutil.copy(demo().store, store)
+    settings = Settings(home=folder / "home")
+    options = {"store": str(store), "reference": str(demo().reference), "ledger": str(ledger)}
+    with Workspace(**options, settings=settings) as workspace:  # type: ignore[arg-type]
+        workspace.audit(types=["existence", "attribute"], labels=["Disease", "Gene", "Protein"])
+    with listening(Service(ServiceOptions(**options), settings)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The demo, without users: whoever comes is the admin."""
+    with serving_demo(tmp_path_factory.mktemp("served")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service over a ledger in which every text is hostile or long; its graph is not there."""
+    folder = tmp_path_factory.mktemp("hostile")
+    run = Run(
+        id="20261120-093000-beef",
+        started=AT,
+        finished=AT,
+        store=f"bolt://localhost:7687 {HOSTILE}",
+        profile="ckg",
+        reference=HOSTILE,
+        warnings=(HOSTILE, LONG),
+        nodes={"Protein": 1, HOSTILE: 2},
+        edges={"Protein ACTS_ON Protein": 1},
+        releases=(PinnedRelease(source=HOSTILE, release=LONG, file="f", released="2026-01"),),
+    )
+    tally = Tally(
+        type=CheckType.TRIPLE,
+        target=Target(label="Protein", relation="ACTS_ON", object_label="Protein"),
+        outcome=Outcome.REFUTED,
+        reason=Reason.EDGE_UNSUPPORTED,
+        count=4,
+    )
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        ledger.start(run)
+        ledger.record(run, "all", list(_hostile(run)), [tally])
+    options = ServiceOptions(store=str(folder / "graph.lbdb"), ledger=str(folder / "ledger.sqlite"))
+    with listening(Service(options, Settings(home=folder / "home"))) as made:
+        yield made
+
+
+def _hostile(run: Run) -> Iterator[Finding]:
+    for number, text in enumerate((HOSTILE, LONG, "javascript:window.hacked=1", "a \u202e b \x1b[31m")):
+        task = CheckTask(
+            type=CheckType.TRIPLE,
+            subject=Ref(label="Protein", id=f"{number} {text}".replace("\x1b", "")),
+            relation="ACTS_ON",
+            object=Ref(label="Protein", id=LONG),
+            value=text,
+        )
+        evidence = Evidence(
+            source=text,
+            release=text,
+            record=text,
+            url=["javascript:window.hacked=1", "https://example.org/record"][number % 2],
+            retrieved_at=AT,
+            stance=Stance.CONTRADICTS,
+            world=World.CLOSED,
+            tier=Tier.CURATED,
+            value=text,
+            quote=text,
+        )
+        yield Finding(
+            run=run.id,
+            fingerprint=task.fingerprint,
+            task=task,
+            names=(text, LONG),
+            verdict=Verdict(
+                outcome=Outcome.REFUTED,
+                reason=Reason.EDGE_UNSUPPORTED,
+                confidence=0.9,
+                evidence=(evidence,),
+                note=text,
+            ),
+            change=Change(kind=ChangeKind.REVIEW, candidates=(text, LONG), because=text),
+        )
+
+
+@contextmanager
+def visiting(
+    browser: Browser, of: Served, *, width: int = 1400, scheme: str = "light", script: bool = True
+) -> Iterator[tuple[Page, list[str]]]:
+    """A page; what it complains of, and what it asks of anybody else, is noted."""
+    context: BrowserContext = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        java_script_enabled=script,
+    )
+    context.set_default_timeout(WAIT_MS)
+    trouble: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(of.address) else None)
+    try:
+        yield page, trouble
+    finally:
+        context.close()
+
+
+def rows_of(page: Page) -> list[str]:
+    return list(page.locator("#rows .row").evaluate_all("(rows) => rows.map((row) => row.dataset.finding)"))
+
+
+def current(page: Page) -> str | None:
+    return page.locator("#rows .row.current").get_attribute("data-finding")
+
+
+def press(page: Page, key: str, words: str) -> None:
+    """Press a key and wait until the page has announced what it did."""
+    page.keyboard.press(key)
+    expect(page.locator("#live")).to_contain_text(words, timeout=WAIT_MS)
+
+
+def test_a_list_is_gone_through_by_keyboard(browser: Browser, served: Served) -> None:
+    with visiting(browser, served) as (page, trouble):
+        page.goto(f"{served.address}/findings?type=attribute")
+        names = rows_of(page)
+        expect(page.locator(f"#detail article[data-finding='{names[0]}']")).to_be_visible(timeout=WAIT_MS)
+
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        assert current(page) == names[1]
+        expect(page.locator(f"#detail article[data-finding='{names[1]}']")).to_be_visible(timeout=WAIT_MS)
+        assert page.evaluate("() => document.activeElement.closest('.row').dataset.finding") == names[1]
+
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("/")
+        assert page.evaluate("() => document.activeElement.id") == "q"
+        page.keyboard.type("ja")
+        assert page.input_value("#q") == "ja"
+        page.keyboard.press("Escape")
+        press(page, "x", "Selected")
+        expect(page.locator("#selected")).to_have_text("1")
+        assert page.evaluate(SHIFT) < 0.1
+        assert trouble == []
+
+
+def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Served) -> None:
+    with visiting(browser, hostile) as (page, trouble):
+        page.goto(f"{hostile.address}/findings")
+        assert len(rows_of(page)) == 4
+        expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+        for name in rows_of(page):
+            page.goto(f"{hostile.address}/findings/{name}")
+            assert page.evaluate("() => window.hacked") is None
+            assert page.locator("main img, main iframe, main script, a[href^=javascript]").count() == 0
+            assert page.evaluate(OVERFLOW) <= 0
+        assert "<U+202E>" in page.content().replace("&lt;", "<").replace("&gt;", ">")
+        for path in ("/", "/runs", "/runs/20261120-093000-beef", "/diff", "/findings/decide?scope=all"):
+            page.goto(hostile.address + path)
+            assert page.evaluate("() => window.hacked") is None
+            assert page.evaluate(OVERFLOW) <= 0
+
+        answer = page.request.get(f"{hostile.address}/findings")
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        added = "const s = document.createElement('script'); s.src = '//example.org/x.js'; document.body.append(s)"
+        page.evaluate(f"() => {{ try {{ {added} }} catch {{ }} }}")
+        # The policy speaks of it on the console, and nothing was sent.
+        assert [line for line in trouble if not line.startswith("console:")] == []
+
+
+def test_a_page_works_without_script(browser: Browser, served: Served) -> None:
+    with visiting(browser, served, script=False) as (page, _):
+        page.goto(f"{served.address}/findings?type=attribute&decision=open")
+        before = page.locator("#total").inner_text()
+        page.locator("#rows .row a").last.click()
+        page.get_by_label("Note").fill("by hand")
+        page.get_by_role("button", name="Reject").click()
+        expect(page.locator(".history")).to_contain_text("reject")
+        expect(page.locator(".history")).to_contain_text("by hand")
+        page.get_by_role("link", name="Triage").last.click()
+        assert page.locator("#total").inner_text() != before
+        page.go_back()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".history")).to_contain_text("reopen")
+
+
+@pytest.mark.slow
+def test_a_curators_whole_way(browser: Browser, tmp_path: Path) -> None:
+    with serving_demo(tmp_path) as served, visiting(browser, served) as (page, trouble):
+        token, _ = served.service.users.add("rosa", "curator", by="test", expires_in=timedelta(hours=1))
+        page.goto(f"{served.address}/findings")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator(".who")).to_contain_text("rosa")
+        trouble.clear()  # the browser itself notes the status 401 of the form
+
+        page.locator(".facets").get_by_role("link", name="attribute").click()
+        expect(page.locator(".facets a[aria-current]", has_text="attribute")).to_be_visible()
+        names = rows_of(page)
+        assert len(names) >= 5
+        expect(page.locator("#detail .sides .says").first).to_contain_text("The graph", timeout=WAIT_MS)
+        expect(page.locator("#detail .sides .says.contradicts")).to_have_count(1)
+
+        # Faster than the service answers: each key finds the row that it was meant for.
+        for key in "aar":
+            page.keyboard.press(key)
+        expect(page.locator("#rows .row").nth(2)).to_have_attribute("data-state", "rejected", timeout=WAIT_MS)
+        page.keyboard.press("d")
+        expect(page.get_by_role("dialog", name="Defer")).to_be_visible(timeout=WAIT_MS)
+        page.keyboard.press("Enter")
+        expect(page.locator("#live")).to_contain_text("Deferred", timeout=WAIT_MS)
+        press(page, "a", "Accepted")
+        states = page.locator("#rows .row").evaluate_all("(rows) => rows.slice(0, 5).map((r) => r.dataset.state)")
+        assert states == ["accepted", "accepted", "rejected", "deferred", "accepted"]
+        press(page, "u", "Undone")
+        expect(page.locator(f"#r-{names[4]}")).to_have_attribute("data-state", "open")
+        with served.service.open() as workspace:
+            assert [d.action.value for d in workspace.history(names[4])] == ["accept", "reopen"]
+            assert {d.by for name in names[:5] for d in workspace.history(name)} == {"rosa"}
+
+        page.get_by_role("navigation", name="Pages").get_by_role("link", name="Patches").click()
+        page.get_by_role("button", name="Make a patch").click()
+        expect(page.locator(".operations > li")).to_have_count(2)
+        page.get_by_role("button", name="Check").click()
+        expect(page.locator("main")).to_contain_text("2 operations would fit")
+        page.get_by_role("button", name="Apply").click()
+        expect(page.locator("#task")).to_contain_text("2 operations applied", timeout=60_000)
+
+        page.get_by_role("link", name="Runs").first.click()
+        page.locator("tbody th a").first.click()
+        page.get_by_role("button", name="Audit the same again").click()
+        expect(page.locator("#task")).to_contain_text("is there", timeout=120_000)
+        page.get_by_role("link", name="what became of the findings").click()
+        fixed = page.locator("section[aria-labelledby=s-fixed] .row a").evaluate_all("(all) => all.map((a) => a.href)")
+        assert sorted(address.rpartition("/")[2] for address in fixed) == sorted(names[:2])
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Token")).to_be_visible()
+        assert trouble == []
+
+
+PATHS = (
+    *("/", "/findings", "/findings/decide?scope=all", "/runs", "/diff", "/patches", "/ask", "/jobs", "/tasks"),
+    *("/findings/FINDING", "/runs/RUN", "/findings/0123456789abcdef"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_every_page(browser: Browser, hostile: Served, scheme: str, width: int) -> None:
+    with visiting(browser, hostile, width=width, scheme=scheme) as (page, _):
+        page.goto(f"{hostile.address}/findings")
+        finding = rows_of(page)[0]
+        for path in PATHS:
+            page.goto(hostile.address + path.replace("FINDING", finding).replace("RUN", "20261120-093000-beef"))
+            if path == "/findings" and width > 1200:
+                expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+            assert page.evaluate(OVERFLOW) <= 0, path
+            assert page.evaluate(SHIFT) < 0.1, path
+            found = Axe().run(page, options=AXE).response["violations"]
+            wrong = [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
+            assert wrong == [], path

@@ -1,0 +1,87 @@
+"""Findings counted by what they can be filtered by: the same numbers as a list with that filter has."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from kgcheck.curation.facets import FACETS, facets_of
+from kgcheck.workspace import Workspace
+from tests.support.audits import demo
+
+FILTERS: dict[str, list[str]] = {
+    "decisions": ["open", "reopened"],
+    "states": ["new", "unchecked"],
+    "outcomes": ["refuted"],
+    "types": ["attribute", "triple"],
+    "reasons": ["value_outdated", "edge_unsupported", "id_obsolete"],
+    "labels": ["Disease"],
+    "relations": ["HAS_PARENT"],
+}
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Two audits of the demo, the later one of less, and decisions of each kind about what the first found."""
+    ledger = tmp_path_factory.mktemp("facets") / "ledger.sqlite"
+    workspace = Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger)
+    workspace.audit(types=["existence", "attribute", "triple"], labels=["Disease", "Gene"])
+    names = [one.fingerprint for one in workspace.list_findings().page(limit=6)]
+    workspace.decide(names[:2], "accept", by="rosa")
+    workspace.decide(names[2:4], "reject", by="rosa")
+    workspace.decide(names[4:5], "defer", by="rosa", until="2199-01-01")
+    workspace.decide(names[5:6], "reject", by="rosa")
+    workspace.decide(names[5:6], "reopen", by="rosa")
+    return workspace
+
+
+@pytest.mark.parametrize("chosen", [(), *((f,) for f in FACETS), *combinations(("decisions", "types"), 2)])
+def test_each_choice_says_how_many_it_leaves(audited: Workspace, chosen: tuple[str, ...]) -> None:
+    filters = {name: FILTERS[name] for name in chosen}
+    listed = audited.list_findings(**filters)  # type: ignore[arg-type]
+    facets = facets_of(listed)
+
+    assert facets.total == listed.count()
+    for facet in FACETS:
+        others = {name: values for name, values in filters.items() if name != facet}
+        for choice, count in list(facets.of(facet).items())[:2]:
+            narrowed = audited.list_findings(**others, **{facet: [choice]})  # type: ignore[arg-type]
+            assert (facet, choice, narrowed.count()) == (facet, choice, count)
+
+
+def test_a_search_narrows_the_counts(audited: Workspace) -> None:
+    listed = audited.list_findings(text="DOID:1")
+
+    assert 0 < facets_of(listed).total == listed.count() < audited.list_findings().count()
+    labels = facets_of(listed).of("labels")
+    assert labels["Disease"] == facets_of(listed).total
+    assert "Gene" not in labels
+
+
+def test_a_decision_is_counted_at_once(audited: Workspace) -> None:
+    before = facets_of(audited.list_findings()).of("decisions")
+    name = next(audited.list_findings(decisions=["open"]).page(limit=1)).fingerprint
+
+    audited.decide([name], "accept", by="rosa")
+
+    after = facets_of(audited.list_findings()).of("decisions")
+    assert (after["open"], after["accepted"]) == (before["open"] - 1, before["accepted"] + 1)
+    audited.decide([name], "reopen", by="rosa")
+
+
+def test_what_a_later_run_did_not_find_is_counted_apart(audited: Workspace, tmp_path: Path) -> None:
+    first = audited.run()
+    later = audited.audit(types=["existence"], labels=["Gene"]).run
+    diff = audited.diff(first, later)
+    listed = audited.list_findings(later, before=first)
+
+    states = facets_of(listed).of("states")
+    assert states == {state.value: count for state, count in diff.counts.items() if count}
+    assert states["unchecked"] > 0
+    assert facets_of(listed).total == listed.count() == sum(1 for _ in audited.findings(later))
+    lost = audited.list_findings(later, before=first, states=["unchecked"])
+    assert facets_of(lost).total == lost.count() == states["unchecked"]
+
+
+def test_a_choice_that_leaves_nothing_is_still_there(audited: Workspace) -> None:
+    assert facets_of(audited.list_findings(states=["gone"])).of("states")["gone"] == 0

@@ -1,0 +1,481 @@
+"""The HTTP API over the demo: what each route gives, pages, decisions only about what was seen, and problems."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from prometheus_client.parser import text_string_to_metric_families
+
+from kgcheck.errors import KgcheckError, LedgerError
+from kgcheck.ledger.decisions import Action
+from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
+from kgcheck.workspace import Workspace
+from tests.support import ROOT
+from tests.support.api import ledger_of, served
+from tests.support.audits import demo
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[TestClient]:
+    with served(tmp_path) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A service for tests that change nothing."""
+    with served(tmp_path_factory.mktemp("api")) as client:
+        yield client
+
+
+def got(client: TestClient, path: str, **params: Any) -> Any:
+    answer = client.get(path, params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def first(client: TestClient, **params: Any) -> dict[str, Any]:
+    found: dict[str, Any] = got(client, "/v1/findings", limit=1, **params)["findings"][0]
+    return found
+
+
+def refused(answer: Any, status: int, kind: str) -> dict[str, Any]:
+    problem: dict[str, Any] = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (status, MEDIA_TYPE), answer.text
+    assert problem["type"].rpartition("/")[2] == kind
+    assert problem["status"] == status
+    return problem
+
+
+def test_document_is_openapi_3_1_and_every_answer_may_be_a_problem(shared: TestClient) -> None:
+    document = got(shared, "/v1/openapi.json")
+
+    OpenAPIV31SpecValidator(document).validate()
+    assert document["openapi"].startswith("3.1")
+    operations = [operation for item in document["paths"].values() for operation in item.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) >= 36
+    for operation in operations:
+        assert operation["description"], operation["operationId"]
+        for status in ("404", "422", "500"):
+            assert MEDIA_TYPE in operation["responses"][status]["content"], operation["operationId"]
+    assert "HTTPValidationError" not in json.dumps(document)
+
+
+def test_runs_and_their_tallies(shared: TestClient) -> None:
+    newest, oldest = got(shared, "/v1/runs")["runs"]
+    page = got(shared, "/v1/runs", limit=1)
+    rest = got(shared, "/v1/runs", cursor=page["next"])
+
+    assert page["runs"] == [newest]
+    assert rest == {"runs": [oldest], "next": None}
+    assert got(shared, "/v1/runs/latest") == newest
+    assert newest["store"] == "graph.lbdb"
+    tallies = got(shared, f"/v1/runs/{newest['id']}/tallies")["tallies"]
+    assert sum(t["count"] for t in tallies if t["outcome"] == "refuted") == newest["outcomes"]["refuted"]
+
+
+def test_pages_hold_every_finding_once_in_the_order_of_reports(shared: TestClient) -> None:
+    found, cursor = [], None
+    while True:
+        page = got(shared, "/v1/findings", limit=7, **({"cursor": cursor} if cursor else {}))
+        found += [row["fingerprint"] for row in page["findings"]]
+        if not (cursor := page["next"]):
+            break
+
+    with Workspace(ledger=ledger_of(shared)) as workspace:
+        wanted = [one.fingerprint for one in workspace.list_findings().page()]
+    assert found == wanted
+    assert got(shared, "/v1/findings/count")["count"] == len(found)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"type": "existence", "outcome": "refuted"},
+        {"reason": ["id_previous", "id_merged"]},
+        {"label": "Gene"},
+        {"text": "PARK2"},
+        {"state": "still", "decision": "open"},
+        {"relation": "ACTS_ON"},
+        {"since": "2020-01-01"},
+    ],
+)
+def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[str, Any]) -> None:
+    found = [row["fingerprint"] for row in got(shared, "/v1/findings", limit=500, **filters)["findings"]]
+
+    given = {f"{name}s" if name not in ("since", "text") else name: value for name, value in filters.items()}
+    lists: dict[str, Any] = {k: v if isinstance(v, list) or k in ("since", "text") else [v] for k, v in given.items()}
+    with Workspace(ledger=ledger_of(shared)) as workspace:
+        assert found == [one.fingerprint for one in workspace.list_findings(**lists).page()]
+    assert found
+    assert got(shared, "/v1/findings/count", **filters)["count"] == len(found)
+
+
+def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
+    page = got(api, "/v1/findings", limit=5)
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
+        later = workspace.audit(types=["structure"]).run.id
+
+    assert got(api, "/v1/findings", limit=5)["run"] == later
+    assert got(api, "/v1/findings", limit=5, cursor=page["next"])["run"] == page["run"]
+    refused(api.get("/v1/findings", params={"run": later, "cursor": page["next"]}), 400, "usage-error")
+
+
+def test_finding_has_its_evidence_history_and_neighbours(shared: TestClient) -> None:
+    row = first(shared, text="PARK2", type="existence")
+    finding = got(shared, f"/v1/findings/{row['fingerprint']}")
+
+    assert finding["evidence"]
+    assert {name: finding[name] for name in row} == row
+    history = got(shared, f"/v1/findings/{row['fingerprint']}/history")
+    assert [one["run"] for one in history["occurrences"]] == [run["id"] for run in got(shared, "/v1/runs")["runs"]]
+    near = got(shared, f"/v1/findings/{row['fingerprint']}/neighbours", each=3)
+    assert near["nodes"][0]["id"] == row["subject"]["id"]
+    ends = {(end["label"], end["id"]) for edge in near["edges"] for end in (edge["head"], edge["tail"])}
+    assert ends
+    assert ends <= {(node["label"], node["id"]) for node in near["nodes"]}
+
+
+def test_finding_that_has_not_changed_is_not_sent_again(api: TestClient) -> None:
+    name = first(api)["fingerprint"]
+    tag = api.get(f"/v1/findings/{name}").headers["etag"]
+
+    same = api.get(f"/v1/findings/{name}", headers={"If-None-Match": tag})
+    api.post("/v1/decisions", json={"findings": [{"fingerprint": name}], "action": "reject"})
+    other = api.get(f"/v1/findings/{name}", headers={"If-None-Match": tag})
+
+    assert (same.status_code, same.content) == (304, b"")
+    assert other.status_code == 200
+    assert other.headers["etag"] != tag
+
+
+def test_decision_is_only_about_what_was_seen(api: TestClient) -> None:
+    row = first(api)
+    seen = {"fingerprint": row["fingerprint"], "seen": row["version"]}
+
+    made = api.post("/v1/decisions", json={"findings": [seen], "action": "reject", "note": "known"})
+    again = api.post("/v1/decisions", json={"findings": [seen], "action": "accept"})
+
+    assert made.status_code == 201
+    problem = refused(again, 409, "changed-meanwhile")
+    present = got(api, f"/v1/findings/{row['fingerprint']}")
+    assert problem["present"] == {row["fingerprint"]: present["version"]}
+    assert present["decision_state"] == "rejected"
+    (decision,) = got(api, "/v1/decisions")["decisions"]
+    assert decision["note"] == "known"
+    assert decision["by"] == made.json()["decisions"][0]["decision"]["by"] != ""
+
+
+def test_one_of_many_that_changed_keeps_all_from_being_decided(api: TestClient) -> None:
+    rows = got(api, "/v1/findings", limit=3)["findings"]
+    seen = [{"fingerprint": row["fingerprint"], "seen": row["version"]} for row in rows]
+    api.post("/v1/decisions", json={"findings": [seen[1]], "action": "reject"})
+
+    refused(api.post("/v1/decisions", json={"findings": seen, "action": "accept"}), 409, "changed-meanwhile")
+
+    assert len(got(api, "/v1/decisions")["decisions"]) == 1
+
+
+def test_of_many_who_decide_at_once_about_what_they_saw_one_does(api: TestClient) -> None:
+    row = first(api)
+    body = {"findings": [{"fingerprint": row["fingerprint"], "seen": row["version"]}], "action": "reject"}
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: api.post("/v1/decisions", json=body).status_code, range(6)))
+
+    assert sorted(answers) == [201, 409, 409, 409, 409, 409]
+    assert len(got(api, "/v1/decisions")["decisions"]) == 1
+
+
+def test_decision_by_filter_is_about_as_many_as_were_counted(api: TestClient) -> None:
+    counted = got(api, "/v1/findings/count", type="existence", outcome="refuted")
+    chosen = {"run": counted["run"], "type": ["existence"], "outcome": ["refuted"]}
+    body = {"filter": chosen, "action": "defer", "until": "2999-01-01"}
+
+    wrong = api.post("/v1/decisions/by-filter", json=body | {"expected": counted["count"] - 1})
+    latest = api.post(
+        "/v1/decisions/by-filter", json=body | {"filter": {"run": "latest"}, "expected": counted["count"]}
+    )
+    made = api.post("/v1/decisions/by-filter", json=body | {"expected": counted["count"]})
+
+    assert refused(wrong, 409, "changed-meanwhile")["present"] == {"count": str(counted["count"])}
+    refused(latest, 400, "usage-error")
+    assert made.json()["count"] == counted["count"]
+    assert got(api, "/v1/findings/count", decision="deferred")["count"] == counted["count"]
+
+
+def test_client_does_not_choose_who_decides(api: TestClient) -> None:
+    body = {"findings": [{"fingerprint": first(api)["fingerprint"]}], "action": "reject", "by": "somebody else"}
+
+    problem = refused(api.post("/v1/decisions", json=body), 422, "invalid-request")
+
+    assert problem["errors"] == [{"where": "body.by", "detail": "Extra inputs are not permitted"}]
+
+
+def test_decisions_come_in_pages_and_as_a_file(api: TestClient, tmp_path: Path) -> None:
+    rows = got(api, "/v1/findings", limit=5)["findings"]
+    for row in rows:
+        api.post("/v1/decisions", json={"findings": [{"fingerprint": row["fingerprint"]}], "action": "reject"})
+
+    page = got(api, "/v1/decisions", limit=3)
+    rest = got(api, "/v1/decisions", limit=3, before=page["next"])
+
+    assert [one["fingerprint"] for one in page["decisions"] + rest["decisions"]] == [
+        row["fingerprint"] for row in reversed(rows)
+    ]
+    assert rest["next"] is None
+    with Workspace(ledger=ledger_of(api)) as workspace:
+        workspace.export_decisions(tmp_path / "decisions.toml")
+    assert api.get("/v1/decisions/export").text == (tmp_path / "decisions.toml").read_text()
+
+
+def test_diff_counts_what_became_of_findings(shared: TestClient) -> None:
+    diff = got(shared, "/v1/diff")
+
+    newest, oldest = got(shared, "/v1/runs")["runs"]
+    assert (diff["before"], diff["after"]) == (oldest["id"], newest["id"])
+    assert diff["counts"]["still"] == got(shared, "/v1/findings/count", state="still")["count"] > 0
+    refused(shared.get("/v1/diff", params={"before": newest["id"], "after": oldest["id"]}), 400, "usage-error")
+
+
+def test_patch_is_made_shown_and_checked_without_naming_a_file(api: TestClient, tmp_path: Path) -> None:
+    row = first(api, text="PARK2", type="existence")
+    wanted = {"findings": [{"fingerprint": row["fingerprint"]}]}
+    made = api.post("/v1/patches", json=wanted)
+
+    assert made.status_code == 201, made.text
+    patch = made.json()["id"]
+    shown = got(api, f"/v1/patches/{patch}")
+    assert [change["about"] for change in shown["changes"]] == made.json()["operations"]
+    assert got(api, "/v1/patches")["patches"][0]["id"] == patch
+    assert str(tmp_path) not in api.get(f"/v1/patches/{patch}").text
+    checked = api.post(f"/v1/patches/{patch}/check").json()
+    assert (checked["done"], checked["conflicts"]) == (1, [])
+    # A finding that nobody can repair makes no patch, and what is left out has its reason.
+    refused(api.post("/v1/patches", json={}), 422, "invalid-request")
+    refused(api.post("/v1/patches/0000000000000000/check"), 404, "unknown-name")
+
+
+def test_check_ask_and_verified(api: TestClient) -> None:
+    checked = api.post("/v1/check", json={"what": "P02649 ACTS_ON P05067"}).json()
+    as_edge = {
+        "head": {"label": "Protein", "id": "P02649"},
+        "relation": "ACTS_ON",
+        "tail": {"label": "Protein", "id": "P05067"},
+    }
+    of_edge = api.post("/v1/check", json={"what": as_edge}).json()
+    question = "What diseases are associated with the protein encoded by the gene APOE?"
+    answer = api.post("/v1/ask", json={"question": question}).json()
+    unread = api.post("/v1/ask", json={"question": "colourless green ideas"}).json()
+
+    assert (checked["outcome"], checked["reason"]) == ("refuted", "edge_missing")
+    assert checked["evidence"]
+    assert of_edge["fingerprint"] == checked["fingerprint"]
+    assert answer["status"] == "answered"
+    assert answer["total"] == len(answer["found"]) > 0
+    assert all(one["path"] for one in answer["found"])
+    assert (unread["status"], unread["total"]) == ("not understood", 0)
+    assert got(api, "/v1/verified", edge="P04637 ACTS_ON Q00987")["verified"] is None
+    refused(api.get("/v1/verified", params={"edge": "nothing"}), 400, "usage-error")
+    refused(api.post("/v1/check", json={"what": "P02649 NO_SUCH P05067"}), 404, "unknown-name")
+
+
+def test_references_have_an_age(shared: TestClient) -> None:
+    found = got(shared, "/v1/references")
+
+    assert found["snapshot"] == "reference.duckdb"
+    assert all(one["age_days"] > 0 for one in found["releases"] if one["released"])
+    assert {one["source"] for one in found["releases"]} >= {"uniprot", "hgnc"}
+
+
+def test_what_the_service_was_started_without_is_not_there(shared: TestClient) -> None:
+    for answer in (shared.post("/v1/search", json={"query": "APOE"}), shared.get("/v1/jobs")):
+        assert refused(answer, 404, "not-served")["hint"].startswith("start it with --")
+
+
+def test_jobs_of_a_project(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'[stores]\nmain = {{ place = "{demo().store}" }}\n\n'
+        '[jobs.nightly]\nkind = "audit"\nstore = "main"\nschedule = "30 2 * * *"\ntypes = ["existence"]\n'
+    )
+    with served(tmp_path, config=config) as client:
+        (job,) = got(client, "/v1/jobs")["jobs"]
+        shown = got(client, "/v1/jobs/nightly")
+        following = got(client, "/v1/jobs/next", limit=3)["next"]
+
+        assert (job["job"], job["store"], job["last"]) == ("nightly", "graph.lbdb", None)
+        assert shown["settings"]["types"] == ["existence"]
+        assert str(tmp_path) not in json.dumps(shown)
+        assert [one["job"] for one in following] == ["nightly"] * 3
+        assert got(client, "/v1/jobs/nightly/history") == {"runs": []}
+        refused(client.get("/v1/jobs/hourly"), 404, "unknown-name")
+
+
+def test_health_says_which_part_is_away(tmp_path: Path) -> None:
+    with served(tmp_path, reference=str(tmp_path / "nothing.duckdb")) as client:
+        assert got(client, "/v1/health/live")["status"] == "alive"
+        answer = client.get("/v1/health/ready")
+
+    assert answer.status_code == 503
+    ready = {part["name"]: part["is_ready"] for part in answer.json()["parts"]}
+    assert ready == {"ledger": True, "store": True, "reference": False}
+    assert "nothing.duckdb" not in answer.text
+
+
+def test_metrics_count_requests_by_route_and_the_latest_run(api: TestClient) -> None:
+    name = first(api)["fingerprint"]
+    got(api, f"/v1/findings/{name}")
+    api.get("/v1/findings/0000000000000000")
+    api.get("/v1/such/a/path")
+
+    answer = api.get("/v1/metrics")
+
+    families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+    counted = {
+        (s.labels["route"], s.labels["status"]): s.value
+        for s in families["kgcheck_http_requests"].samples
+        if s.name.endswith("_total")
+    }
+    assert counted["/v1/findings/{fingerprint}", "200"] == 1
+    assert counted["/v1/findings/{fingerprint}", "404"] == 1
+    assert counted["(no such path)", "404"] == 1
+    outcomes = {s.labels["outcome"]: s.value for s in families["kgcheck_latest_run_tasks"].samples}
+    assert outcomes == got(api, "/v1/runs/latest")["outcomes"]
+    assert name not in answer.text
+
+
+def test_what_is_wrong_with_a_request_is_a_problem_that_repeats_nothing_of_it(shared: TestClient) -> None:
+    wrong = refused(shared.get("/v1/findings", params={"limit": "secret-4711", "lable": "x"}), 422, "invalid-request")
+    missing = refused(shared.get("/v1/such/a/path"), 404, "not-found")
+    method = shared.put("/v1/decisions")
+    body = shared.post("/v1/check", content=b'{"what": "a\\ud800"', headers={"content-type": "application/json"})
+
+    assert {one["where"] for one in wrong["errors"]} == {"query.limit", "query.lable"}
+    assert "4711" not in json.dumps(wrong)
+    assert missing["instance"] == "/v1/such/a/path"
+    refused(method, 405, "method-not-allowed")
+    assert method.headers["allow"] == "GET, POST"
+    refused(body, 422, "invalid-request")
+
+
+def test_fault_is_a_problem_without_a_traceback(shared: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret words of a fault")
+
+    monkeypatch.setattr(Workspace, "patches", fail)
+    answer = shared.get("/v1/patches")
+
+    problem = refused(answer, 500, "internal-error")
+    assert "secret" not in json.dumps(problem)
+
+
+def test_ledger_that_is_away_is_no_fault_of_the_client(shared: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise LedgerError("the ledger cannot be read", "look at it")
+
+    monkeypatch.setattr(Workspace, "patches", fail)
+
+    assert refused(shared.get("/v1/patches"), 503, "ledger-error")["hint"] == "look at it"
+
+
+def test_every_kind_of_error_is_described_under_its_address(shared: TestClient) -> None:
+    listed = got(shared, "/v1/problems")["problems"]
+    address = shared.get("/v1/such/a/path").json()["type"]
+
+    assert {kind["type"] for kind in listed} >= {"unknown-name", "store-locked", "source-busy", "internal-error"}
+    assert all(kind["description"].endswith(".") for kind in listed)
+    assert got(shared, address)["type"] == "not-found"
+    assert got(shared, "/v1/problems/ledger-error")["status"] == 503
+
+
+def test_errors_of_the_page_are_its_own(tmp_path: Path) -> None:
+    from fastapi import FastAPI, Request
+    from fastapi.responses import HTMLResponse
+
+    def page(request: Request, status: int, error: Exception) -> HTMLResponse:
+        return HTMLResponse(f"<h1>{status}</h1>", status)
+
+    app = FastAPI()
+    app.state.error_page = page
+    add_handlers(app)
+
+    @app.get("/v1/fails")
+    @app.get("/fails")
+    def fails() -> None:
+        raise KgcheckError("no", "later")
+
+    client = TestClient(app)
+    assert client.get("/fails").text == "<h1>400</h1>"
+    refused(client.get("/v1/fails"), 400, "kgcheck-error")
+
+
+def test_page_of_the_docs_lists_every_kind_of_error() -> None:
+    text = (ROOT / "docs" / "http_api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, re.MULTILINE))
+
+    assert listed == {(kind.type, str(kind.status)) for kind in problem_kinds()}
+    assert {action.value for action in Action} == {"accept", "reject", "defer", "reopen"}
+
+
+def done(client: TestClient, answer: Any) -> dict[str, Any]:
+    """A task that was begun, when it is over."""
+    assert answer.status_code == 202, answer.text
+    until = time.monotonic() + 120
+    while (task := got(client, f"/v1/tasks/{answer.json()['id']}"))["ended"] is None:
+        assert time.monotonic() < until, task
+        time.sleep(0.1)
+    found: dict[str, Any] = task
+    return found
+
+
+def test_patch_is_applied_and_undone_as_a_task(tmp_path: Path) -> None:
+    shutil.copy(demo().store, tmp_path / "graph.lbdb")
+    with Workspace(store=tmp_path / "graph.lbdb", reference=demo().reference, ledger=tmp_path / "own.sqlite") as own:
+        own.audit(types=["existence"], ids=["PARK2"])
+    places = {"store": str(tmp_path / "graph.lbdb"), "ledger": str(tmp_path / "own.sqlite")}
+    with served(tmp_path, **places) as client:
+        row = first(client, text="PARK2")
+        patch = client.post("/v1/patches", json={"findings": [{"fingerprint": row["fingerprint"]}]}).json()["id"]
+
+        applied = done(client, client.post(f"/v1/patches/{patch}/apply"))
+        after = got(client, f"/v1/findings/{row['fingerprint']}/neighbours")["nodes"][0]
+        state = got(client, f"/v1/patches/{patch}")["state"]
+        undone = done(client, client.post(f"/v1/patches/{patch}/undo"))
+        again = got(client, f"/v1/findings/{row['fingerprint']}/neighbours")["nodes"][0]
+
+    assert (applied["state"], applied["result"]["done"], applied["by"]) == ("done", 1, undone["by"])
+    assert (state, after["is_there"]) == ("applied", False)
+    assert (undone["state"], again["is_there"]) == ("done", True)
+
+
+def test_many_checks_are_a_task_with_the_outcome_of_each(api: TestClient) -> None:
+    wanted = {"what": ["P02649 ACTS_ON P05067", "existence Gene PARK2", "no check"]}
+
+    task = done(api, api.post("/v1/check/batch", json=wanted))
+
+    outcomes = [(one["what"], one.get("reason")) for one in task["result"]["checks"]]
+    assert outcomes == list(zip(wanted["what"], ["edge_missing", "id_previous", None], strict=True))
+    assert got(api, "/v1/tasks")["tasks"] == [task]
+
+
+def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
+        '[jobs.quick]\nkind = "audit"\ntypes = ["structure"]\nrelations = ["ACTS_ON"]\n'
+    )
+    with served(tmp_path, config=config) as client:
+        task = done(client, client.post("/v1/jobs/quick/run"))
+        (run,) = got(client, "/v1/jobs/quick/history")["runs"]
+        refused(client.post("/v1/jobs/quick/stop"), 400, "usage-error")
+
+    assert (task["state"], task["error"]) == ("done", {})
+    assert (run["state"], run["run"]) == ("done", task["result"]["run"])

@@ -1,0 +1,139 @@
+"""Anything may be sent to the API: no fault of the service comes of it, and every answer is as the document says."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.support.api import served
+from tests.support.audits import demo
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+SEED = int(os.environ.get("KGCHECK_TEST_SEED") or Random().randrange(10**6))  # noqa: S311
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Any]]:
+    folder = tmp_path_factory.mktemp("fuzz")
+    config = folder / "kgcheck.toml"
+    config.write_text(f'[stores]\nmain = {{ place = "{demo().store}" }}\n\n[jobs.nightly]\nkind = "audit"\n')
+    with served(folder, config=config) as client:
+        # Its home and the graph stay as they are: long work is only begun with what is not there.
+        project = ProjectConfig(generation=GenerationConfig(allow_x00=True))
+        projects = SchemathesisConfig(projects=ProjectsConfig(default=project))
+        document = client.get("/v1/openapi.json").json()
+        schema = schemathesis.openapi.from_dict(document, config=projects)
+        schema.app = client.app
+        yield client, schema
+
+
+def ids(client: TestClient) -> dict[str, list[str]]:
+    """What is there under the names of the places in paths."""
+    rows = client.get("/v1/findings", params={"limit": 500}).json()["findings"]
+    wanted = {"findings": [{"fingerprint": row["fingerprint"]} for row in rows[:5]]}
+    client.post("/v1/patches", json=wanted)
+    return {
+        "fingerprint": [row["fingerprint"] for row in rows],
+        "run": [run["id"] for run in client.get("/v1/runs").json()["runs"]],
+        "patch": [patch["id"] for patch in client.get("/v1/patches").json()["patches"]],
+        "kind": ["not-found"],
+        "job": ["nightly"],
+    }
+
+
+def send(fuzzed: tuple[TestClient, Any], examples: int) -> Counter[int]:
+    """Send made-up requests to every operation, valid and invalid ones; what came of them."""
+    client, schema = fuzzed
+    known, codes, random = ids(client), Counter[int](), Random(SEED)  # noqa: S311
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        # What begins long work gets no id of anything that is there: it is tested where tasks are.
+        is_work = operation.path.rpartition("/")[2] in ("apply", "undo", "run", "stop", "batch", "events")
+        for mode in GenerationMode:
+            if mode.is_negative and not (operation.body or any(operation.iter_parameters())):
+                continue
+            real = None if mode.is_negative or is_work else known
+            _send(operation.as_strategy(generation_mode=mode), examples, codes, random, real)
+    print(f"seed {SEED}: {dict(sorted(codes.items()))}")  # noqa: T201
+    return codes
+
+
+def _send(
+    cases: SearchStrategy[Case[Any]],
+    examples: int,
+    codes: Counter[int],
+    random: Random,
+    real: dict[str, list[str]] | None,
+) -> None:
+    chosen = settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+
+    @seed(SEED)
+    @chosen
+    @given(cases)
+    def one(case: Case[Any]) -> None:
+        if real and random.random() < 0.7:
+            _make_real(case, real, random)
+        answer = case.call(base_url="http://127.0.0.1")
+        codes[answer.status_code] += 1
+        case.validate_response(answer, checks=CHECKS)
+
+    one()
+
+
+def _make_real(case: Case[Any], known: dict[str, list[str]], random: Random) -> None:
+    """Name what is there."""
+    for name in case.path_parameters or {}:
+        if found := known.get(name):
+            case.path_parameters[name] = random.choice(found)
+    body: Any = case.body
+    if isinstance(body, dict) and isinstance(body.get("findings"), list):
+        for one in body["findings"]:
+            one["fingerprint"] = random.choice(known["fingerprint"])
+            if random.random() < 0.8:
+                one.pop("seen", None)
+        body.pop("choose", None)
+
+
+def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
+    codes = send(fuzzed, 3)
+
+    assert {200, 404, 422} <= codes.keys()
+    assert sum(codes.values()) > 150
+
+
+@pytest.mark.slow
+def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
+    codes = send(fuzzed, 40)
+
+    assert {200, 201, 400, 404, 409, 422} <= codes.keys()
+    assert sum(codes.values()) > 1_500

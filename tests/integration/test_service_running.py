@@ -1,0 +1,201 @@
+"""The service as a process: behind a reverse proxy with a prefix, and asked to end while it works."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from sqlalchemy import select
+
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.tables import PIECE
+from kgcheck.service.probe import answers
+from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
+from kgcheck.workspace.users import Users
+from tests.support import ROOT
+from tests.support.audits import demo
+from tests.support.proxy import free_port, nginx, passing_on
+
+pytestmark = pytest.mark.slow
+PREFIX = "/tools/kg"
+
+
+class Running(NamedTuple):
+    """A service in a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged; lines that are not JSON are notes for whoever started it."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+@contextmanager
+def service(folder: Path, *more: str) -> Iterator[Running]:
+    port = free_port()
+    where = ["--store", str(demo().store), "--reference", str(demo().reference)]
+    words = ["serve", *where, "--ledger", str(folder / "ledger.sqlite"), "--port", str(port), *more]
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept |= {"KGCHECK_HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    log = folder / f"log-{port}"
+    with log.open("wb") as err:
+        how: dict[str, Any] = {"env": kept, "cwd": folder, "stdout": subprocess.DEVNULL, "stderr": err}
+        process = subprocess.Popen([sys.executable, "-m", "kgcheck", *words], **how)
+    try:
+        ends = time.monotonic() + 120
+        while not answers(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+        yield Running(process, port, log)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("service")
+    with Workspace(
+        store=demo().store, reference=demo().reference, ledger=folder / "ledger.sqlite", settings=Settings(home=folder)
+    ) as workspace:
+        workspace.audit(["existence"], ids=["PARK2"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def token(folder: Path) -> str:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        return Users(ledger.database).add("ada", "admin", by="tests")[0]
+
+
+@pytest.fixture(scope="module")
+def behind(folder: Path, token: str) -> Iterator[Running]:
+    """A service that a proxy shows under a prefix."""
+    with service(folder, "--prefix", PREFIX, "--allowed-host", "127.0.0.1", "--proxy", "127.0.0.1") as running:
+        yield running
+
+
+@pytest.mark.parametrize("kind", ["keeps the prefix", "takes the prefix away", "nginx"])
+def test_behind_a_proxy_everything_stays_under_its_prefix(
+    kind: str, behind: Running, token: str, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        if kind == "nginx":
+            address = stack.enter_context(nginx(behind.port, PREFIX, tmp_path))
+        else:
+            address = stack.enter_context(passing_on(behind.port, PREFIX, keeps=kind.startswith("keeps")))
+        bearer = {"Authorization": f"Bearer {token}"}
+        client = stack.enter_context(httpx2.Client(timeout=60))
+        ends = time.monotonic() + 30
+        while kind == "nginx" and time.monotonic() < ends:
+            with suppress(httpx2.ConnectError):
+                client.get(f"{address}/v1/health/live")
+                break
+
+        assert client.get(f"{address}/v1/health/live").json()["status"] == "alive"
+        assert client.get(f"{address}/v1/runs").status_code == 401
+        runs = client.get(f"{address}/v1/runs", headers=bearer)
+        assert runs.status_code == 200
+        assert runs.headers["x-request-id"]
+        document = client.get(f"{address}/v1/openapi.json", headers=bearer).json()
+        assert [server["url"] for server in document["servers"]] == [PREFIX]
+
+        # A browser that is not signed in is shown where, and comes back to what it wanted, all of it under the prefix.
+        form = client.get(f"{address}/sign-in?next=/sign-in")
+        assert form.status_code == 200
+        assert f'action="{PREFIX}/sign-in"' in form.text
+        signed = client.post(
+            f"{address}/sign-in", data={"token": token, "next": "/findings"}, headers={"Origin": _origin(address)}
+        )
+        assert signed.status_code == 303
+        assert signed.headers["location"] == f"{PREFIX}/findings"
+        assert "HttpOnly" in signed.headers["set-cookie"]
+        assert client.get(f"{address}/v1/runs").status_code == 200, "the cookie is sent under the prefix, too"
+        again = client.get(f"{address}/sign-in?next=/")
+        assert again.headers["location"] == f"{PREFIX}/"
+        # Nobody else's place is named as one to go to.
+        assert client.get(f"{address}/sign-in?next=//evil.example").headers["location"] == f"{PREFIX}/"
+
+
+def _origin(address: str) -> str:
+    return address[: -len(PREFIX)]
+
+
+def test_the_log_behind_a_proxy_names_who_asked_and_no_secret(behind: Running, token: str) -> None:
+    with passing_on(behind.port, PREFIX, keeps=True) as address:
+        headers = {"Authorization": f"Bearer {token}", "X-Request-Id": "from-the-proxy"}
+        httpx2.get(f"{address}/v1/findings?text=a-rare-disease&run=latest", headers=headers, timeout=60)
+
+    ends, mine = time.monotonic() + 30, list[dict[str, Any]]()
+    while not mine and time.monotonic() < ends:
+        mine = [one for one in behind.lines() if one.get("request") == "from-the-proxy" and one["message"] == "request"]
+    assert (mine[0]["who"], mine[0]["route"], mine[0]["method"]) == ("ada", "/v1/findings", "GET")
+    text = behind.log.read_text()
+    assert token not in text
+    assert "a-rare-disease" not in text
+    assert "Traceback" not in text
+
+
+def test_a_service_that_is_asked_to_end_loses_no_finding(folder: Path, token: str, tmp_path: Path) -> None:
+    """An audit under way ends with its piece, and the next start goes on: the same findings, none twice."""
+    headers = {"Authorization": f"Bearer {token}"}
+    with service(folder) as running:
+        begun = httpx2.post(f"{running.address}/v1/audits", json={}, headers=headers, timeout=60)
+        assert begun.status_code == 202, begun.text
+        task = begun.json()["id"]
+        ends = time.monotonic() + 120
+        while time.monotonic() < ends:
+            row = httpx2.get(f"{running.address}/v1/tasks/{task}", headers=headers, timeout=60).json()
+            if row["run"] and _pieces(folder, row["run"]):
+                break
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(120) == 0, running.log.read_text()[-3000:]
+        assert "Traceback" not in running.log.read_text()
+    before = _pieces(folder, row["run"])
+
+    with service(folder) as again:
+        ends = time.monotonic() + 300
+        while time.monotonic() < ends:
+            row = httpx2.get(f"{again.address}/v1/tasks/{task}", headers=headers, timeout=60).json()
+            if row["state"] not in ("waiting", "running"):
+                break
+            time.sleep(0.3)
+        assert row["state"] == "done", row
+
+    with (
+        workspace_of(folder / "ledger.sqlite", folder) as mended,
+        workspace_of(tmp_path / "l.sqlite", tmp_path) as whole,
+    ):
+        straight = whole.audit()
+        found = [one.fingerprint for one in mended.findings(row["run"])]
+        assert sorted(found) == sorted(one.fingerprint for one in straight.findings)
+        assert len(found) == len(set(found))
+        assert mended.run(row["run"]).finished
+    assert 0 < len(before) < len(_pieces(folder, row["run"])), "it was to end in the middle"
+
+
+def workspace_of(ledger: Path, home: Path) -> Workspace:
+    return Workspace(store=demo().store, reference=demo().reference, ledger=ledger, settings=Settings(home=home))
+
+
+def _pieces(folder: Path, run: str) -> list[str]:
+    with Ledger(folder / "ledger.sqlite", create=False) as ledger:
+        with ledger.database.reading() as connection:
+            return sorted(connection.execute(select(PIECE.c.piece).where(PIECE.c.run == run)).scalars())

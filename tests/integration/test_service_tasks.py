@@ -1,0 +1,388 @@
+"""Tasks of the service: followed, cancelled, in turn with who writes, and taken up again after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.ledger.ledger import now
+from kgcheck.ledger.tasks import Task, TaskState, TaskTable
+from kgcheck.ledger.users import Role
+from kgcheck.model import Value
+from kgcheck.service.access import NotAllowed
+from kgcheck.service.app import create_app
+from kgcheck.service.limits import ServiceLimits
+from kgcheck.service.roles import Principal
+from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.service.tasks import LEASE, MOST_ATTEMPTS, Tasks
+from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
+from kgcheck.workspace.tasks import TaskKind, TaskWork
+from tests.support import ROOT
+from tests.support.api import demo_ledger
+from tests.support.audits import demo
+
+ADA = Principal(name="ada", role=Role.CURATOR)
+LONG_S = 60.0
+
+
+class Wanted(Value):
+    """What the kind of task of these tests takes."""
+
+    steps: int = 3
+    fault: str = ""
+
+
+class Work:
+    """A kind of task that waits at each step until it is let on."""
+
+    def __init__(self) -> None:
+        self.free = threading.Event()
+        self.free.set()
+        self.begun: list[str] = []
+
+    def __call__(self, workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+        wanted = Wanted.model_validate(work.task.parameters)
+        self.begun.append(work.task.id)
+        if wanted.fault == "known":
+            raise UsageError("it cannot be done", "do another thing")
+        if wanted.fault:
+            raise RuntimeError(f"secret {wanted.fault}")
+        with work.progress.step("working", wanted.steps) as step:
+            for number in range(int(work.task.noted.get("from", 0)), wanted.steps):
+                while not self.free.wait(0.02):
+                    # Here a task that is to end does.
+                    step.advance(0)
+                work.note(noted={"from": number + 1})
+                step.advance()
+        return {"steps": wanted.steps}
+
+
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+@contextmanager
+def serving(folder: Path, work: Work, **options: Any) -> Iterator[Service]:
+    place = {"store": str(folder / "g.lbdb"), "ledger": str(folder / "ledger.sqlite")}
+    service = Service(ServiceOptions(**place, **options), Settings(home=folder / "home"))
+    kinds = {name: TaskKind(name, Wanted, work, writes=lambda *_, w=name == "write": w) for name in ("read", "write")}
+    service.__dict__["tasks"] = Tasks(service, kinds)
+    try:
+        yield service
+    finally:
+        work.free.set()
+        service.close()
+
+
+@pytest.fixture
+def service(tmp_path: Path, work: Work) -> Iterator[Service]:
+    with serving(tmp_path, work) as found:
+        yield found
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """Wait until something is so."""
+    end = time.monotonic() + LONG_S
+    while not (value := found()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+    return value
+
+
+def ended(service: Service, task: Task) -> Task:
+    until(lambda: service.tasks.get(task.id).state.is_over)
+    return service.tasks.get(task.id)
+
+
+def test_a_task_is_followed_to_its_end(service: Service, work: Work) -> None:
+    work.free.clear()
+    task = service.tasks.start("read", {"steps": 2}, ADA)
+    with TestClient(create_app(service), "http://127.0.0.1") as client:
+        until(lambda: service.tasks.get(task.id).step)
+        threading.Timer(0.5, work.free.set).start()
+
+        with client.stream("GET", f"/v1/tasks/{task.id}/events") as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            assert answer.headers["cache-control"] == "no-store"
+            text = "".join(answer.iter_text())
+        events = [dict(re.findall(r"^(\w+): (.*)$", part, re.MULTILINE)) for part in text.strip().split("\n\n")]
+        assert [e["event"] for e in events][-1] == "end"
+        assert events[0]["event"] == "task"
+        first, last = json.loads(events[0]["data"]), json.loads(events[-1]["data"])
+        assert (first["state"], first["step"], first["total"]) == ("running", "working", 2)
+        assert (last["state"], last["result"], last["by"]) == ("done", {"steps": 2}, "ada")
+        assert "worker" not in last
+        ids = [int(e["id"]) for e in events]
+        assert ids == sorted(set(ids))
+        # Who comes back with the last id but one gets what came after it, and no more.
+        again = client.get(f"/v1/tasks/{task.id}/events", headers={"last-event-id": str(ids[0])})
+        assert again.text.count("event: ") == 1
+        assert client.get(f"/v1/tasks/{task.id}").json()["state"] == "done"
+        assert [t["id"] for t in client.get("/v1/tasks").json()["tasks"]] == [task.id]
+        for path in ("0123456789abcdef", "0123456789abcdef/events"):
+            assert client.get(f"/v1/tasks/{path}").status_code == 404
+
+
+def test_what_is_no_task_is_refused(service: Service) -> None:
+    with pytest.raises(UnknownName):
+        service.tasks.start("delete everything", {}, ADA)
+    with pytest.raises(UsageError, match="steps: "):
+        service.tasks.start("read", {"steps": "many"}, ADA)
+    with pytest.raises(UsageError, match="folder: "):
+        service.tasks.start("read", {"folder": "/etc"}, ADA)
+    assert service.tasks.list() == []
+
+
+def test_a_task_is_cancelled_where_it_stands(service: Service, work: Work) -> None:
+    work.free.clear()
+    first, second, third = (service.tasks.start("read", {}, ADA) for _ in range(3))
+    until(lambda: len(work.begun) == 2)
+
+    with pytest.raises(NotAllowed):
+        service.tasks.cancel(first.id, Principal(name="bob", role=Role.CURATOR))
+    service.tasks.cancel(third.id, Principal(name="bob", role=Role.ADMIN))
+    service.tasks.cancel(first.id, ADA)
+
+    assert ended(service, third).state is TaskState.CANCELLED
+    assert ended(service, first).state is TaskState.CANCELLED
+    work.free.set()
+    assert ended(service, second).state is TaskState.DONE
+    assert third.id not in work.begun
+    # What is over stays as it is.
+    assert service.tasks.cancel(second.id, ADA).state is TaskState.DONE
+
+
+def test_who_writes_is_alone_and_comes_in_its_turn(service: Service, work: Work) -> None:
+    work.free.clear()
+    reader, writer, later = (service.tasks.start(kind, {}, ADA) for kind in ("read", "write", "read"))
+    until(lambda: work.begun == [reader.id])
+    time.sleep(0.3)
+
+    assert work.begun == [reader.id]
+    work.free.set()
+    assert {ended(service, task).state for task in (reader, writer, later)} == {TaskState.DONE}
+    assert work.begun == [reader.id, writer.id, later.id]
+    taken = [service.tasks.get(task.id) for task in (reader, writer, later)]
+    assert all(a.ended <= b.started for a, b in pairwise(taken))  # type: ignore[operator]
+
+
+def test_a_task_that_fails_says_why_and_no_more(service: Service) -> None:
+    known = ended(service, service.tasks.start("read", {"fault": "known"}, ADA))
+    fault = ended(service, service.tasks.start("read", {"fault": "hunter2"}, ADA))
+
+    assert known.state is fault.state is TaskState.FAILED
+    assert known.error == {"title": "UsageError", "detail": "it cannot be done", "hint": "do another thing"}
+    assert "hunter2" not in json.dumps(fault.as_row()["error"])
+
+
+def test_a_service_that_stops_hands_its_tasks_back(tmp_path: Path, work: Work) -> None:
+    work.free.clear()
+    with serving(tmp_path, work) as service:
+        task = service.tasks.start("read", {"steps": 4}, ADA)
+        until(lambda: service.tasks.get(task.id).step)
+        service.tasks.close()
+        assert service.tasks.get(task.id).state is TaskState.WAITING
+        with pytest.raises(UsageError, match="stopping"):
+            service.tasks.start("read", {}, ADA)
+    with serving(tmp_path, work) as service:
+        service.tasks.go_on()
+        done = ended(service, task)
+    assert (done.state, done.attempt) == (TaskState.DONE, 1)
+    assert len(work.begun) == 2
+
+
+@pytest.mark.parametrize(
+    ("worker", "lease", "is_taken"),
+    [
+        (f"{socket.gethostname()} 999999999 aaaa", LEASE, True),
+        (f"{socket.gethostname()} {os.getpid()} aaaa", LEASE, True),
+        (f"{socket.gethostname()} {os.getppid()} aaaa", LEASE, False),
+        ("elsewhere 12 aaaa", LEASE, False),
+        ("elsewhere 12 aaaa", timedelta(seconds=-1), True),
+    ],
+    ids=["its process is gone", "of a container before", "it is alive", "elsewhere", "its lease ran out"],
+)
+def test_only_what_nobody_is_at_is_taken_up(
+    tmp_path: Path, work: Work, worker: str, lease: timedelta, is_taken: bool
+) -> None:
+    with serving(tmp_path, work) as service:
+        table = TaskTable(service.ledger.database)
+        task = table.add(Task(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
+        assert table.take(task, worker, now(), lease)
+        assert table.take(task, "somebody else", now(), lease) is None
+        mine = table.one(task.id)
+        assert table.change(mine, noted={"from": 2})
+        service.tasks.go_on()
+
+        if is_taken:
+            assert ended(service, task).attempt == 2
+            assert not table.change(mine, step="too late")
+            assert service.tasks.get(task.id).step == "working"
+        else:
+            time.sleep(0.5)
+            assert work.begun == []
+            assert service.tasks.get(task.id).worker == worker
+
+
+def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Work) -> None:
+    with serving(tmp_path, work) as service:
+        table = TaskTable(service.ledger.database)
+        task = table.add(Task(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
+        service.tasks.go_on()
+        assert ended(service, task).state is TaskState.FAILED
+    assert work.begun == []
+
+
+# The kinds that there are, over the demo.
+
+
+@contextmanager
+def over_demo(folder: Path) -> Iterator[tuple[Service, TestClient]]:
+    shutil.copy(demo_ledger(), folder / "ledger.sqlite")
+    place = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(folder / "ledger.sqlite")}
+    service = Service(ServiceOptions(**place, limits=ServiceLimits(tasks=1)), Settings(home=folder / "home"))
+    with TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False) as client:
+        yield service, client
+
+
+def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
+    what = ["existence Protein P04637", "no such words at all", "existence Protein P02649"]
+    with over_demo(tmp_path) as (service, client):
+        table = TaskTable(service.ledger.database)
+        before = len(service.open().runs())
+        with service.open() as workspace:
+            kept = workspace.check(what[0], run_id="20260101-000000-abcd")
+        # As one that was killed after the first check, and before that was written down.
+        noted = {"done": [], "next": kept.run.id}
+        wanted = service.tasks._kinds["checks"].checked({"what": what})
+        task = table.add(Task(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
+        service.tasks.go_on()
+        done = ended(service, task)
+        runs = service.open().runs()
+        begun = client.post("/v1/check/batch", json={"what": what[:1]})
+        assert begun.status_code == 202
+        other = ended(service, service.tasks.get(begun.json()["id"]))
+
+    assert done.state is TaskState.DONE, done.error
+    first, second, third = done.result["checks"]
+    assert (first["run"], first["finding"]) == (kept.run.id, kept.finding.fingerprint)
+    assert (second["what"], "error" in second) == (what[1], True)
+    assert third["outcome"]
+    assert len(runs) == before + 2
+    assert other.result["checks"][0]["finding"] == first["finding"]
+
+
+@contextmanager
+def started(ledger: Path, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A ``kgcheck serve`` in a process of its own, and its address."""
+    place = ["--store", str(demo().store), "--reference", str(demo().reference), "--ledger", str(ledger), "--port", "0"]
+    environment = {**os.environ, "KGCHECK_HOME": str(folder / "home")}
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgcheck", "serve", *place], stderr=log, env=environment, cwd=ROOT, text=True
+        )
+    try:
+        found = until(lambda: process.poll() or re.search(r"serving on (\S+)", (folder / "log").read_text()))
+        assert isinstance(found, re.Match), (folder / "log").read_text()
+        yield process, found[1]
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def outcomes(ledger: Path, run: str) -> Any:
+    with Workspace(ledger=ledger) as workspace:
+        found = [(f.fingerprint, f.verdict.outcome.value, f.verdict.reason.value) for f in workspace.findings(run)]
+        return sorted(found), Counter({(t.type, str(t.target), t.outcome): t.count for t in workspace.tallies(run)})
+
+
+@pytest.mark.slow
+def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    ledger, chosen = tmp_path / "ledger.sqlite", random.Random(16)  # noqa: S311
+    shutil.copy(demo_ledger(), ledger)
+    with Workspace(ledger=ledger) as workspace, workspace.users() as users:
+        token, _ = users.add("ada", "curator", by="test")
+        runs = {run.id for run, _ in workspace.runs()}
+    head = {"authorization": f"Bearer {token}"}
+    acknowledged: list[str] = []
+
+    def decide(client: httpx2.Client, finding: dict[str, str]) -> int:
+        seen = {"findings": [{"fingerprint": finding["fingerprint"], "seen": finding["version"]}]}
+        return client.post("/v1/decisions", json={**seen, "action": "defer", "until": "2090-01-01"}).status_code
+
+    with (
+        started(ledger, tmp_path) as (process, address),
+        httpx2.Client(base_url=address, headers=head, timeout=30) as client,
+    ):
+        found = client.get("/v1/findings?limit=20").json()["findings"]
+        assert len(found) == 20
+        task = client.post("/v1/audits").json()["id"]
+        until(lambda: client.get(f"/v1/tasks/{task}").json()["step"] == "auditing")
+
+        def one_after_the_other() -> None:
+            try:
+                for finding in found:
+                    assert decide(client, finding) == 201
+                    acknowledged.append(finding["fingerprint"])
+            except httpx2.TransportError:
+                pass
+
+        deciding = threading.Thread(target=one_after_the_other)
+        deciding.start()
+        enough = chosen.randint(4, 12)
+        until(lambda: len(acknowledged) >= enough)
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        deciding.join(60)
+        assert not deciding.is_alive()
+    assert enough <= len(acknowledged) < 20
+
+    with (
+        started(ledger, tmp_path) as (process, address),
+        httpx2.Client(base_url=address, headers=head, timeout=30) as client,
+    ):
+        # Who got no answer sends it again, as it was seen: it is decided, or it was.
+        again = Counter(decide(client, one) for one in found if one["fingerprint"] not in acknowledged)
+        assert set(again) <= {201, 409}
+        assert again[409] <= 1
+        with client.stream("GET", f"/v1/tasks/{task}/events", timeout=300) as answer:
+            assert "event: end" in "".join(answer.iter_text())
+        ended_task = client.get(f"/v1/tasks/{task}").json()
+        actions = client.post("/v1/tasks/0123456789abcdef/cancel").status_code
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    assert actions == 404
+    assert (ended_task["state"], ended_task["attempt"]) == ("done", 2), ended_task
+
+    with Workspace(ledger=ledger) as workspace:
+        decided = Counter(d.fingerprint for one in found for d in workspace.history(one["fingerprint"]))
+        new = {run.id for run, _ in workspace.runs()} - runs
+    assert decided == {one["fingerprint"]: 1 for one in found}
+    assert new == {ended_task["run"]}
+    whole = tmp_path / "whole.sqlite"
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=whole) as workspace:
+        audit = workspace.audit()
+    assert outcomes(ledger, ended_task["run"]) == outcomes(whole, audit.run.id)

@@ -1,0 +1,108 @@
+"""Reverse proxies before a service: a small one of the tests' own, and nginx where it is installed."""
+
+import http.client
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+NGINX = """
+daemon off; master_process off; error_log stderr; pid {folder}/pid;
+events {{}}
+http {{
+  access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  server {{
+    listen 127.0.0.1:{port};
+    location {prefix}/ {{
+      proxy_pass http://127.0.0.1:{to};
+      proxy_http_version 1.1;
+      proxy_buffering off;
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header X-Request-Id $request_id;
+    }}
+  }}
+}}
+"""
+"""As docs/service.md has it, without TLS."""
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def passing_on(to: int, prefix: str, *, keeps: bool) -> Iterator[str]:
+    """A proxy that shows a service under a prefix.
+
+    Args:
+        to: The service's port.
+        prefix: With a slash before it and none behind.
+        keeps: Passes the prefix on; otherwise takes it away.
+
+    Yields:
+        The address of the service behind it.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if not self.path.startswith(f"{prefix}/"):
+                self.send_error(404)
+                return
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+            headers |= {"X-Forwarded-For": self.client_address[0], "X-Forwarded-Proto": "http"}
+            connection = http.client.HTTPConnection("127.0.0.1", to, timeout=60)
+            connection.request(self.command, self.path if keeps else self.path[len(prefix) :], body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            self.send_response_only(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("transfer-encoding", "content-length", "connection"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+            connection.close()
+
+        do_POST = do_GET
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def nginx(to: int, prefix: str, folder: Path) -> Iterator[str]:
+    """The same by nginx; skips where it is not installed."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        pytest.skip("nginx is not installed")
+    port, file = free_port(), folder / "nginx.conf"
+    file.write_text(NGINX.format(folder=folder, port=port, prefix=prefix, to=to), encoding="utf-8")
+    with subprocess.Popen([program, "-c", str(file), "-p", str(folder)], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield f"http://127.0.0.1:{port}{prefix}"
+        finally:
+            process.terminate()

@@ -1,0 +1,61 @@
+"""What is done in turn is done in the order in which it was given, and not after something has failed."""
+
+import threading
+
+import pytest
+
+from kgcheck.audit.in_turn import InTurn
+
+
+def test_everything_is_done_in_order_and_at_the_end_all_of_it() -> None:
+    done: list[int] = []
+    with InTurn() as in_turn:
+        for number in range(20):
+            in_turn.do(done.append, number)
+    assert done == list(range(20))
+
+
+def test_the_caller_goes_on_meanwhile() -> None:
+    may_end, done = threading.Event(), list[int]()
+
+    def wait() -> None:
+        assert may_end.wait(30)
+        done.append(1)
+
+    with InTurn() as in_turn:
+        in_turn.do(wait)
+        assert not done
+        may_end.set()
+        in_turn.wait()
+        assert done == [1]
+
+
+def test_nothing_is_begun_after_a_failure_and_the_caller_hears_of_it() -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    def give() -> None:
+        with InTurn() as in_turn:
+            in_turn.do(done.append, 1)
+            in_turn.do(fail)
+            for number in range(2, 20):
+                in_turn.do(done.append, number)
+
+    with pytest.raises(OSError, match="the disk is full"):
+        give()
+    assert done == [1]
+
+
+def test_what_was_given_before_an_error_elsewhere_is_finished() -> None:
+    done: list[int] = []
+
+    def give() -> None:
+        with InTurn() as in_turn:
+            in_turn.do(done.append, 1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        give()
+    assert done == [1]
