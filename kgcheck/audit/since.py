@@ -133,7 +133,9 @@ class SinceWorker(Worker):
 
     def _plain(self, unit: Unit) -> PlainEdges | None:
         """See Worker."""
-        return None if self._few and self._tasks.count(unit) <= _FEW_TASKS else super()._plain(unit)
+        if self._copy is self._part and self._tasks.count(unit) <= _FEW_TASKS:
+            return None
+        return super()._plain(unit)
 
     def _pieces_of(self, unit: Unit) -> dict[str, str]:
         """The pieces of a unit that the earlier run did, each with the digest of its tasks."""

@@ -1,11 +1,10 @@
-"""A server is asked whether anything was ever retired: once in a while where nothing was, and never again where it was."""
+"""A server is asked whether anything was ever retired: once in a while where nothing was, and never again otherwise."""
 
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
-from kgcheck.graph import server
 from kgcheck.graph.marks import RETIRED
 from kgcheck.graph.server import CypherServerStore
 from kgcheck.graph.store import Properties, Reading
@@ -52,7 +51,7 @@ class Asked(CypherServerStore):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr(server.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("kgcheck.graph.server.time.monotonic", lambda: now[0])
     return now
 
 
