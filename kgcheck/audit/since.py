@@ -17,6 +17,7 @@ from kgcheck.audit.recorded import Key, RecordedOutcomes, key_of
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
+from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.carrying import carry
@@ -25,6 +26,9 @@ from kgcheck.ledger.run import CARRIED, LAST
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
 from kgcheck.reference.both import read
+
+_FEW_TASKS = 5_000
+"""So many are sooner judged one by one than those are found that need not be: these are looked for among all links."""
 
 
 class SinceWorker(Worker):
@@ -126,6 +130,12 @@ class SinceWorker(Worker):
         if any(count < 0 for count in counts.values()):
             return None
         return found, [_tally(unit, key, count) for key, count in counts.items() if count]
+
+    def _plain(self, unit: Unit) -> PlainEdges | None:
+        """See Worker."""
+        if self._copy is self._part and self._tasks.count(unit) <= _FEW_TASKS:
+            return None
+        return super()._plain(unit)
 
     def _pieces_of(self, unit: Unit) -> dict[str, str]:
         """The pieces of a unit that the earlier run did, each with the digest of its tasks."""
