@@ -128,7 +128,7 @@ def load(served: Served, folder: Path, users: int, seconds: int, filters: tuple[
     command = [str(LOCUST), "--headless", "--only-summary", "--locustfile", "benchmarks/load_users.py"]
     command += ["--users", str(users), "--spawn-rate", str(max(users // 5, 1)), "--run-time", f"{seconds}s"]
     command += ["--host", served.address, "--csv", str(base), "--loglevel", "ERROR"]
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # noqa: S603
     _show("| what | requests | failed | p50 | p95 | p99 | most |\n| --- | --- | --- | --- | --- | --- | --- |")
     with (folder / "load_stats.csv").open(newline="") as file:
         for row in csv.DictReader(file):

@@ -41,7 +41,7 @@ class Neighbourhood(Value):
     nodes: tuple[NearNode, ...]
     edges: tuple[NearEdge, ...]
     more: tuple[str, ...] = ()
-    """Patterns with a direction along which there are more than are here: ``P04637 ACTS_ON Protein``."""
+    """Patterns with a direction along which there are more than are here: an id, a relation and a label."""
 
 
 def neighbourhood(store: GraphStore, refs: Iterable[Ref], each: int) -> Neighbourhood:

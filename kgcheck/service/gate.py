@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
-from starlette.concurrency import run_in_threadpool
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,6 +42,7 @@ from kgcheck.workspace.patching import whoami
 
 LOG = logging.getLogger(__name__)
 
+_THREADS = 16
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -91,6 +92,8 @@ class Gate:
         self._of = of
         self._service = service
         self._doors: list[Door] = []
+        # Threads of its own: those of the routes may all wait for a store that is written to.
+        self._threads = CapacityLimiter(_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -105,11 +108,12 @@ class Gate:
         async def recording(message: Message) -> None:
             if message["type"] == "http.response.start" and request.method not in SAFE:
                 # Before anything of the answer is sent: who has it finds it in the record.
-                await run_in_threadpool(self._record, request, door, int(message["status"]))
+                status = int(message["status"])
+                await to_thread.run_sync(self._record, request, door, status, limiter=self._threads)
             await send(message)
 
         try:
-            await run_in_threadpool(self._check, request, door)
+            await to_thread.run_sync(self._check, request, door, limiter=self._threads)
         except Refused as error:
             if isinstance(error, TooManyRequests) or not hasattr(request.state, "caller"):
                 # A record that any page elsewhere could fill would be of no use.

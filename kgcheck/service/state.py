@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from fastapi import Request
 
+from kgcheck.errors import StoreLocked
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import Value
@@ -129,13 +130,19 @@ class Service:
 
     @contextmanager
     def reading(self) -> Iterator[Workspace]:
-        """The shared workspace; while the store is written to, this waits.
+        """The shared workspace; while the store is written to, this waits, but no longer than a request may.
 
         Yields:
             The workspace.
+
+        Raises:
+            StoreLocked: The store is still written to.
         """
+        # Less than the whole time of a request: so who waited learns why.
+        longest = self.options.limits.seconds * 0.8
         with self._free:
-            self._free.wait_for(lambda: not self._writing and not self._waiting)
+            if not self._free.wait_for(lambda: not self._writing and not self._waiting, longest):
+                raise StoreLocked("the graph is being written to", "try again when the task that does so is over")
             self._readers += 1
         try:
             yield self._shared

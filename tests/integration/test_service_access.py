@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from time_machine import travel
 
+from kgcheck.errors import StoreLocked
 from kgcheck.ledger.ledger import now
 from kgcheck.ledger.users import Role
 from kgcheck.service.access import Viewer
@@ -282,11 +284,17 @@ def test_a_body_may_not_be_too_large(tmp_path: Path, chunked: bool) -> None:
 
 
 def test_what_takes_too_long_is_answered_for(tmp_path: Path) -> None:
-    world = made(tmp_path, limits=ServiceLimits(seconds=0.3))
-    free = world.service.writing()
+    world = made(tmp_path, limits=ServiceLimits(seconds=0.5))
+    over = threading.Event()
 
-    with free:
-        answer = world.client.get("/v1/runs", headers=world.bearer("viewer"))
+    @world.app.get("/slow")
+    def slow(asking: Viewer) -> None:
+        over.wait(30)
+
+    with world.service.writing(), pytest.raises(StoreLocked), world.service.reading():
+        pass
+    threading.Timer(3, over.set).start()
+    answer = world.client.get("/slow", headers=world.bearer("viewer"))
     assert answer.status_code == 503
     assert answer.json()["type"].endswith("/took-too-long")
     assert answer.headers["cache-control"] == "no-store"
@@ -385,7 +393,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOSTILE)
 def test_no_text_is_taken_for_a_token_or_a_session(world: World, text: str) -> None:
     users = world.service.users
@@ -394,7 +402,7 @@ def test_no_text_is_taken_for_a_token_or_a_session(world: World, text: str) -> N
     assert users.sign_in(text) is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=80).map(lambda raw: raw.translate(None, b"\r\n\0")), st.sampled_from(["Bearer ", "bearer", ""])
 )
@@ -405,7 +413,7 @@ def test_no_header_is_taken_for_a_token_or_a_session(world: World, value: bytes,
         assert answer.status_code == 401
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 60), st.characters(codec="utf-8"))
 def test_no_token_with_another_sign_counts(world: World, place: int, sign: str) -> None:
     token = world.tokens["admin"]

@@ -103,7 +103,7 @@ COMPOSE = {
     },
 }
 SECRET_NAME = re.compile("PASSWORD|AUTH|SECRET|TOKEN|KEY", re.IGNORECASE)
-FROM_ENVIRONMENT = re.compile(r"([a-z0-9]+/)?\$\{[A-Z0-9_]+:\?[^}]+\}")
+FROM_ENVIRONMENT = re.compile(r"([a-z0-9]+/)?\$\{[A-Z0-9_]+:(\?[^}]+|-)\}")
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +204,13 @@ def test_variables_of_the_containers_are_settings(compose: dict[str, Any]) -> No
 
     assert given <= known
     assert "KGCHECK_LEDGER" in given
+
+
+def test_what_starts_without_a_profile_or_as_a_job_needs_no_password_of_the_service() -> None:
+    """Compose fills in the whole file, whatever is started."""
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"\$\{(\w+):\?", text)) == {"KGCHECK_NEO4J_PASSWORD"}
 
 
 def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:

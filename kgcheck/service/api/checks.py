@@ -9,7 +9,7 @@ from pydantic import Field
 from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE, Served
-from kgcheck.service.api.work import TaskStatus, begin
+from kgcheck.service.api.work import TaskShown, begin
 
 router = APIRouter(tags=["check"])
 
@@ -38,7 +38,7 @@ class CheckWanted(CheckLimits):
     )
 
 
-class ManyChecks(Value):
+class ChecksInTurn(Value):
     """What is to be checked one after the other."""
 
     graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
@@ -82,7 +82,7 @@ class Checked(Value):
         )
 
 
-class EdgeWanted(Value):
+class EdgeInWords(Value):
     """An edge in words."""
 
     edge: Words = Field(description="HEAD RELATION TAIL, by ids")
@@ -117,13 +117,13 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
 
 
 @router.post("/check/batch", operation_id="check_many", status_code=202)
-def check_many(service: Served, asking: Curator, wanted: ManyChecks) -> TaskStatus:
+def check_many(service: Served, asking: Curator, wanted: ChecksInTurn) -> TaskShown:
     """Check many nodes, attributes or edges, as a task; its result names the run and the outcome of each."""
     return begin(service, "checks", wanted.model_dump(mode="json"), asking)
 
 
 @router.get("/verified", operation_id="get_verified")
-def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeWanted, Query()]) -> VerifiedAnswer:
+def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeInWords, Query()]) -> VerifiedAnswer:
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
         found = workspace.verified(wanted.edge)

@@ -108,7 +108,7 @@ def get_history(service: Served, asking: Viewer, fingerprint: Fingerprint) -> Hi
         return History(fingerprint=fingerprint, decisions=decisions, occurrences=workspace.occurrences(fingerprint))
 
 
-class Near(Value):
+class NearWanted(Value):
     """How much of what is near."""
 
     each: int = Field(default=5, ge=1, le=50, description="at most so many along each relation and direction")
@@ -116,7 +116,7 @@ class Near(Value):
 
 @router.get("/{fingerprint}/neighbours", operation_id="get_neighbours")
 def get_neighbours(
-    service: Served, asking: Viewer, fingerprint: Fingerprint, near: Annotated[Near, Query()]
+    service: Served, asking: Viewer, fingerprint: Fingerprint, near: Annotated[NearWanted, Query()]
 ) -> Neighbourhood:
     """Show what the graph has around the ends of a finding: a few neighbours along each relation, with names."""
     with service.reading() as workspace:

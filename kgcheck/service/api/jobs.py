@@ -11,7 +11,7 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served, place_name
-from kgcheck.service.api.work import TaskStatus, begin, cancel_open
+from kgcheck.service.api.work import TaskShown, begin, cancel_open
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Service
 from kgcheck.workspace.project_jobs import ProjectJobs
@@ -140,7 +140,7 @@ def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Anno
 
 
 @router.post("/{job}/run", operation_id="run_job", status_code=202)
-def run_job(service: Served, asking: Curator, job: JobName) -> TaskStatus:
+def run_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
     """Run a job now, as a task. One that was cut off goes on; one that is under way is not started twice.
 
     While a load is under way, everything else waits for it.
@@ -150,7 +150,7 @@ def run_job(service: Served, asking: Curator, job: JobName) -> TaskStatus:
 
 
 @router.post("/{job}/stop", operation_id="stop_job", status_code=202)
-def stop_job(service: Served, asking: Curator, job: JobName) -> TaskStatus:
+def stop_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
     """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
     _jobs(service).check(job)
     if stopped := cancel_open(service, "job", {"job": job}, asking):

@@ -11,7 +11,7 @@ from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Served
-from kgcheck.service.api.work import TaskStatus, begin
+from kgcheck.service.api.work import TaskShown, begin
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"])
@@ -23,7 +23,7 @@ LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="i
 class TaskList(Value):
     """Tasks, the newest first."""
 
-    tasks: list[TaskStatus]
+    tasks: list[TaskShown]
 
 
 class TasksWanted(Value):
@@ -44,7 +44,7 @@ Known = Annotated[Task, Depends(known)]
 
 
 @router.post("/audits", operation_id="start_audit", status_code=202)
-def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskStatus:
+def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskShown:
     """Audit the graph, as a task: all of it, where nothing is said."""
     return begin(service, "audit", (wanted or AuditWanted()).model_dump(mode="json"), asking)
 
@@ -53,19 +53,19 @@ def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = N
 def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> TaskList:
     """List tasks, the newest first."""
     found = service.tasks.list(wanted.limit, kind=wanted.kind)
-    return TaskList(tasks=[TaskStatus(**task.as_row()) for task in found])
+    return TaskList(tasks=[TaskShown(**task.as_row()) for task in found])
 
 
 @router.get("/tasks/{task}", operation_id="get_task")
-def get_task(asking: Viewer, task: Known) -> TaskStatus:
+def get_task(asking: Viewer, task: Known) -> TaskShown:
     """Show one task as it stands."""
-    return TaskStatus(**task.as_row())
+    return TaskShown(**task.as_row())
 
 
 @router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202)
-def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskStatus:
+def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskShown:
     """Let a task end that is one's own, or any where one is an admin; what it did is kept."""
-    return TaskStatus(**service.tasks.cancel(task, asking).as_row())
+    return TaskShown(**service.tasks.cancel(task, asking).as_row())
 
 
 @router.get("/tasks/{task}/events", operation_id="follow_task", response_class=EventSourceResponse)

@@ -12,7 +12,7 @@ from kgcheck.service.roles import Principal
 from kgcheck.service.state import Service
 
 
-class TaskStatus(Value):
+class TaskShown(Value):
     """Long work, and how far it has come."""
 
     id: str
@@ -34,12 +34,12 @@ class TaskStatus(Value):
     version: int = Field(description="one more with each change")
 
     @classmethod
-    def of(cls, task: Task) -> "TaskStatus":
+    def of(cls, task: Task) -> "TaskShown":
         """A task as an answer."""
         return cls(**task.as_row())
 
 
-def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskStatus:
+def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown:
     """Begin long work.
 
     Args:
@@ -51,10 +51,10 @@ def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Pr
     Returns:
         The task, with the id under which it is followed.
     """
-    return TaskStatus.of(service.tasks.start(kind, parameters, asking))
+    return TaskShown.of(service.tasks.start(kind, parameters, asking))
 
 
-def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskStatus | None:
+def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown | None:
     """Cancel the newest task of a kind with these parameters that is not over.
 
     Args:
@@ -68,5 +68,5 @@ def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], aski
     """
     for task in service.tasks.list(500, kind=kind):
         if not task.state.is_over and parameters.items() <= task.parameters.items():
-            return TaskStatus.of(service.tasks.cancel(task.id, asking))
+            return TaskShown.of(service.tasks.cancel(task.id, asking))
     return None
