@@ -20,7 +20,7 @@ from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, now
 from kgcheck.ledger.place import ledger_place
-from kgcheck.ledger.tables import METADATA, RUN
+from kgcheck.ledger.tables import FORMAT, METADATA, RUN
 from kgcheck.ledger.tasks import Task, TaskTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
@@ -268,7 +268,7 @@ def test_info(places: Places, kind: str) -> None:
 
     assert facts["ledger"] == place
     assert facts["database"].lower().startswith(kind)
-    assert facts["format"] == 3
+    assert facts["format"] == FORMAT
     assert 50_000 < facts["bytes"] < 5_000_000
     assert facts["rows"]["finding"] == 240
     assert "kept in" in shown

@@ -15,6 +15,7 @@ import pytest
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import sqlite
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.ledger.tables import FORMAT
 from kgcheck.model import (
     CheckTask,
     CheckType,
@@ -417,7 +418,7 @@ def test_another_format_is_refused(where: Path, file_ledger: Ledger) -> None:
         db.execute("PRAGMA user_version = 99")
     db.close()
 
-    with pytest.raises(LedgerError, match="a ledger of format 99, and this kgcheck reads 3"):
+    with pytest.raises(LedgerError, match=f"a ledger of format 99, and this kgcheck reads {FORMAT}"):
         Ledger(where)
 
 
