@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, ValidationError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 from kgcheck.curation.config import LoadJob
@@ -29,6 +29,20 @@ RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
 
 _Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+def _is_number(value: Any) -> Any:
+    """Of JSON, whose true and "1" are no numbers, as Python would have it."""
+    if isinstance(value, (bool, str)):
+        raise ValueError("this is no number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_is_number)]
+"""A whole number of the body of a request."""
+
+Number = Annotated[float, BeforeValidator(_is_number)]
+"""A number of the body of a request."""
 
 
 class Noting(Protocol):
@@ -54,13 +68,13 @@ class AuditWanted(Value):
     labels: tuple[_Name, ...] = ()
     relations: tuple[_Name, ...] = ()
     ids: Annotated[tuple[_Name, ...], Field(max_length=10_000)] = ()
-    sample: int | None = Field(default=None, gt=0)
-    seed: int = 0
-    threshold: float | None = Field(default=None, ge=0, le=1)
+    sample: Whole | None = Field(default=None, gt=0)
+    seed: Whole = 0
+    threshold: Number | None = Field(default=None, ge=0, le=1)
     graph_date: str | None = Field(default=None, max_length=10)
-    team_budget: int = Field(default=0, ge=0, le=10_000)
-    keep_all: bool = False
-    unfold: bool = False
+    team_budget: Whole = Field(default=0, ge=0, le=10_000)
+    keep_all: StrictBool = False
+    unfold: StrictBool = False
     changed_since: Annotated[str, Field(pattern=rf"^{RUN_ID}$")] | None = None
 
 
@@ -68,7 +82,7 @@ class PatchWanted(Value):
     """Which patch is applied or undone."""
 
     patch: Annotated[str, Field(pattern=rf"^{PATCH_ID}$")]
-    delete: bool = False
+    delete: StrictBool = False
 
 
 class ChecksWanted(Value):
@@ -78,8 +92,8 @@ class ChecksWanted(Value):
         tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
     ]
     graph_date: str | None = Field(default=None, max_length=10)
-    turns: int = Field(default=30, gt=0, le=1_000)
-    seconds: float = Field(default=60.0, gt=0, le=600)
+    turns: Whole = Field(default=30, gt=0, le=1_000)
+    seconds: Number = Field(default=60.0, gt=0, le=600)
 
 
 class JobWanted(Value):

@@ -119,6 +119,26 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
     assert got(shared, "/v1/findings/count", **filters)["count"] == len(found)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/audits", {"threshold": False}),
+        ("/v1/audits", {"seed": "1"}),
+        ("/v1/audits", {"sample": True}),
+        ("/v1/audits", {"keep_all": 1}),
+        ("/v1/check", {"what": "existence Protein P04637", "turns": True}),
+        ("/v1/check/batch", {"what": ["existence Protein P04637"], "seconds": "5"}),
+        ("/v1/search", {"query": "APOE", "limit": "3"}),
+        ("/v1/patches", {"accepted": "yes"}),
+        ("/v1/patches/00000000/apply", {"delete": 1}),
+    ],
+)
+def test_true_is_no_number_and_one_is_not_true(shared: TestClient, path: str, body: dict[str, Any]) -> None:
+    answer = shared.post(path, json=body)
+
+    assert answer.status_code == 422, answer.text
+
+
 def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
     page = got(api, "/v1/findings", limit=5)
     with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:

@@ -10,6 +10,7 @@ from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE, Served
 from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.workspace.tasks import Number, Whole
 
 router = APIRouter(tags=["check"])
 
@@ -20,8 +21,8 @@ Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
 class CheckLimits(Value):
     """The most that a check may take."""
 
-    turns: int = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: float = Field(default=60.0, ge=0.1, le=300)
+    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class CheckWanted(CheckLimits):
@@ -42,7 +43,7 @@ class ChecksInTurn(Value):
     """What is to be checked one after the other."""
 
     graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
-    seconds: float = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
     what: list[Words] = Field(min_length=1, max_length=1_000)
 
 

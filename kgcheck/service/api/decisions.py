@@ -11,6 +11,7 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection, Served
+from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(prefix="/decisions", tags=["decisions"])
 
@@ -48,7 +49,7 @@ class DecidingMany(_Choice):
     """What is decided about all findings that fit filters."""
 
     filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
-    expected: int = Field(ge=1, le=MOST, description="how many fit, as /v1/findings/count has shown")
+    expected: Whole = Field(ge=1, le=MOST, description="how many fit, as /v1/findings/count has shown")
 
 
 class MadeRow(Value):

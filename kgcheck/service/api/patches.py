@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.ledger.ledger import new_run_id
 from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
@@ -32,7 +32,7 @@ class MakingPatch(Value):
     """What a patch is to repair: findings that are named, or all of a run that were accepted."""
 
     findings: list[WantedFinding] = Field(default=[], max_length=1_000)
-    accepted: bool = Field(default=False, description="every finding of the run that was accepted as it is now")
+    accepted: StrictBool = Field(default=False, description="every finding of the run that was accepted as it is now")
     run: str = Field(default="latest", pattern=RUN_ID, description="with accepted")
 
     @model_validator(mode="after")
@@ -127,7 +127,7 @@ class PatchCheck(Value):
 class Applying(Value):
     """How a patch is applied."""
 
-    delete: bool = Field(default=False, description="take away what is retired, and do not only mark it")
+    delete: StrictBool = Field(default=False, description="take away what is retired, and do not only mark it")
 
 
 @router.get("", operation_id="list_patches")

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
@@ -13,6 +13,7 @@ from kgcheck.service.api.shapes import LINE, Few, Served
 from kgcheck.service.problems import NotServed
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.results import PaperHit
+from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(tags=["questions"])
 
@@ -100,9 +101,9 @@ class Searching(Value):
     """What papers are searched for."""
 
     query: Words = Field(examples=["APOE and amyloid"])
-    limit: int = Field(default=10, ge=1, le=100, description="most papers")
+    limit: Whole = Field(default=10, ge=1, le=100, description="most papers")
     documents: Few = Field(default=[], description="only these papers, by id")
-    expand: bool = Field(default=False, description="also look for synonyms that the graph and the snapshot know")
+    expand: StrictBool = Field(default=False, description="also look for synonyms that the graph and the snapshot know")
 
 
 class PaperRow(Value):
@@ -143,7 +144,7 @@ class Claim(Value):
     claim: Words | None = Field(default=None, examples=["APOE binds amyloid beta."])
     triple: Words | None = Field(default=None, description="HEAD RELATION TAIL, by ids or names")
     documents: Few = Field(default=[], description="read only these papers, by id")
-    top: int = Field(default=3, ge=1, le=50, description="papers to read where none is named")
+    top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
 
     @model_validator(mode="after")
     def _is_one(self) -> "Claim":
