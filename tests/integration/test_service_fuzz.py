@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -38,9 +39,10 @@ CHOSEN = 1 if os.environ.get("CI") else Random().randrange(10**6)  # noqa: S311
 SEED = int(os.environ.get("KGCHECK_TEST_SEED") or CHOSEN)
 
 
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Any]]:
-    folder = tmp_path_factory.mktemp("fuzz")
+@pytest.fixture
+def fuzzed(tmp_path: Path) -> Iterator[tuple[TestClient, Any]]:
+    # A service for each test: schemathesis ends it with the client of its own.
+    folder = tmp_path
     config = folder / "kgcheck.toml"
     config.write_text(f'[stores]\nmain = {{ place = "{demo().store}" }}\n\n[jobs.nightly]\nkind = "audit"\n')
     with served(folder, config=config) as client:
@@ -55,12 +57,16 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClien
 
 def ids(client: TestClient) -> dict[str, list[str]]:
     """What is there under the names of the places in paths."""
-    rows = client.get("/v1/findings", params={"limit": 500}).json()["findings"]
+    runs = [run["id"] for run in client.get("/v1/runs").json()["runs"]]
+    # Of the run of the demo: those that are begun here may be under way.
+    answer = client.get("/v1/findings", params={"limit": 500, "run": runs[-1]})
+    assert answer.status_code == 200, answer.text
+    rows = answer.json()["findings"]
     wanted = {"findings": [{"fingerprint": row["fingerprint"]} for row in rows[:5]]}
     client.post("/v1/patches", json=wanted)
     return {
         "fingerprint": [row["fingerprint"] for row in rows],
-        "run": [run["id"] for run in client.get("/v1/runs").json()["runs"]],
+        "run": runs,
         "patch": [patch["id"] for patch in client.get("/v1/patches").json()["patches"]],
         "kind": ["not-found"],
         "job": ["nightly"],
