@@ -172,19 +172,20 @@ def _who(scope: "Scope") -> str:
     return name or _NONE
 
 
-def route_of(scope: "Scope") -> str:
+def route_of(scope: "Scope", unknown: str = _UNKNOWN) -> str:
     """The route that a request took, as it stands in the API: ``/v1/runs/{run}``.
 
     Args:
         scope: Of the request, when it has been answered.
+        unknown: What a path that there is not is called.
 
     Returns:
-        The route; for a path that there is not, only that.
+        The route.
     """
     # A route of a router that another one includes knows only its own part of the path.
     route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     # A mounted part (static files) has no route of its own.
-    return getattr(route, "path_format", None) or getattr(route, "path", None) or _UNKNOWN
+    return getattr(route, "path_format", None) or getattr(route, "path", None) or unknown
 
 
 def _id_of(scope: "Scope") -> str:

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgcheck.errors import KgcheckError
+from kgcheck.service.logs import route_of
 
 if TYPE_CHECKING:
     from kgcheck.service.state import Service
@@ -89,7 +90,7 @@ class Measured:
         try:
             await self._app(scope, receive, noted)
         finally:
-            self._metrics.count(scope["method"], _route_of(scope), status, time.perf_counter() - begun)
+            self._metrics.count(scope["method"], route_of(scope, _UNKNOWN), status, time.perf_counter() - begun)
 
 
 class _Ledger(Collector):
@@ -135,11 +136,3 @@ class _Ledger(Collector):
         for state, count in sorted(counts.items()):
             states.add_metric([state], count)
         yield states
-
-
-def _route_of(scope: Scope) -> str:
-    """The path of a route with the names of its places, and not what stood in them."""
-    if "route" not in scope:
-        return _UNKNOWN
-    places = {str(value): f"{{{name}}}" for name, value in scope.get("path_params", {}).items()}
-    return "/".join(places.get(part, part) for part in scope["path"].split("/"))

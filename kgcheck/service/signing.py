@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -14,7 +14,7 @@ from kgcheck.service.access import Caller, Open, TooManyRequests, Viewer
 from kgcheck.service.gate import address_of
 from kgcheck.service.roles import Principal
 from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
-from kgcheck.service.state import Service, service_of
+from kgcheck.service.state import Served
 
 router = APIRouter(include_in_schema=False)
 
@@ -73,7 +73,7 @@ def form(
 @router.post("/sign-in")
 def sign_in(
     request: Request,
-    service: Annotated[Service, Depends(service_of)],
+    service: Served,
     asking: Open,
     token: Annotated[str, Form(max_length=_LONGEST)] = "",
     after: Annotated[str, Form(alias="next", max_length=_LONGEST)] = "/",
@@ -101,7 +101,7 @@ def sign_in(
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, service: Annotated[Service, Depends(service_of)], asking: Viewer) -> Response:
+def sign_out(request: Request, service: Served, asking: Viewer) -> Response:
     """End the session."""
     if asking.session:
         service.users.sign_out(asking.session)

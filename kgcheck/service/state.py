@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.actions import ActionTable
-from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
 from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
@@ -172,6 +172,10 @@ class Service:
                 self._writing = False
                 self._free.notify_all()
 
+    def new_patch_folder(self) -> Path:
+        """Where a new patch is made: a folder that is not there yet."""
+        return (self.options.patches or self._shared.settings.home / "patches") / new_run_id()
+
     def stop(self) -> None:
         """Let long work end, and those who follow it go: it goes on at the next start."""
         if "tasks" in self.__dict__:
@@ -187,5 +191,9 @@ class Service:
 
 
 def service_of(request: Request) -> Service:
-    """The service that a request came to: for ``Annotated[Service, Depends(service_of)]``."""
+    """The service that a request came to."""
     return cast(Service, request.app.state.service)
+
+
+Served = Annotated[Service, Depends(service_of)]
+"""The service, for who answers a request."""

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.service.access import Admin
-from kgcheck.service.api.shapes import LINE, Served
+from kgcheck.service.api.shapes import LINE
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/actions", tags=["actions"])
 

@@ -10,7 +10,8 @@ from kgcheck.curation.decisions import Action, DecisionState, Made
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection, Served
+from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection
+from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(prefix="/decisions", tags=["decisions"])

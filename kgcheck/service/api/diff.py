@@ -8,7 +8,8 @@ from pydantic import Field
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.model import Value
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import RUN_ID, Served
+from kgcheck.service.api.shapes import RUN_ID
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/diff", tags=["diff"])
 

@@ -19,8 +19,8 @@ from kgcheck.service.api.shapes import (
     Fingerprint,
     Paged,
     Selection,
-    Served,
 )
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/findings", tags=["findings"])
 

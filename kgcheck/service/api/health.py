@@ -9,7 +9,7 @@ from pydantic import Field
 from kgcheck import __version__
 from kgcheck.model import Value
 from kgcheck.service.access import Open
-from kgcheck.service.api.shapes import Served
+from kgcheck.service.state import Served
 from kgcheck.workspace.readiness import Part
 
 router = APIRouter(prefix="/health", tags=["health"])

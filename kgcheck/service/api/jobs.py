@@ -10,10 +10,10 @@ from pydantic import Field
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import Served, place_name
+from kgcheck.service.api.shapes import place_name
 from kgcheck.service.api.work import TaskShown, begin, cancel_open
 from kgcheck.service.problems import NotServed
-from kgcheck.service.state import Service
+from kgcheck.service.state import Served, Service
 from kgcheck.workspace.project_jobs import ProjectJobs
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])

@@ -1,20 +1,18 @@
 """Patches: made of findings, listed, looked at, and applied or undone as tasks. A client names one by its id alone."""
 
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
-from kgcheck.ledger.ledger import new_run_id
 from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, Served, place_name
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, place_name
 from kgcheck.service.api.work import TaskShown, begin
 from kgcheck.service.roles import Principal
-from kgcheck.service.state import Service
+from kgcheck.service.state import Served, Service
 
 router = APIRouter(prefix="/patches", tags=["patches"])
 
@@ -142,8 +140,8 @@ def make_patch(service: Served, asking: Curator, wanted: MakingPatch) -> PatchMa
     """Make a patch of findings. Nothing is written to the graph."""
     findings = {one.fingerprint: one.choose for one in wanted.findings}
     # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
-    with service.reading() as shared, service.open() as workspace:
-        folder = _folder(service, shared.settings.home)
+    with service.reading(), service.open() as workspace:
+        folder = service.new_patch_folder()
         made = workspace.make_patch(folder, findings=findings, accepted=wanted.accepted, run=wanted.run, by=asking.name)
     return PatchMadeRow(
         id=made.patch.id if made.patch else None,
@@ -186,7 +184,3 @@ def _begin(service: Service, kind: str, patch: str, parameters: dict[str, Any], 
         # Refused here and now where there is none, and not in a task.
         workspace.patch_folder(patch)
     return begin(service, kind, {"patch": patch, **parameters}, asking)
-
-
-def _folder(service: Service, home: Path) -> Path:
-    return (service.options.patches or home / "patches") / new_run_id()

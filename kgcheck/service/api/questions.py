@@ -9,8 +9,9 @@ from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
 from kgcheck.questions.answer import Answer, Status
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import LINE, Few, Served
+from kgcheck.service.api.shapes import LINE, Few
 from kgcheck.service.problems import NotServed
+from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.tasks import Whole

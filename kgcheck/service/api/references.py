@@ -9,7 +9,7 @@ from kgcheck.choices import first_day
 from kgcheck.model import Value
 from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import Served
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/references", tags=["references"])
 

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Value
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import Paged, RunId, RunRow, Served
+from kgcheck.service.api.shapes import Paged, RunId, RunRow
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from fastapi import Depends
 from fastapi import Path as InPath
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -18,7 +17,6 @@ from kgcheck.ledger.comparisons import ComparisonState, FormerFinding
 from kgcheck.ledger.decisions import DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Change, CheckType, Evidence, Finding, Outcome, Reason, Ref, Tally, Value
-from kgcheck.service.state import Service, service_of
 
 _DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 
@@ -31,8 +29,6 @@ def _whole_day(given: Any) -> Any:
         raise ValueError("a day is written as 2027-01-31")
     return given
 
-
-Served = Annotated[Service, Depends(service_of)]
 
 RUN_ID = r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$"
 FINGERPRINT = r"^[0-9a-f]{16}$"

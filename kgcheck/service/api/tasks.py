@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field
 from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import Served
 from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"])

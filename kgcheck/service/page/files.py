@@ -6,9 +6,9 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from kgcheck.service.access import Open, Viewer
 from kgcheck.service.page.charts import chart
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.overview import figures_of
 from kgcheck.service.page.rendering import PageRoute, static_files
+from kgcheck.service.state import Served
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi import APIRouter, Form, Path, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck.curation.compare import ComparedFinding
@@ -16,13 +16,12 @@ from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
 from kgcheck.service.page.query import TriageQuery
 from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
-from kgcheck.service.state import Service, service_of
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
 
 Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
-Served = Annotated[Service, Depends(service_of)]
 
 _SIMILAR = 6
 _EACH = 3

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.errors import UsageError
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Service
+from kgcheck.service.state import Served, Service
 from kgcheck.workspace.project_jobs import ProjectJobs
 
 router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)

@@ -13,10 +13,10 @@ from kgcheck.report.documents import REASONS
 from kgcheck.report.tables import outcomes
 from kgcheck.service.access import Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart_height
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.jobs import job_list
 from kgcheck.service.page.rendering import PageRoute, render
 from kgcheck.service.page.triage import latest_audit
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

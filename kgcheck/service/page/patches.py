@@ -7,12 +7,10 @@ from fastapi import APIRouter, Path, Request, Response
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
 from kgcheck.curation.patches import PatchOutcome
 from kgcheck.errors import InputError
-from kgcheck.ledger.ledger import new_run_id
 from kgcheck.ledger.patches import OperationEntry, PatchEntry
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Service
+from kgcheck.service.state import Served, Service
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
@@ -42,9 +40,8 @@ def patches(request: Request, service: Served, asking: Viewer) -> Response:
 def make(request: Request, service: Served, asking: Curator) -> Response:
     """Make a patch from what was accepted in the newest audit."""
     # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
-    with service.reading() as shared, service.open() as workspace:
-        folder = (service.options.patches or shared.settings.home / "patches") / new_run_id()
-        made = workspace.make_patch(folder, accepted=True, by=asking.name)
+    with service.reading(), service.open() as workspace:
+        made = workspace.make_patch(service.new_patch_folder(), accepted=True, by=asking.name)
         found = workspace.patches()
     if made.patch and not made.left_out:
         return redirect(request, f"/patches/{made.patch.id}")

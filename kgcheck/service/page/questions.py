@@ -8,8 +8,8 @@ from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import Document
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

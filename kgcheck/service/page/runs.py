@@ -7,8 +7,8 @@ from fastapi import APIRouter, Form, Path, Query, Request, Response
 from kgcheck.report.documents import unasked
 from kgcheck.report.tables import outcomes
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import AuditWanted
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

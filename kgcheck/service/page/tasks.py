@@ -6,8 +6,8 @@ from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.ledger.tasks import Task
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/tasks", route_class=PageRoute, include_in_schema=False)
 

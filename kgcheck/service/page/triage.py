@@ -15,9 +15,9 @@ from kgcheck.ledger.ledger import Run
 from kgcheck.model import Finding, Reason
 from kgcheck.report.documents import REASONS
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.finding import Served
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
