@@ -6,9 +6,13 @@ when a profile is read.
 """
 
 import re
-from re import _constants as sre  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
+
+# Python's own parser of expressions has no public name and no types: by an import statement mypy finds it or not, as
+# its cache has it.
+sre: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 LONGEST_PHRASE = 2_000
 """Characters."""
