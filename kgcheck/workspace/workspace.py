@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.decisions import CurrentDecision, Decision, Made
     from kgcheck.curation.exchange import Imported
     from kgcheck.curation.export import Exported
+    from kgcheck.curation.facets import Facets
     from kgcheck.curation.findings import FindingList
     from kgcheck.curation.known import KnownFinding, Occurrence
     from kgcheck.curation.making import PatchMade
@@ -795,6 +796,19 @@ class Workspace(Closing):
         diff = self.diff(before, run)
         filters = {"states": states, "decisions": decisions, "outcomes": outcomes, "types": types, "reasons": reasons}
         return FindingList(diff, wanted(**filters, labels=labels, relations=relations, since=since, text=text))
+
+    def facets(self, findings: "FindingList") -> "Facets":
+        """The findings of a list, counted by what it can be filtered by.
+
+        Args:
+            findings: As `list_findings` gives it.
+
+        Returns:
+            How many there are, and how many each other choice would leave.
+        """
+        from kgcheck.curation.facets import facets_of
+
+        return facets_of(findings)
 
     def decide(
         self,
