@@ -15,8 +15,9 @@ FOCUS = """() => {
   if (!e || e === document.body) return null;
   const ring = (style) => style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   const box = e.getBoundingClientRect();
+  const text = e.getAttribute("aria-label") ?? e.textContent.replace(/\\s+/g, " ").trim().slice(0, 60);
   return {
-    name: `${e.localName} ${e.name ?? ""} ${e.getAttribute("aria-label") ?? e.textContent.replace(/\\s+/g, " ").trim().slice(0, 60)}`,
+    name: `${e.localName} ${e.name ?? ""} ${text}`,
     ring: ring(getComputedStyle(e)) || ring(getComputedStyle(e, "::after")),
     seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0,
     row: e.closest(".row")?.dataset.finding ?? null,
