@@ -128,7 +128,8 @@ _EXAMPLES = 5
 class Fault(NamedTuple):
     """One structural fault; of a rule that many break alike, ``times`` of them.
 
-    ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong.
+    ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong. ``alike`` is
+    how many are alike, where some of them stand for the others, too.
     """
 
     rule: Reason
@@ -140,6 +141,7 @@ class Fault(NamedTuple):
     times: int = 1
     right: str | None = None
     properties: tuple[str, ...] = ()
+    alike: int | None = None
 
     @property
     def ids(self) -> set[str]:
@@ -154,6 +156,7 @@ class _FaultRow(NamedTuple):
     detail: str | None
     properties: tuple[str, ...]
     right: str | None
+    alike: int | None
 
 
 class StructureRules:
@@ -184,6 +187,7 @@ class StructureRules:
         self._schema = schema
         self._run = run
         self._before = before
+        self._options = options
         # Then every malformed id is found where it is looked up, and is not to be told twice.
         self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
 
@@ -215,6 +219,7 @@ class StructureRules:
                     attribute=wrong,
                     right=row.right,
                     properties=row.properties,
+                    alike=row.alike,
                 )
 
     def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
@@ -249,6 +254,7 @@ class StructureRules:
                     Ref(label=pattern.tail, id=row.tail or ""),
                     row.detail or "",
                     properties=row.properties,
+                    alike=row.alike,
                 )
         if pattern.hierarchy:
             yield from self._cycles(pattern, table)
@@ -293,20 +299,34 @@ class StructureRules:
         return possible
 
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
-        """The hits of a rule, one for each pair of ends, in an order that does not change."""
-        named, more = "NULL, NULL", ""
+        """The hits of a rule, one for each pair of ends, in an order that does not change.
+
+        Of a rule whose hits are folded, those that are shown, and how many there are.
+        """
+        named, more = "NULL::VARCHAR[], NULL::VARCHAR", ""
         if rule in rules.NAMING:
             named, more = "flatten(list(properties ORDER BY detail)), min_by(correct, detail)", ", properties, correct"
-        found = self._db.execute(
-            f"""
-            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
-            FROM ({select}) AS hit(head, tail, tail_label, detail{more})
-            GROUP BY ALL ORDER BY head, tail, tail_label
-            """
-        )
+        hits = f"""
+            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail) AS detail, {named}
+            FROM ({select}) AS hit(head, tail, tail_label, detail{more}) GROUP BY ALL"""
+        columns = "head, tail, tail_label, detail, properties, correct"
+        hits = f"SELECT *, NULL AS alike FROM ({hits}) AS hit({columns})"
+        if rule in FOLDED and not self._options.unfold:
+            hits = self._some(hits)
+        found = self._db.execute(f"{hits} ORDER BY head, tail, tail_label")
         while rows := found.fetchmany(_ROWS):
-            for head, tail, tail_label, detail, properties, right in rows:
-                yield _FaultRow(head, tail, tail_label, detail, tuple(dict.fromkeys(properties or ())), right)
+            for head, tail, tail_label, detail, properties, right, alike in rows:
+                once = tuple(dict.fromkeys(properties or ()))
+                yield _FaultRow(head, tail, tail_label, detail, once, right, alike)
+
+    def _some(self, hits: str) -> str:
+        """A select of the first hits of those that `folded` makes one of, and how many are alike."""
+        listed = ", ".join(map(literal, self._options.ids))
+        wanted = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
+        once = "list_filter(properties, lambda x, i: list_position(properties, x) = i)"
+        return f"""
+            SELECT * REPLACE (count(*) OVER (PARTITION BY {once}) AS alike) FROM ({hits}) {wanted}
+            QUALIFY row_number() OVER (PARTITION BY {once} ORDER BY head, tail, tail_label) <= {FOLD_ABOVE}"""
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
@@ -340,9 +360,10 @@ def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
             yield hit
             continue
         key = hit.rule, hit.properties
-        counts[key] += 1
-        if counts[key] <= FOLD_ABOVE:
-            alike.setdefault(key, []).append(hit)
+        # Of many, the copy of the graph gave the first ones alone.
+        counts[key] = hit.alike or counts[key] + 1
+        if len(some := alike.setdefault(key, [])) < FOLD_ABOVE:
+            some.append(hit)
     for key, some in alike.items():
         if counts[key] <= FOLD_ABOVE:
             yield from some
