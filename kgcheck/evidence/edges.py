@@ -131,18 +131,25 @@ def look_up_edges(
 
 
 def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
-    """Table ``ends``: each pair under the ids that its ends have now."""
+    """Table ``ends``: each pair under the ids that its ends have now.
 
-    def now(state: str, label: Label, column: str) -> str:
-        return f"""CASE WHEN len({state}.successors) > 0 AND {state}.state <> 'current' THEN {state}.successors[1]
-                        ELSE {key(label, column)} END"""
-
+    Tables ``head_end`` and ``tail_end`` have each of these ids once, with whether its authority lists it and whether it
+    is no longer what it was: of many pairs, the ends are few.
+    """
+    for about, label in {"head": head, "tail": tail}.items():
+        tables.db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE {about}_end AS
+            SELECT n.id, l.id IS NOT NULL AS listed, coalesce(l.state <> 'current', false) AS moved,
+                   CASE WHEN moved AND len(l.successors) > 0 THEN l.successors[1] ELSE {key(label, "n.id")} END AS now
+            FROM (SELECT DISTINCT {about} AS id FROM task) n
+            LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}
+            """
+        ).fetchall()
     tables.set_ends(
-        f"""
-        SELECT t.task, t.head, t.tail, {now("h", head, "t.head")} AS head_now, {now("l", tail, "t.tail")} AS tail_now
-        FROM task t
-        LEFT JOIN ref.lifecycle h ON h.source = {authority(head)} AND h.id = {base(head, "t.head")}
-        LEFT JOIN ref.lifecycle l ON l.source = {authority(tail)} AND l.id = {base(tail, "t.tail")}
+        """
+        SELECT t.task, t.head, t.tail, h.now AS head_now, l.now AS tail_now
+        FROM task t LEFT JOIN head_end h ON h.id = t.head LEFT JOIN tail_end l ON l.id = t.tail
         """
     )
 
@@ -154,8 +161,8 @@ def _moved_ends(tables: WorkingTables, about: str, label: Label) -> None:
                CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
                     ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
                lifecycle_text(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
-               {REPLACEMENTS} FROM ends e JOIN ref.lifecycle l
-        ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
+               {REPLACEMENTS} FROM (FROM doubtful_end WHERE about = $about AND moved) e JOIN ref.lifecycle l
+        ON l.source = {authority(label)} AND l.id = {base(label, "e.id")} AND l.state <> 'current'
         {join_of_other_label(label)}
         """,
         {"about": about},
@@ -174,12 +181,10 @@ def _find_doubtful_ends(
     """
 
     def doubtful(about: str, label: Label) -> str:
-        end = f"e.{about}"
-        moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
         return f"""
-        SELECT task, '{about}' AS about, {end} AS id, {malformed(label, end)} AS bad,
-               {unlisted(topics, label, end)} AS unknown, {base(label, end)} IN ({moved}) AS moved
-        FROM ends e WHERE bad OR unknown OR moved"""
+        SELECT e.task, '{about}' AS about, d.* FROM ends e JOIN (
+            SELECT id, {malformed(label, "id")} AS bad, {unlisted(topics, label, "id", "listed")} AS unknown, moved
+            FROM {about}_end WHERE bad OR unknown OR moved) d ON d.id = e.{about}"""
 
     selects = " UNION ALL ".join(doubtful(about, label) for about, label in ends.items())
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE doubtful_end AS {selects}").fetchall()
@@ -461,12 +466,12 @@ def _places_below(ontology: str, of_check: str) -> str:
     return f"""
     WITH head AS MATERIALIZED (
         SELECT row_number() OVER () << 32 AS number, id FROM (SELECT DISTINCT head_now AS id FROM ends)),
+    way AS MATERIALIZED (SELECT id, ancestor {of_it} AND ancestor IN (SELECT tail_now FROM ends)),
     term AS MATERIALIZED (
-        SELECT row_number() OVER () AS number, id FROM (SELECT id {of_it} UNION SELECT ancestor {of_it})),
+        SELECT row_number() OVER () AS number, id FROM (SELECT id FROM way UNION SELECT ancestor FROM way)),
     above AS MATERIALIZED (
         SELECT low.number AS id, high.number AS ancestor
-        FROM (SELECT * {of_it} AND ancestor IN (SELECT tail_now FROM ends)) a
-        JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
+        FROM way a JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
     pair AS MATERIALIZED (
         SELECT task, h.number | t.number AS number FROM ends
         JOIN head h ON h.id = ends.head_now JOIN term t ON t.id = ends.tail_now),
