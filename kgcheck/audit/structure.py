@@ -114,6 +114,7 @@ ALL = "(all)"
 _MAX_STRAY_EDGES = 100_000
 _SHOWN_TERMS = 8
 _ROWS = 10_000
+_ROW = "head, tail, tail_label, detail, properties, correct"
 
 
 FOLDED = (Reason.PLACEHOLDER_VALUE, Reason.ORPHAN_NODE, Reason.MISSING_SCORE)
@@ -303,29 +304,46 @@ class StructureRules:
 
         Of a rule whose hits are folded, those that are shown, and how many there are.
         """
-        named, more = "NULL::VARCHAR[], NULL::VARCHAR", ""
+        more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
         if rule in rules.NAMING:
-            named, more = "flatten(list(properties ORDER BY detail)), min_by(correct, detail)", ", properties, correct"
-        hits = f"""
-            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail) AS detail, {named}
-            FROM ({select}) AS hit(head, tail, tail_label, detail{more}) GROUP BY ALL"""
-        columns = "head, tail, tail_label, detail, properties, correct"
-        hits = f"SELECT *, NULL AS alike FROM ({hits}) AS hit({columns})"
+            more, named = ", properties, correct", "flatten(list(properties ORDER BY detail)), min_by(correct, detail)"
+        hits = f"({select}) AS hit(head, tail, tail_label, detail{more})"
+        together = f"""
+            SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
+            FROM {{}} GROUP BY ALL"""
         if rule in FOLDED and not self._options.unfold:
-            hits = self._some(hits)
-        found = self._db.execute(f"{hits} ORDER BY head, tail, tail_label")
-        while rows := found.fetchmany(_ROWS):
-            for head, tail, tail_label, detail, properties, right, alike in rows:
+            rows = self._some(hits, together, more or f", {named}")
+        else:
+            rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
+        found = self._db.execute(f"{rows} ORDER BY head, tail, tail_label")
+        while some := found.fetchmany(_ROWS):
+            for head, tail, tail_label, detail, properties, right, alike in some:
                 once = tuple(dict.fromkeys(properties or ()))
                 yield _FaultRow(head, tail, tail_label, detail, once, right, alike)
 
-    def _some(self, hits: str) -> str:
-        """A select of the first hits of those that `folded` makes one of, and how many are alike."""
+    def _some(self, hits: str, together: str, more: str) -> str:
+        """A select of the first hits of those that `folded` makes one of, and how many are alike.
+
+        Args:
+            hits: What a rule found.
+            together: A select that makes one of all that it found of the same ends.
+            more: The other columns of one that is alone, as nearly all are.
+
+        Returns:
+            The select.
+        """
+        ends = ("head", "tail", "tail_label")
+        same = " AND ".join(f"a.{end} IS NOT DISTINCT FROM h.{end}" for end in ends)
         listed = ", ".join(map(literal, self._options.ids))
         wanted = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
         once = "list_filter(properties, lambda x, i: list_position(properties, x) = i)"
         return f"""
-            SELECT * REPLACE (count(*) OVER (PARTITION BY {once}) AS alike) FROM ({hits}) {wanted}
+            WITH h AS MATERIALIZED (FROM {hits}),
+            again AS MATERIALIZED (SELECT {", ".join(ends)} FROM h GROUP BY ALL HAVING count(*) > 1),
+            row({_ROW}) AS (
+                SELECT {", ".join(ends)}, detail{more} FROM h ANTI JOIN again a ON {same}
+                UNION ALL {together.format(f"h SEMI JOIN again a ON {same}")})
+            SELECT *, count(*) OVER (PARTITION BY {once}) AS alike FROM row {wanted}
             QUALIFY row_number() OVER (PARTITION BY {once} ORDER BY head, tail, tail_label) <= {FOLD_ABOVE}"""
 
     def _orphans(self, label: Label, table: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics, add_gaps
-from kgcheck.evidence.stance import counting
+from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
@@ -33,6 +33,10 @@ def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
     """What the edges between two nodes cite, for a task by itself; None where they cite nothing."""
     rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for source in sources)
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
+
+
+_FEW = 1_000
+"""So many links are quicker looked at in one way than in two."""
 
 
 def channel_topic(link: str, channel: str) -> str:
@@ -250,11 +254,19 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
     if check.match == "descendant" and not _has_rows(tables):
         ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
-    elif not tables.has("found_link"):
+    found = tables.db.execute("SELECT count(*) FROM found_link").fetchall()[0][0]
+    if not found and len(ways) == 1:
         return "FROM ends"
-    tables.db.execute(
-        f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
-    ).fetchall()
+    links = " UNION ALL ".join(ways)
+    if len(ways) > 1 or found <= _FEW:
+        counted = counting(check, links)
+    else:
+        # Most tasks have one link, which counts as it is: of the others alone it is asked which count.
+        several = "(SELECT task FROM found_link GROUP BY task HAVING count(*) > 1)"
+        counted = f"""
+        SELECT *, {stance(check)} AS stance FROM ({links}) ANTI JOIN {several} USING (task) UNION ALL BY NAME
+        ({counting(check, f"SELECT * FROM ({links}) SEMI JOIN {several} USING (task)")})"""
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}", named).fetchall()
     tables.add_evidence(
         f"""
         SELECT task, $source AS source, release_id, record, stance,
