@@ -114,7 +114,8 @@ ALL = "(all)"
 _MAX_STRAY_EDGES = 100_000
 _SHOWN_TERMS = 8
 _ROWS = 10_000
-_ROW = "head, tail, tail_label, detail, properties, correct"
+_ENDS = ("head", "tail", "tail_label")
+_ROW = ", ".join((*_ENDS, "detail", "properties", "correct"))
 
 
 FOLDED = (Reason.PLACEHOLDER_VALUE, Reason.ORPHAN_NODE, Reason.MISSING_SCORE)
@@ -315,7 +316,7 @@ class StructureRules:
             rows = self._some(hits, together, more or f", {named}")
         else:
             rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
-        found = self._db.execute(f"{rows} ORDER BY head, tail, tail_label")
+        found = self._db.execute(f"SELECT * FROM ({rows}) ORDER BY head, tail, tail_label")
         while some := found.fetchmany(_ROWS):
             for head, tail, tail_label, detail, properties, right, alike in some:
                 once = tuple(dict.fromkeys(properties or ()))
@@ -332,19 +333,20 @@ class StructureRules:
         Returns:
             The select.
         """
-        ends = ("head", "tail", "tail_label")
-        same = " AND ".join(f"a.{end} IS NOT DISTINCT FROM h.{end}" for end in ends)
+        same = " AND ".join(f"a.{end} IS NOT DISTINCT FROM h.{end}" for end in _ENDS)
         listed = ", ".join(map(literal, self._options.ids))
         wanted = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
+        packed = ", ".join(f"{column} := {column}" for column in _ROW.split(", "))
         once = "list_filter(properties, lambda x, i: list_position(properties, x) = i)"
         return f"""
             WITH h AS MATERIALIZED (FROM {hits}),
-            again AS MATERIALIZED (SELECT {", ".join(ends)} FROM h GROUP BY ALL HAVING count(*) > 1),
+            again AS MATERIALIZED (SELECT {", ".join(_ENDS)} FROM h GROUP BY ALL HAVING count(*) > 1),
             row({_ROW}) AS (
-                SELECT {", ".join(ends)}, detail{more} FROM h ANTI JOIN again a ON {same}
+                SELECT {", ".join(_ENDS)}, detail{more} FROM h ANTI JOIN again a ON {same}
                 UNION ALL {together.format(f"h SEMI JOIN again a ON {same}")})
-            SELECT *, count(*) OVER (PARTITION BY {once}) AS alike FROM row {wanted}
-            QUALIFY row_number() OVER (PARTITION BY {once} ORDER BY head, tail, tail_label) <= {FOLD_ABOVE}"""
+            SELECT unnest(one), alike FROM (
+                SELECT unnest(min(struct_pack({packed}), {FOLD_ABOVE})) AS one, count(*) AS alike
+                FROM row {wanted} GROUP BY {once})"""
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
