@@ -32,7 +32,7 @@ from kgcheck.service.access import (
     somebody,
 )
 from kgcheck.service.origin import check_host, check_site, comes_by_proxy
-from kgcheck.service.problems import problem_of
+from kgcheck.service.problems import paged, problem_of, status_of
 from kgcheck.service.refusals import refusal
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.sessions import cookie_of
@@ -122,7 +122,8 @@ class Gate:
                 await refusal(request, error)(scope, receive, recording)
             return
         except KgcheckError as error:
-            await problem_of(request, error)(scope, receive, send)
+            answer = paged(request, status_of(error), error) or problem_of(request, error)
+            await answer(scope, receive, send)
             return
         await self._app(scope, receive, recording)
 

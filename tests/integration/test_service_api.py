@@ -120,6 +120,26 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
 
 
 @pytest.mark.parametrize(
+    "filters",
+    [{}, {"type": "existence", "outcome": "refuted"}, {"text": "PARK2"}, {"decision": "rejected"}, {"state": "still"}],
+)
+def test_facets_count_what_each_choice_would_leave(api: TestClient, filters: dict[str, Any]) -> None:
+    for row in got(api, "/v1/findings", limit=2)["findings"]:
+        api.post("/v1/decisions", json={"findings": [{"fingerprint": row["fingerprint"]}], "action": "reject"})
+
+    facets = got(api, "/v1/findings/facets", **filters)
+
+    assert facets["total"] == got(api, "/v1/findings/count", **filters)["count"] > 0
+    kinds = ("decision", "state", "outcome", "type", "reason", "label", "relation")
+    assert set(facets) == {"run", "total", *kinds}
+    for kind in kinds:
+        for choice, count in facets[kind].items():
+            assert got(api, "/v1/findings/count", **filters | {kind: choice})["count"] == count, (kind, choice)
+    assert filters or facets["decision"]["rejected"] == 2
+    refused(api.get("/v1/findings/facets", params={"lable": "Gene"}), 422, "invalid-request")
+
+
+@pytest.mark.parametrize(
     ("path", "body"),
     [
         ("/v1/audits", {"threshold": False}),
