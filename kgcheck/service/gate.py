@@ -143,7 +143,13 @@ class Gate:
         options, headers = self._service.options, cast(dict[str, str], request.headers)
         check_host(request.headers.get("host", ""), options.names)
         check_site(request.method, headers, options.names)
-        caller = self._caller(request)
+        try:
+            caller = self._caller(request)
+        except LedgerError:
+            if not (door and door.is_open):
+                raise
+            # Whether the service is ready can be asked also while the ledger is away.
+            caller = Caller(None)
         request.state.caller = caller
         if caller.why and (caller.why.is_wrong or request.method not in SAFE) and not (door and door.is_open):
             if not self._service.rates.failed(address_of(request)):
