@@ -218,7 +218,7 @@ def write_ledger(place: Path, count: int) -> None:
         place: The file.
         count: How many.
     """
-    _write(place, "many", count)
+    _write_columns(place, "many", range(count))
 
 
 def _write(place: Place, name: str, count: int) -> float:
