@@ -207,7 +207,7 @@ def _rows(
         row[places["subject_label"]] = _LABELS[number // 100 % 4]
         row[places["object_id"]] = f"T-{number % 1_000:04}"
         row[places["evidence"]] = row[places["evidence"]].replace(called, name).replace(f'"{like}"', f'"{number}"')
-        row[places["basis"]] = f"{number:031}{int(is_other)}"
+        row[places["basis"]] = f"{number:015}{int(is_other)}"
         yield tuple(row)
 
 
