@@ -303,7 +303,8 @@ class StructureRules:
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change.
 
-        Of a rule whose hits are folded, those that are shown, and how many there are.
+        Yields:
+            A hit; of a rule whose hits are folded, those that are shown, each with how many there are.
         """
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
         if rule in rules.NAMING:

@@ -251,7 +251,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
         A select of the tasks that have none.
     """
     ways, named = [_links_of_pairs(tables, check)], {}
-    if check.match == "descendant" and not _has_rows(tables):
+    if check.match == "descendant" and not tables.links_have_places:
         ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
     found = tables.db.execute("SELECT count(*) FROM found_link").fetchall()[0][0]
@@ -444,7 +444,7 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     Returns:
         The select, over a table that is filled.
     """
-    has_rows = _has_rows(tables)
+    has_rows = tables.links_have_places
     place = "l.rowid" if has_rows else "l"
     of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"
     found = f"SELECT e.task, {place} AS place, {{turned}} AS turned FROM ends e JOIN ref.link l ON {of_check} AND "
@@ -492,14 +492,6 @@ def _places_below(ontology: str, of_check: str) -> str:
         JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
     SELECT DISTINCT task, place, false AS turned, true AS below
     FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
-
-
-def _has_rows(tables: WorkingTables) -> bool:
-    """Whether a row of the links has a place: in a table, or a view of one; not in a view over several."""
-    there = """
-        SELECT 1 FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link' UNION ALL
-        SELECT 1 FROM duckdb_columns() WHERE database_name = 'ref' AND table_name = 'link' AND column_name = 'rowid'"""
-    return bool(tables.db.execute(there).fetchall())
 
 
 def _link_to_descendant(ontology: str) -> str:
