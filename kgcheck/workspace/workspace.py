@@ -391,7 +391,7 @@ class Workspace(Curating):
                     if triple:
                         verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]
                     elif documents:
-                        verdict = verify(claim, index.documents(documents), reader)
+                        verdict = verify(claim, index.best_of(claim, documents), reader)
                     else:
                         verdict = verify(claim, [hit.document for hit in index.search(claim, limit=top)], reader)
                 finally:
@@ -406,6 +406,7 @@ class Workspace(Curating):
         documents: Sequence[str] = (),
         passages: Sequence[str] | None = None,
         expand: bool = False,
+        sections: Sequence[str] = (),
     ) -> SearchResult:
         """Search the papers: all of them, some of them, or given passages.
 
@@ -415,13 +416,15 @@ class Workspace(Curating):
             documents: Only these papers, by id.
             passages: Search in these texts and not in the papers.
             expand: Also look for the synonyms that the graph and the snapshot know.
+            sections: Only in sections of these kinds: abstract, introduction, methods, results, discussion, conclusion
+                or other.
 
         Returns:
             The hits, best first.
 
         Raises:
             UsageError: The workspace names no literature.
-            UnknownName: A paper is not in the index.
+            UnknownName: A paper is not in the index, or there is no such kind of section.
         """
         from kgcheck.literature.search import rank_passages
 
@@ -435,7 +438,7 @@ class Workspace(Curating):
             if also:
                 notes.append(f"also: {', '.join(also)}")
             hits = []
-            for hit in index.search(query, limit=limit, within=documents or None, also=also):
+            for hit in index.search(query, limit=limit, within=documents or None, also=also, sections=sections):
                 best = rank_passages(query, hit.document.passages)[0][0]
                 hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
         return SearchResult(tuple(hits), also, tuple(notes))
