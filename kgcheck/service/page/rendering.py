@@ -84,6 +84,7 @@ def render(
     """
     common = {
         "base": base_of(request),
+        "status": status,
         "path": request.scope["path"].removeprefix(base_of(request)),
         "asking": asking,
         "may_decide": bool(asking and asking.role.may(Role.CURATOR)),
@@ -170,7 +171,7 @@ def problem_page(
     """
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
-    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint, status_code=status)
+    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint)
     for name, value in (headers or {}).items():
         answer.headers[name] = value
     return answer
