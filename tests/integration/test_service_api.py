@@ -580,3 +580,25 @@ def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
 
     assert (task["state"], task["error"]) == ("done", {})
     assert (run["state"], run["run"]) == ("done", task["result"]["run"])
+
+
+def test_job_under_way_is_stopped_and_can_be_run_again(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
+        f'reference = "main"\n[references.main]\nsnapshot = "{demo().reference}"\n[jobs.whole]\nkind = "audit"\n'
+    )
+    with served(tmp_path, config=config) as client:
+        begun = client.post("/v1/jobs/whole/run")
+        assert begun.status_code == 202, begun.text
+        until = time.monotonic() + 120
+        while got(client, f"/v1/tasks/{begun.json()['id']}")["state"] == "waiting":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        stopped = client.post("/v1/jobs/whole/stop")
+        task = done(client, begun)
+        (run,) = got(client, "/v1/jobs/whole/history")["runs"]
+
+    assert (stopped.status_code, stopped.json()["id"]) == (202, task["id"])
+    assert task["state"] == "cancelled"
+    assert run["state"] == "interrupted"
