@@ -15,6 +15,7 @@ from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import Paper
 from kgcheck.literature.pdf import read_pdf
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
+from kgcheck.providers.pubmed import article_fields
 
 Record = Document | Paper | Rejected
 _Raw = tuple[str, dict[str, Any] | Paper | Rejected]
@@ -251,27 +252,8 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _article(element: Any) -> dict[str, Any]:
-    citation = element.find("MedlineCitation")
-    article = element.find("MedlineCitation/Article")
-    if citation is None or article is None:
-        return {}
-
-    def text(path: str) -> str:
-        found = article.find(path)
-        return "".join(found.itertext()) if found is not None else ""
-
-    date = text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate")
-    return {
-        "id": "".join(citation.find("PMID").itertext()) if citation.find("PMID") is not None else "",
-        "title": text("ArticleTitle"),
-        "abstract": ["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
-        "year": date,
-        "journal": text("Journal/Title"),
-        "types": ["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
-        "retracted": any(
-            c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
-        ),
-    }
+    fields = article_fields(element)
+    return {**fields._asdict(), "id": fields.pmid} if fields else {}
 
 
 def read_retractions(path: Path) -> Iterable[str]:

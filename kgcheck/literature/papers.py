@@ -76,6 +76,7 @@ class Paper(Value):
     retracted: bool = False
     sections: tuple[Section, ...] = ()
     references: tuple[CitedWork, ...] = ()
+    citations: tuple[str, ...] = Field(default=(), description="ids of papers that cite it, where they were asked for")
     notices: tuple[Notice, ...] = ()
     recipe: str = ""
 

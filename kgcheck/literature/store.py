@@ -202,7 +202,8 @@ class DocumentStore(Closing):
         whole = paper.model_dump_json()
         known = {n for i in head.ids if (n := self.number_of(i)) is not None}
         before = next(iter(known)) if len(known) == 1 else None
-        completing = before is not None and not self._rows("SELECT 1 FROM paper WHERE number = ?", [before])
+        whole_before = self._rows("SELECT 1 FROM document WHERE paper = ? LIMIT 1", [before])
+        completing = before is not None and bool(paragraphs) and not whole_before
         if before is not None and completing:
             head = head.model_copy(update={"ids": tuple(dict.fromkeys((*self._ids(before), *head.ids)))})
         became, met = self.add(head, replace=replace or completing)
@@ -212,7 +213,12 @@ class DocumentStore(Closing):
         kept = self._rows("SELECT whole FROM paper WHERE number = ?", [number])
         if kept and kept[0][0] == whole:
             return became, met
-        if kept and not replace:
+        if kept and not paragraphs:
+            # An abstract that is here already, as a service knows it now: its links may have changed.
+            if not whole_before:
+                self._db.execute("UPDATE paper SET whole = ? WHERE number = ?", [whole, number])
+            return became, met
+        if kept and not (replace or completing):
             return Added.CONFLICT, paper.id
         self._drop_paragraphs(number)
         for part in paragraphs:
