@@ -44,6 +44,7 @@ QUARANTINE = "quarantine.jsonl"
 _TRANSACTION = 2_000
 _EMBEDDED_TOGETHER = 512
 _MODEL = "model"
+_RUNTIMES = "runtimes"
 
 
 class AddedFiles(NamedTuple):
@@ -256,6 +257,7 @@ class Corpus:
                     "name that model with --model, or make them again with kgcheck corpus build --anew",
                 )
             self.store.clear_vectors()
+            self.store.set_meta(_RUNTIMES, "")
         self.store.set_meta(_MODEL, json.dumps([embedder.name, embedder.digest]))
 
     def _embed(self, embedder: Embedder) -> None:
@@ -263,6 +265,8 @@ class Corpus:
         lacking = self.store.without_vector()
         if not lacking:
             return
+        runtimes = {*self._runtimes(), embedder.runtime}
+        self.store.set_meta(_RUNTIMES, ", ".join(sorted(runtimes)))
         with self._progress.step("embedding abstracts", len(lacking)) as step:
             for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
                 part = lacking[at : at + _EMBEDDED_TOGETHER]
@@ -270,6 +274,11 @@ class Corpus:
                 vectors = embedder.encode([documents[n].text for n in part]).astype(np.float16)
                 self.store.put_vectors(part, [row.tobytes() for row in vectors])
                 step.advance(len(part))
+
+    def _runtimes(self) -> list[str]:
+        """What computed the embeddings that are kept: not always the same, where an index moves between machines."""
+        kept = self.store.get_meta(_RUNTIMES)
+        return kept.split(", ") if kept else []
 
     def _build_dense(
         self, embedder: Embedder, numbers: dense.Numbers, part: Path, before: Manifest | None
@@ -290,7 +299,11 @@ class Corpus:
             index = index or dense.Dense.of(numbers, vectors, exact_below=self._exact_below)
             index.save(part / "vectors.faiss")
         return DenseManifest(
-            model=embedder.name, digest=embedder.digest, dimension=embedder.dimension, structure=index.structure
+            model=embedder.name,
+            digest=embedder.digest,
+            runtime=", ".join(self._runtimes()),
+            dimension=embedder.dimension,
+            structure=index.structure,
         )
 
     def close(self) -> None:

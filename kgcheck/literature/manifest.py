@@ -13,7 +13,7 @@ from kgcheck.literature.lexical import SETTINGS
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents.sqlite"
 METRIC = "cosine"
@@ -28,6 +28,9 @@ class DenseManifest(Value):
 
     model: str
     digest: str = Field(description="SHA-256 of the weights of the model, 16 digits")
+    runtime: str = Field(
+        description="what computed the vectors, and how exactly; several, where it was not always the same"
+    )
     dimension: int
     metric: str = METRIC
     structure: Structure

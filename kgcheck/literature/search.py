@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from kgcheck.choices import SECTIONS
 from kgcheck.choices import chosen as chosen_of
-from kgcheck.errors import IndexFault, MissingExtra, UnknownName
+from kgcheck.errors import IndexFault, UnknownName
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import EXTRA, PACKAGED, WORDS_ALONE, Embedder, SentenceModel, Vectors, available
+from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import DOCUMENTS, PAPERS, SECTIONS_OF, Manifest, read_manifest
 from kgcheck.literature.store import DocumentStore
@@ -268,12 +268,16 @@ def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
     Raises:
         IndexFault: See LiteratureIndex.
     """
-    manifest = read_manifest(folder)
-    if manifest.dense is None:
+    dense = read_manifest(folder).dense
+    if dense is None:
         return LiteratureIndex(folder), ""
-    if not available():
-        return LiteratureIndex(folder), f"searching words alone: {missing().message}; {missing().hint}"
-    return LiteratureIndex(folder, SentenceModel(manifest.dense.model)), ""
+    if why := lacking(dense.model):
+        return LiteratureIndex(folder), f"searching words alone: {why.message}; {why.hint}"
+    model = open_model(dense.model)
+    index = LiteratureIndex(folder, model)
+    if not dense.runtime or model.runtime in dense.runtime.split(", "):
+        return index, ""
+    return index, f"the vectors of the index were computed by {dense.runtime}, the query's by {model.runtime}"
 
 
 def choose_model(named: str | None, current: str | None) -> tuple[Embedder | None, str]:
@@ -291,14 +295,10 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
     """
     if (named or current) == WORDS_ALONE:
         return None, ""
-    if not available():
-        lacking = missing()
+    model = named or current or PACKAGED
+    model_path(model)
+    if why := lacking(model):
         if named or current:
-            raise lacking
-        return None, f"indexing words alone: {lacking.message}; {lacking.hint}"
-    return SentenceModel(named or current or PACKAGED), ""
-
-
-def missing() -> MissingExtra:
-    """What to say where the extra is not installed."""
-    return MissingExtra("searching by meaning", EXTRA)
+            raise why
+        return None, f"indexing words alone: {why.message}; {why.hint}"
+    return open_model(model, many=True), ""

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
-from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
+from kgcheck.literature.gate import objection, opposes
 from kgcheck.model import Stance, Value
 
 MAX_CLAIM = 2_000
@@ -145,8 +145,10 @@ def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[
     """An opinion, silent where its quotes are about something else than the claim."""
     if opinion.stance is Stance.SILENT:
         return opinion
-    lacking = missing(claim, [q.text for q in opinion.quotes], document.abstract, synonyms)
-    why = f"its sentences do not name: {', '.join(lacking)}" if lacking else ""
+    quotes = [q.text for q in opinion.quotes]
+    why = objection(claim, quotes, document.abstract, synonyms)
+    if not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
+        why = f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
     if instructs(document.abstract):
         why = "it holds an instruction to whoever reads it: nothing of it counts"
     if not why:

@@ -3,7 +3,7 @@
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
@@ -628,6 +628,27 @@ class Workspace(Closing):
                 refs = [ref]
         return neighbourhood(self.graph, refs, each)
 
+    def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
+        """What nodes of a label are called, by the graph or by the snapshot.
+
+        Args:
+            label: Of the nodes, which need not be in the graph.
+            ids: Theirs.
+
+        Returns:
+            A name by id; those that neither knows are left out.
+
+        Raises:
+            UnknownName: The profile has no such label.
+        """
+        names, found = self._names(), dict[str, str]()
+        for identifier in dict.fromkeys(ids):
+            with suppress(ValidationError):
+                known = names.of(Ref(label=label, id=identifier))
+                if name := next((name for name in known if name != identifier), None):
+                    found[identifier] = name
+        return found
+
     def readiness(self) -> "list[Part]":
         """Whether the ledger, the store and the references can be read now, and why not."""
         from kgcheck.workspace.readiness import readiness
@@ -817,6 +838,28 @@ class Workspace(Closing):
             return decide(
                 ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
             )
+
+    def take_back(self, first: int, count: int, action: str, *, by: str) -> "list[Made]":
+        """Reopen what somebody decided about at once; what was decided about since is left as it is.
+
+        Args:
+            first: Number of the first of the decisions.
+            count: How many they are.
+            action: What was decided.
+            by: Who decided, and takes it back.
+
+        Returns:
+            The decisions that reopen.
+
+        Raises:
+            UnknownName: There is no such action.
+            ChangedMeanwhile: Somebody else has just decided about one of them: nothing was taken back.
+        """
+        from kgcheck.curation.taking_back import take_back
+        from kgcheck.ledger.decisions import Action
+
+        with self._writing() as ledger:
+            return take_back(ledger, first, count, _member(Action, "action", action), by)
 
     def history(self, fingerprint: str) -> "list[Decision]":
         """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""

@@ -207,10 +207,6 @@ def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
 
 
 def test_meaning_is_searched_by_paragraph(folder: Path) -> None:
-    from kgcheck.literature.embed import available
-
-    if not available():
-        pytest.skip("the extra literature is not installed")
     index, model = folder.parent / "index", WordsModel()
     with Corpus(index, create=True) as corpus:
         corpus.add([folder])
