@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.gather import SourceName
     from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.papers import Paper
+    from kgcheck.literature.papers import WholePaper
 
 
 @click.group("corpus")
@@ -215,7 +215,7 @@ def show(paper: str, index: Path, format_: str) -> None:
     results().print(Group(_about(found, retracted=retracted), sections, references))
 
 
-def _about(paper: "Paper", *, retracted: bool) -> "RenderableType":
+def _about(paper: "WholePaper", *, retracted: bool) -> "RenderableType":
     from rich.table import Table
 
     rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))

@@ -34,7 +34,7 @@ from kgcheck.literature.manifest import (
     read_manifest,
     write_manifest,
 )
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.locks import FileLock
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
@@ -161,7 +161,7 @@ class Corpus:
                     counts[record.reason] += 1
                     rejected.append(record)
                     continue
-                if isinstance(record, Paper):
+                if isinstance(record, WholePaper):
                     became, met = self.store.add_paper(record, replace=replace)
                     self._retracted += record.retracts
                 else:

@@ -12,13 +12,13 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.pdf import read_pdf
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 from kgcheck.providers.pubmed import article_fields
 
-Record = Document | Paper | Rejected
-_Raw = tuple[str, dict[str, Any] | Paper | Rejected]
+Record = Document | WholePaper | Rejected
+_Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
 """Place, and the fields of a record as they stand there, or a whole paper."""
 
 _WIDEST_FIELD = 50_000_000
@@ -85,7 +85,7 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
                 yield raw.model_copy(update={"place": place})
                 continue
             count += 1
-            if isinstance(raw, Paper):
+            if isinstance(raw, WholePaper):
                 yield raw.model_copy(update={"recipe": recipe.name})
                 continue
             made = make_document(_mapped(raw, recipe), recipe.name)

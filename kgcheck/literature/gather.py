@@ -20,7 +20,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Rejected, make_document
 from kgcheck.literature.formats import Record
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import CitedWork, Paper, Paragraph, Section
+from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper
 from kgcheck.outputs import write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, PaperService
@@ -118,7 +118,7 @@ def _made(service: PaperService, record: PaperRecord, wanted: Wanted, index: Pat
     document = make_document(fields, wanted.source)
     if isinstance(document, Rejected):
         return document.model_copy(update={"place": f"{service.name}, {record.key}"})
-    return Paper(
+    return WholePaper(
         ids=record.ids,
         title=document.title,
         type=", ".join(document.types)[:500],
@@ -137,7 +137,7 @@ def _pieces(record: PaperRecord) -> str | list[str]:
     return record.abstract if isinstance(record.abstract, str) else list(record.abstract)
 
 
-def _whole(service: PaperService, record: PaperRecord, wanted: Wanted, index: Path) -> Paper | None:
+def _whole(service: PaperService, record: PaperRecord, wanted: Wanted, index: Path) -> WholePaper | None:
     """The whole paper; None where the service has none."""
     text = service.whole(record)
     if text is None:
@@ -152,7 +152,7 @@ def _whole(service: PaperService, record: PaperRecord, wanted: Wanted, index: Pa
     except (InputFormat, ValidationError) as error:
         raise SourceAnswer(f"{service.name} sent {record.full_text} in a form that cannot be read: {error}") from error
     paper = read[0] if len(read) == 1 else None
-    if isinstance(paper, Paper) and set(paper.ids) & {*record.ids, f"pmc:{record.full_text}"}:
+    if isinstance(paper, WholePaper) and set(paper.ids) & {*record.ids, f"pmc:{record.full_text}"}:
         return paper
     if isinstance(paper, Rejected) and paper.reason == "no_text":
         return None

@@ -15,11 +15,11 @@ from kgcheck.providers.gathered import (
     WireRecord,
     doi_id,
     formed,
-    not_asked,
     open_licence,
     parsed,
     pmc_id,
     pmid_id,
+    stray_answer,
 )
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -144,8 +144,8 @@ class EuropePmc:
 def _page(answer: ServiceAnswer, *, query: str, size: int, mark: str) -> RecordPage:
     found = formed(_NAME, _body(answer), _PAGES)
     named = str(found.request.get("queryString") or found.request.get("query") or query)
-    if named != query or str(found.request.get("cursorMark") or mark) != mark:
-        raise not_asked(_NAME, f"what it found for {named[:60]!r}")
+    if named.split() != query.split() or str(found.request.get("cursorMark") or mark) != mark:
+        raise stray_answer(_NAME, f"what it found for {named[:60]!r}")
     keys = [f"{r.source}/{r.id}" for r in found.found.records]
     if len(keys) > size or len(set(keys)) < len(keys) or len(keys) > found.total:
         raise SourceAnswer(f"{_NAME} sent {len(keys):,} records, some twice, and {size:,} were asked for", LATER)
@@ -182,7 +182,7 @@ def _linked(answer: ServiceAnswer, *, key: str) -> _EuropeLinks:
     found = formed(_NAME, _body(answer), _LINKED)
     named = f"{found.request.get('source')}/{found.request.get('id')}"
     if found.request and named != key:
-        raise not_asked(_NAME, f"the links of {named[:40]}")
+        raise stray_answer(_NAME, f"the links of {named[:40]}")
     return found
 
 

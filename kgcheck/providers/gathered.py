@@ -109,7 +109,7 @@ def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
         ) from wrong
 
 
-def not_asked(service: str, what: str) -> SourceAnswer:
+def stray_answer(service: str, what: str) -> SourceAnswer:
     """The error for an answer that is about something else than the question."""
     return SourceAnswer(f"{service} sent {what}, which was not asked for", LATER)
 

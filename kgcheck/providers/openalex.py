@@ -17,10 +17,10 @@ from kgcheck.providers.gathered import (
     WireRecord,
     doi_id,
     formed,
-    not_asked,
     parsed,
     pmc_id,
     pmid_id,
+    stray_answer,
 )
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -101,13 +101,12 @@ class OpenAlex:
         return self._page({"search": query}, int(after or 1))
 
     def _page(self, chosen: dict[str, str], number: int) -> RecordPage:
-        params = {**chosen, "select": _SELECT, "per-page": PAGE, "page": number, **self._polite}
-        page = self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
-        if page.total > MOST and not page.after and len(page.records) == PAGE:
+        if number > MOST // PAGE:
             raise SourceUnanswerable(
-                f"{_NAME} has {page.total:,} works for it and shows {MOST:,}", "ask for less: --limit, or more words"
+                f"{_NAME} shows {MOST:,} works of one search", "ask for less: --limit, or more words"
             )
-        return page
+        params = {**chosen, "select": _SELECT, "per-page": PAGE, "page": number, **self._polite}
+        return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
 
     def whole(self, record: PaperRecord) -> bytes | None:
         """See PaperService: it has none."""
@@ -134,13 +133,13 @@ def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
     found = formed(_NAME, parsed(_NAME, answer, TypeAdapter(dict[str, Any])), _PAGES)
     keys = [work.id for work in found.works]
     if found.meta.page != number or found.meta.size != PAGE:
-        raise not_asked(_NAME, f"page {found.meta.page} of {found.meta.size}")
+        raise stray_answer(_NAME, f"page {found.meta.page} of {found.meta.size}")
     if len(keys) > PAGE or len(set(keys)) < len(keys) or len(keys) > found.meta.total:
         raise SourceAnswer(f"{_NAME} sent {len(keys):,} works of {found.meta.total:,}, or some twice", LATER)
     seen = (number - 1) * PAGE + len(keys)
-    if not keys and seen < min(found.meta.total, MOST):
+    if not keys and seen < found.meta.total:
         raise SourceAnswer(f"{_NAME} promised {found.meta.total:,} works and sent {seen:,}", LATER)
-    after = str(number + 1) if seen < min(found.meta.total, MOST) else ""
+    after = str(number + 1) if seen < found.meta.total else ""
     return RecordPage(tuple(map(_record, found.works)), after, found.meta.total)
 
 

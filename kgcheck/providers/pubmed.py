@@ -16,10 +16,10 @@ from kgcheck.providers.gathered import (
     WireRecord,
     doi_id,
     formed,
-    not_asked,
     parsed,
     pmc_id,
     pmid_id,
+    stray_answer,
 )
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -98,14 +98,15 @@ class PubMed:
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """See PaperService."""
-        start, wanted = int(after or 0), min(size, PAGE)
+        start = int(after or 0)
+        if start >= MOST:
+            raise SourceUnanswerable(
+                f"{_NAME} shows {MOST:,} records of one search", "ask for less: --limit, or a span of dates"
+            )
+        wanted = min(size, PAGE, MOST - start)
         form = {"db": "pubmed", "term": query, "retmode": "json", "retstart": start, "retmax": wanted, **self._own}
         read = partial(_searched, start=start, most=wanted)
         ids, total = self._http.ask(self._service, "/esearch.fcgi", read, form=form)
-        if total > MOST and start + len(ids) >= MOST:
-            raise SourceUnanswerable(
-                f"{_NAME} has {total:,} records for it and shows {MOST:,}", "ask for less: --limit, or a span of dates"
-            )
         records = self._fetched(ids) if ids else ()
         seen = start + len(ids)
         return RecordPage(records, str(seen) if seen < total and ids else "", total)
@@ -138,7 +139,7 @@ def _searched(answer: ServiceAnswer, *, start: int, most: int) -> tuple[tuple[st
         raise SourceAnswer(f"{_NAME} could not search: {wrong}", LATER)
     found = formed(_NAME, body, _SEARCHED).found
     if int(found.start) != start:
-        raise not_asked(_NAME, f"ids from {found.start} on")
+        raise stray_answer(_NAME, f"ids from {found.start} on")
     if len(found.ids) > most or len(set(found.ids)) < len(found.ids) or start + len(found.ids) > int(found.total):
         raise SourceAnswer(f"{_NAME} sent {len(found.ids):,} ids, or some twice; {most:,} were asked for", LATER)
     if not found.ids and start < int(found.total):
@@ -154,7 +155,7 @@ def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[Pape
 
     Raises:
         SourceAnswer: It is no such XML.
-        not_asked: It is about another paper.
+        stray_answer: It is about another paper.
     """
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, parse
@@ -171,7 +172,7 @@ def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[Pape
     for element in root.findall("PubmedArticle"):
         fields = article_fields(element)
         if fields is None or fields.pmid not in requested or fields.pmid in found:
-            raise not_asked(_NAME, f"the record {fields.pmid if fields else 'without an id'!s}")
+            raise stray_answer(_NAME, f"the record {fields.pmid if fields else 'without an id'!s}")
         found[fields.pmid] = PaperRecord(
             key=fields.pmid,
             ids=fields.ids,
@@ -232,5 +233,5 @@ def _citing(answer: ServiceAnswer, *, key: str) -> tuple[str, ...]:
         raise SourceAnswer(f"{_NAME} could not look: {str(body)[:200]}", LATER)
     found = formed(_NAME, body, _LINKED)
     if [s.ids for s in found.sets] != [[key]]:
-        raise not_asked(_NAME, "the citations of another paper")
+        raise stray_answer(_NAME, "the citations of another paper")
     return tuple(f"pmid:{i}" for s in found.sets for db in s.linked for i in db.links)

@@ -1,6 +1,10 @@
 """Papers gathered from four services over real HTTP: pages, licences, links, faults, and going on after a cut."""
 
 import json
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,7 @@ import pytest
 from kgcheck.errors import KgcheckError, SourceAnswer, SourceBusy, SourceError, SourceOffline, SourceUnanswerable
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.gather import Gathered, SourceName, Wanted, gather
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.http import Http
 from kgcheck.providers.semantic_scholar import SemanticScholar
@@ -66,7 +70,7 @@ def ids(corpus: Corpus) -> list[str]:
     return [row[0] for row in corpus.store.ids()]
 
 
-def paper(corpus: Corpus, name: str) -> Paper:
+def paper(corpus: Corpus, name: str) -> WholePaper:
     found = corpus.store.paper(name)
     assert found is not None
     return found
@@ -333,15 +337,19 @@ def test_a_stranger_among_the_records_of_pubmed(server: Loopback, http: Callable
     assert ids(index) == []
 
 
-def test_too_many_records_of_pubmed_are_no_end(server: Loopback, http: Callable[..., Http], index: Corpus) -> None:
-    found = {"count": "20000", "retstart": "0", "idlist": ["1"]}
-    records = EutilsServer(server, {"1": pubmed_record(1)})
-    server._routes[0] = (
-        *server._routes[0][:2],
-        lambda seen: Reply(body={"esearchresult": found | {"retstart": seen.form["retstart"]}}),
-    )
-    assert records.records
-    assert get("pubmed", index, http(), limit=1).total == 20_000
+@pytest.mark.parametrize("source", ["pubmed", "openalex"])
+def test_more_than_a_service_shows_of_one_search(
+    server: Loopback, http: Callable[..., Http], index: Corpus, monkeypatch: pytest.MonkeyPatch, source: SourceName
+) -> None:
+    """What it shows is taken, and that there is more is an error and not the end."""
+    EutilsServer(server, {str(n): pubmed_record(n) for n in range(1, 251)})
+    AlexServer(server, [alex_work(n) for n in range(1, 251)])
+    monkeypatch.setattr(f"kgcheck.providers.{source}.MOST", 200)
+
+    assert get(source, index, http(), limit=200).counts == {"new": 200}
+    with pytest.raises(SourceUnanswerable, match="shows 200"):
+        get(source, index, http(), limit=250)
+    assert len(ids(index)) == 200
 
 
 # Semantic Scholar: recorded forms
@@ -504,6 +512,37 @@ def test_the_command_gathers_and_searches(server: Loopback, tmp_path: Path, monk
     assert again.code == 3
     assert "Europe PMC answered 429" in again.err
     assert kgcheck("search", "kinase", "--index", tmp_path / "index").code == 0
+
+
+@pytest.mark.slow
+def test_a_killed_gathering_goes_on(server: Loopback, tmp_path: Path) -> None:
+    """Killed while a page is on its way: what came is there, and only what is missing is asked for."""
+    EuropeServer(server, [europe_record(n) for n in range(1, 8)])
+    method, path, answer = server._routes[0]
+    waits, reached = threading.Event(), threading.Event()
+
+    def waiting(seen: Any) -> Reply:
+        if seen.query["cursorMark"] == "4" and not waits.is_set():
+            reached.set()
+            waits.wait(60)
+        return answer(seen)
+
+    server._routes[0] = (method, path, waiting)
+    variables = {"EUROPEPMC_URL": server.url, "EUROPEPMC_CALLS_PER_S": "1000", "CACHE_DIR": str(tmp_path / "cache")}
+    place = {**os.environ, **{f"KGCHECK_{name}": value for name, value in variables.items()}}
+    index = str(tmp_path / "index")
+    command = [sys.executable, "-m", "kgcheck", "corpus", "gather", "kinase", "--index", index, "--model", "none"]
+    with subprocess.Popen(command, env=place, stderr=subprocess.DEVNULL) as process:
+        assert reached.wait(60)
+        process.kill()
+    waits.set()
+    before = len(server.calls)
+    done = subprocess.run(command, env=place, check=True, capture_output=True, text=True)
+
+    assert [c.query["cursorMark"] for c in server.calls[before:]] == ["4", "6"]
+    assert "4 unchanged" in done.stderr
+    listed = kgcheck("corpus", "list", "--ids", "--index", index, "--format", "json")
+    assert [row["id"] for row in json.loads(listed.out)] == [f"pmid:{n}" for n in range(1, 8)]
 
 
 def test_nothing_to_look_for(http: Callable[..., Http], index: Corpus) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.store import DocumentStore
 from tests.support.audits import kgcheck
 from tests.support.jats import article, related
@@ -207,10 +208,19 @@ def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
 
 
 def test_meaning_is_searched_by_paragraph(folder: Path) -> None:
-    index, model = folder.parent / "index", WordsModel()
-    with Corpus(index, create=True) as corpus:
+    pytest.importorskip("faiss")
+    place, model = folder.parent / "index", WordsModel()
+    with Corpus(place, create=True) as corpus:
         corpus.add([folder])
-        assert corpus.build(model).paragraphs == 12
+        manifest = corpus.build(model)
+    assert (manifest.documents, manifest.paragraphs, manifest.papers) == (14, 12, 2)
+    with LiteratureIndex(place, model) as index:
+        (hit,) = index.search("dye C stained", limit=1, sections=["methods"])
+        assert (hit.document.paper_id, hit.document.section) == ("doi:10.5555/one", "methods")
+        assert hit.cosine is not None
+        assert len(index.search("kinase", limit=50)) == 2
+        assert len(index.search("kinase", limit=50, every=True)) > 2
+        assert [d.section for d in index.best_of("cells were stained", ["doi:10.5555/one"])] == ["methods"]
 
 
 def test_a_pdf_has_sections(folder: Path) -> None:
