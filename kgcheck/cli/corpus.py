@@ -96,14 +96,14 @@ def gather_(
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.literature.gather import Wanted, gather
+    from kgcheck.literature.gather import Gathering, gather
     from kgcheck.providers.http import Http
     from kgcheck.settings import Settings
 
     settings = Settings()
     if offline:
         settings = settings.model_copy(update={"offline": True})
-    wanted = Wanted(source, query, limit, full_text, references, citations)
+    wanted = Gathering(source, query, limit, full_text, references, citations)
     with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
         try:
             done = gather(wanted, corpus, http)

@@ -42,7 +42,7 @@ _SERVICES: dict[str, Callable[[Http, Settings, str], PaperService]] = {
 FOLDER = "gathered"
 
 
-class Wanted(NamedTuple):
+class Gathering(NamedTuple):
     """What is to be gathered."""
 
     source: SourceName
@@ -63,7 +63,7 @@ class Gathered(NamedTuple):
     """The day that the answers are of."""
 
 
-def gather(wanted: Wanted, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:
+def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:
     """Gather papers into an index, which is not built yet.
 
     Args:
@@ -99,7 +99,7 @@ def gather(wanted: Wanted, corpus: Corpus, http: Http, today: str | None = None)
     return Gathered(dict(counts), page.total, day)
 
 
-def _made(service: PaperService, record: PaperRecord, wanted: Wanted, index: Path) -> Record:
+def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> Record:
     """A paper of a record, whole where that is wanted and its licence is open."""
     whole = _whole(service, record, wanted, index) if wanted.full_text and record.full_text else None
     cited = tuple(service.references(record)) if wanted.references else ()
@@ -137,7 +137,7 @@ def _pieces(record: PaperRecord) -> str | list[str]:
     return record.abstract if isinstance(record.abstract, str) else list(record.abstract)
 
 
-def _whole(service: PaperService, record: PaperRecord, wanted: Wanted, index: Path) -> WholePaper | None:
+def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> WholePaper | None:
     """The whole paper; None where the service has none."""
     text = service.whole(record)
     if text is None:
@@ -170,7 +170,7 @@ def _work(number: int, name: str) -> CitedWork:
     )
 
 
-def _note_of(index: Path, wanted: Wanted) -> Path:
+def _note_of(index: Path, wanted: Gathering) -> Path:
     """Where it stands when this was begun; with another limit or other links it is the same gathering."""
     named = hashlib.sha256(f"{wanted.source}\n{wanted.query}".encode()).hexdigest()[:16]
     return index / FOLDER / f"{wanted.source}-{named}.json"
@@ -188,7 +188,7 @@ def _day(note: Path, today: str) -> str:
         return today
 
 
-def _write(note: Path, wanted: Wanted, day: str, *, ended: bool) -> None:
+def _write(note: Path, wanted: Gathering, day: str, *, ended: bool) -> None:
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -13,7 +13,7 @@ import pytest
 
 from kgcheck.errors import KgcheckError, SourceAnswer, SourceBusy, SourceError, SourceOffline, SourceUnanswerable
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.gather import Gathered, SourceName, Wanted, gather
+from kgcheck.literature.gather import Gathered, Gathering, SourceName, gather
 from kgcheck.literature.papers import WholePaper
 from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.http import Http
@@ -77,7 +77,7 @@ def paper(corpus: Corpus, name: str) -> WholePaper:
 
 
 def get(source: SourceName, corpus: Corpus, http: Http, today: str = DAY, **more: Any) -> Gathered:
-    return gather(Wanted(source, "kinase", **more), corpus, http, today)
+    return gather(Gathering(source, "kinase", **more), corpus, http, today)
 
 
 # Europe PMC: documented forms
@@ -547,4 +547,4 @@ def test_a_killed_gathering_goes_on(server: Loopback, tmp_path: Path) -> None:
 
 def test_nothing_to_look_for(http: Callable[..., Http], index: Corpus) -> None:
     with pytest.raises(KgcheckError, match="nothing to look for"):
-        gather(Wanted("europepmc", "  "), index, http(), DAY)
+        gather(Gathering("europepmc", "  "), index, http(), DAY)

@@ -117,6 +117,17 @@ def test_a_quote_says_its_section(folder: Path) -> None:
     assert "section" in run(*claim)
 
 
+def test_of_a_paper_the_paragraph_is_read_that_names_all(folder: Path) -> None:
+    """The abstract has more of the words, and speaks of another kinase."""
+    body = "<sec><title>Results</title><p>At night, and only then, kinase Q binds kinase R.</p></sec>"
+    (folder / "one.xml").write_text(article("10.5555/one", body=body))
+    index = added(folder)
+    verdict = json.loads(run("verify", "Kinase Q binds kinase R.", "--index", index, "--top", 1, "--format", "json"))
+
+    (opinion,) = verdict["opinions"]
+    assert (opinion["section"], opinion["stance"]) == ("results", "supports")
+
+
 def test_a_broken_file_of_a_folder_is_quarantined_and_the_others_stay(folder: Path) -> None:
     (folder / "half.xml").write_text(article("10.5555/half")[:900])
     (folder / "laughs.xml").write_text('<!DOCTYPE article [<!ENTITY a "ha">]><article>&a;</article>')
