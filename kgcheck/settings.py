@@ -52,6 +52,23 @@ class Settings(BaseSettings):
     )
     string_calls_per_s: float = Field(default=1.0, gt=0, description="STRING asks for at most one")
     string_species: int = Field(default=9606, gt=0, description="NCBI taxonomy id of the proteins that STRING is asked")
+    europepmc_url: str = Field(
+        default="https://www.ebi.ac.uk/europepmc/webservices/rest", description="Europe PMC, where papers are gathered"
+    )
+    europepmc_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to Europe PMC")
+    pubmed_url: str = Field(
+        default="https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="the E-utilities of NCBI, for PubMed"
+    )
+    pubmed_calls_per_s: float = Field(default=3.0, gt=0, description="NCBI asks for at most three without a key")
+    semantic_scholar_url: str = Field(
+        default="https://api.semanticscholar.org/graph/v1", description="the graph of Semantic Scholar"
+    )
+    semantic_scholar_calls_per_s: float = Field(default=1.0, gt=0, description="most calls to Semantic Scholar")
+    semantic_scholar_key: SecretStr | None = Field(
+        default=None, description="key of Semantic Scholar, sent as a header; never logged"
+    )
+    openalex_url: str = Field(default="https://api.openalex.org", description="OpenAlex")
+    openalex_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to OpenAlex")
     caller_identity: str = Field(default="kgcheck", min_length=1, description="what STRING is told of the caller")
     contact: str = Field(default="", description="mail address for providers, in the user agent")
     offline: bool = Field(default=False, description="open no connection: only kept answers")
@@ -85,7 +102,10 @@ class Settings(BaseSettings):
             raise ValueError("it must not carry a user or a password: KGCHECK_LEDGER_USER and ..._PASSWORD do")
         return place or None
 
-    @field_validator("llm_base_url", "uniprot_url", "string_url")
+    @field_validator(
+        *("llm_base_url", "uniprot_url", "string_url"),
+        *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url"),
+    )
     @classmethod
     def _bare(cls, address: str | None) -> str | None:
         """An address goes into messages, evidence and reports: a secret in it would, too."""

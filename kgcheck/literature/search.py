@@ -139,6 +139,11 @@ class LiteratureIndex:
             if scores[i] > 0
         ]
 
+    @property
+    def holds_whole_papers(self) -> bool:
+        """Whether it holds paragraphs, and not abstracts alone."""
+        return self._papers is not None
+
     def best_of(self, query: str, ids: Sequence[str]) -> list[Document]:
         """Of each paper that is named, what fits a query best: a paragraph of a whole paper, or the abstract."""
         if self._papers is None:

@@ -376,6 +376,7 @@ class Workspace(Curating):
         Raises:
             UsageError: Not one of claim and edge, or the workspace names no literature.
         """
+        from kgcheck.literature.reading import to_read
         from kgcheck.literature.verify import verify
 
         chosen("verifier", verifier, VERIFIERS)
@@ -390,10 +391,8 @@ class Workspace(Curating):
                 try:
                     if triple:
                         verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]
-                    elif documents:
-                        verdict = verify(claim, index.best_of(claim, documents), reader)
                     else:
-                        verdict = verify(claim, [hit.document for hit in index.search(claim, limit=top)], reader)
+                        verdict = verify(claim, to_read(claim, index, top=top, ids=documents), reader)
                 finally:
                     notes += spent_note(spent)
         return VerifyResult(verdict, tuple(notes))
