@@ -50,6 +50,9 @@ class Backend(Protocol):
     def finish(self, connection: Connection, format_: int) -> None:
         """What must be done when the tables are made or changed, before the transaction ends."""
 
+    def after_a_run(self, connection: Connection) -> None:
+        """What helps those who read a run that is whole now."""
+
     def about(self, connection: Connection) -> tuple[str, int]:
         """The program with its version, and the bytes that the ledger takes."""
 
@@ -117,6 +120,10 @@ class Database:
             if alone:
                 settle(connection)
             yield connection
+
+    def after_a_run(self, connection: Connection) -> None:
+        """Do what helps those who read a run that is whole now."""
+        self._backend.after_a_run(connection)
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The program with its version, and the bytes that the ledger takes."""

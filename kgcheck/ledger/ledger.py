@@ -79,7 +79,9 @@ class Ledger(Closing):
             The run with its time of ending.
         """
         ended = run.model_copy(update={"finished": now()})
-        self.note(ended)
+        with self._database.writing() as connection:
+            connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
+            self._database.after_a_run(connection)
         return ended
 
     def note(self, run: Run) -> None:

@@ -95,6 +95,9 @@ class SqliteFile:
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
 
+    def after_a_run(self, connection: Connection) -> None:
+        """SQLite goes by the keys alone."""
+
     def about(self, connection: Connection) -> tuple[str, int]:
         """The version of SQLite, and the size of the file."""
         pages, size = (_number(connection, f"PRAGMA {name}") for name in ("page_count", "page_size"))

@@ -127,7 +127,7 @@ FINDING = Table(
     "finding",
     METADATA,
     # Rows are only added at the end, and no index of random keys slows that down: KEY and PLACE are filled when a run
-    # is read or ends, many rows at a time, each in its order.
+    # is read or ends, many rows at a time, each in its order, and without a look at the run for each.
     Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
     Column("fingerprint", String, nullable=False),
     Column("run", ForeignKey("run.id"), nullable=False),
@@ -157,7 +157,7 @@ FINDING = Table(
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),
-    Index("finding_by_run", "run"),
+    Index("finding_by_run", "run", "number"),
 )
 FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name != "number")
 """What a row of a finding is written with; the database numbers it."""
@@ -165,7 +165,7 @@ FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name
 KEY = Table(
     "finding_key",
     METADATA,
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("run", String, primary_key=True),
     Column("fingerprint", String, primary_key=True),
     Column("finding", Integer, nullable=False, comment="its number"),
     Column("outcome", String, nullable=False),
@@ -178,7 +178,7 @@ PLACE = Table(
     "finding_place",
     METADATA,
     # The order in which findings are shown, so that a page begins after any finding without counting those before it.
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("run", String, primary_key=True),
     Column("severity", Integer, primary_key=True, autoincrement=False),
     Column("type", String, primary_key=True),
     Column("by_confidence", Float, primary_key=True),

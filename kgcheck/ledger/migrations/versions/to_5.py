@@ -64,12 +64,12 @@ _FINDING = Table(
     Column("severity", Integer, nullable=False),
     Column("by_confidence", Float, nullable=False),
     Column("by_score", Float, nullable=False),
-    Index("finding_by_run", "run"),
+    Index("finding_by_run", "run", "number"),
 )
 _KEY = Table(
     "finding_key",
     _ADDED,
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("run", String, primary_key=True),
     Column("fingerprint", String, primary_key=True),
     Column("finding", Integer, nullable=False),
     Column("outcome", String, nullable=False),
@@ -79,7 +79,7 @@ _KEY = Table(
 _PLACE = Table(
     "finding_place",
     _ADDED,
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("run", String, primary_key=True),
     Column("severity", Integer, primary_key=True, autoincrement=False),
     Column("type", String, primary_key=True),
     Column("by_confidence", Float, primary_key=True),
