@@ -107,7 +107,7 @@ class Workspace(Curating):
         Raises:
             InputMissing: There is no such folder.
         """
-        from kgcheck.curation.reload import curated_in
+        from kgcheck.curation.applied import curated_in
         from kgcheck.loading.load import LoadOptions
         from kgcheck.loading.process import load_into
 
