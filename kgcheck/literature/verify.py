@@ -53,6 +53,8 @@ class Opinion(Value):
     document: str
     title: str = ""
     year: int | None = None
+    section: str = Field(default="abstract", description="kind of the section that was read")
+    heading: str = Field(default="", description="its headings, where it is of a whole paper")
     also: tuple[str, ...] = Field(default=(), description="other ids of the paper")
     probabilities: Probabilities
     stance: Stance
@@ -126,7 +128,7 @@ def verify(
     """
     by_id: dict[str, Document] = {}
     for document in documents:
-        by_id.setdefault(document.id, document)
+        by_id.setdefault(document.paper_id, document)
     retracted = tuple(name for name, d in by_id.items() if d.retracted)
     read = [d for d in by_id.values() if not d.retracted]
     wanted = claim.strip()[:MAX_CLAIM]
@@ -134,7 +136,8 @@ def verify(
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         QuotedOpinion(opinion=opinion, abstract=document.abstract)
-        found.append(_about(wanted, opinion, document, synonyms))
+        placed = opinion.model_copy(update={"section": document.section, "heading": document.heading})
+        found.append(_about(wanted, placed, document, synonyms))
     return together(wanted, verifier.name, found, retracted)
 
 
