@@ -117,8 +117,8 @@ class RecordedOutcomes:
         of_run = select(*names).where(FINDING.c.run == self._run.id)
         queries = [of_run.where(of_target(FINDING, unit.type, unit.target, label=FINDING.c.subject_label))]
         if self._left() <= _FEW_TASKS:
-            asked = fingerprints(self._db, unit, "FROM asked")
-            some = (asked[start : start + _TOGETHER] for start in range(0, len(asked), _TOGETHER))
+            keys = fingerprints(self._db, unit, "FROM asked")
+            some = (keys[start : start + _TOGETHER] for start in range(0, len(keys), _TOGETHER))
             queries = [of_run.where(FINDING.c.fingerprint.in_(these)) for these in some]
         with self._ledger.database.reading() as connection:
             rows = [row for query in queries for row in connection.execute(query)]
