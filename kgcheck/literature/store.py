@@ -17,7 +17,9 @@ from kgcheck.errors import IndexFault, InputError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.literature.documents import Document
 
-FORMAT = "1"
+FORMAT = "2"
+_BEFORE = "1"
+"""Without the vectors of sentences; a store of that format gets the room for them when it is next written to."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -30,6 +32,8 @@ CREATE INDEX name_number ON name (number);
 CREATE TABLE retraction (id TEXT PRIMARY KEY);
 CREATE TABLE vector (number INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
 """
+
+_SENTENCES = "CREATE TABLE sentence (number INTEGER PRIMARY KEY, embeddings BLOB NOT NULL);"
 
 _CHUNK = 500
 """Parameters of one statement."""
@@ -98,9 +102,14 @@ class DocumentStore(Closing):
             self._db.execute("PRAGMA synchronous = NORMAL")
             tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if create and not tables:
-                self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+                self._db.executescript(f"BEGIN; {_SCHEMA} {_SENTENCES} COMMIT;")
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
         found = self._meta("format") if "meta" in tables or create else None
+        if found == _BEFORE and not self._fixed:
+            with self.writing():
+                self._db.execute(_SENTENCES)
+                self._db.execute("UPDATE meta SET value = ? WHERE key = 'format'", [FORMAT])
+            found = FORMAT
         if found != FORMAT:
             raise IndexFault(
                 f"{self.path} is no document store of this version of kgcheck"
@@ -257,23 +266,42 @@ class DocumentStore(Closing):
 
     def without_vector(self) -> list[int]:
         """Numbers of the documents that have no embedding, the longest last."""
-        return [
-            row[0]
-            for row in self._rows(
-                "SELECT number FROM document WHERE number NOT IN (SELECT number FROM vector)"
-                " ORDER BY length(title) + length(abstract), number"
-            )
-        ]
+        return self._without("vector")
+
+    def without_sentences(self) -> list[int]:
+        """Numbers of the documents whose sentences have no embeddings, the longest last."""
+        return self._without("sentence")
+
+    def _without(self, table: str) -> list[int]:
+        sql = (
+            f"SELECT number FROM document WHERE number NOT IN (SELECT number FROM {table})"
+            " ORDER BY length(title) + length(abstract), number"
+        )
+        return [row[0] for row in self._rows(sql)]
 
     def put_vectors(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
         """Keep embeddings."""
         with self.writing():
             self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", zip(numbers, embeddings, strict=True))
 
+    def put_sentences(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
+        """Keep the embeddings of the sentences of documents, all of a document as one."""
+        with self.writing():
+            self._db.executemany("INSERT OR REPLACE INTO sentence VALUES (?, ?)", zip(numbers, embeddings, strict=True))
+
+    def sentences(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """The embeddings of the sentences of documents, by number, of those that have them."""
+        found: dict[int, bytes] = {}
+        for at in range(0, len(numbers), _CHUNK):
+            part = list(numbers[at : at + _CHUNK])
+            found |= self._rows(f"SELECT * FROM sentence WHERE number IN ({', '.join('?' * len(part))})", part)
+        return found
+
     def clear_vectors(self) -> None:
         """Forget all embeddings: they are of another model."""
         with self.writing():
             self._db.execute("DELETE FROM vector")
+            self._db.execute("DELETE FROM sentence")
 
     def vectors(self) -> Iterator[tuple[int, bytes]]:
         """Number and embedding, in order of number; read in parts."""
@@ -319,7 +347,7 @@ class DocumentStore(Closing):
         self._db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'version'")
 
     def _drop(self, number: int) -> None:
-        for table in ("document", "name", "vector"):
+        for table in ("document", "name", "vector", "sentence"):
             self._db.execute(f"DELETE FROM {table} WHERE number = ?", [number])
 
     def _ids(self, number: int) -> list[str]:
