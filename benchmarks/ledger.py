@@ -207,7 +207,7 @@ def _rows(
         row[places["subject_label"]] = _LABELS[number // 100 % 4]
         row[places["object_id"]] = f"T-{number % 1_000:04}"
         row[places["evidence"]] = row[places["evidence"]].replace(called, name).replace(f'"{like}"', f'"{number}"')
-        row[places["basis"]] = f"{number:031}{int(is_other)}"
+        row[places["basis"]] = f"{number:015}{int(is_other)}"
         yield tuple(row)
 
 
@@ -218,7 +218,7 @@ def write_ledger(place: Path, count: int) -> None:
         place: The file.
         count: How many.
     """
-    _write(place, "many", count)
+    _write_columns(place, "many", range(count))
 
 
 def _write(place: Place, name: str, count: int) -> float:

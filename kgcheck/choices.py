@@ -18,6 +18,9 @@ VERIFIERS = ("trained", "llm")
 SCOPES = ("corpus", "documents", "passages")
 """What is read for a claim of a batch."""
 
+SECTIONS = ("abstract", "introduction", "methods", "results", "discussion", "conclusion", "other")
+"""Kinds of sections of a paper."""
+
 THRESHOLDS = ("refuted", "insufficient", "new", "never")
 """The least outcome that counts as a failure of an audit; ``new``: only what is new, or has come back."""
 

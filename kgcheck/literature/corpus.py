@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgcheck.errors import IndexFault, InputError, StoreError
+from kgcheck.choices import SECTIONS
+from kgcheck.errors import IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Document, Rejected
 from kgcheck.literature.embed import WORDS_ALONE, Embedder, packed
@@ -26,14 +27,17 @@ from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import (
     DOCUMENTS,
     MANIFEST,
+    PAPERS,
+    SECTIONS_OF,
     DenseManifest,
     Manifest,
     read_manifest,
     write_manifest,
 )
+from kgcheck.literature.papers import Paper
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.locks import FileLock
-from kgcheck.profile.corpus_files import CorpusRecipe
+from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
 from kgcheck.progress import NoProgress, Progress
 
 QUARANTINE = "quarantine.jsonl"
@@ -96,25 +100,39 @@ class Corpus:
         """Put the documents of files into the store.
 
         Args:
-            files: Read one after the other.
+            files: Read one after the other; or folders of them, in which a broken file goes to the quarantine.
             recipe: How to read them all; otherwise each is known by its form.
             replace: A known id gets the new text; otherwise another text goes to the quarantine.
 
         Returns:
             What became of the records.
+
+        Raises:
+            InputFormat: A file that was named itself cannot be read.
         """
         counts: Counter[str] = Counter()
         path, rejected = self.folder / QUARANTINE, 0
+        self._retracted: list[str] = []
         with self._quarantine(path) as put:
-            for file in files:
-                chosen = recipe or choose_recipe(file)
-                with self._progress.step(f"reading {file.name}") as step:
-                    records = read_documents(file, chosen)
-                    while part := list(islice(records, _TRANSACTION)):
-                        for item in self._add(part, replace=replace, counts=counts, file=file):
-                            put(item)
+            for given in files:
+                with self._progress.step(f"reading {given.name}") as step:
+                    for file in files_of(given):
+                        try:
+                            records = read_documents(file, recipe or choose_recipe(file))
+                            while part := list(islice(records, _TRANSACTION)):
+                                for item in self._add(part, replace=replace, counts=counts, file=file):
+                                    put(item)
+                                    rejected += 1
+                                step.advance(len(part))
+                        except InputFormat as error:
+                            # Of a folder, one file must not keep the others out.
+                            if file == given:
+                                raise
+                            put(Rejected(reason="malformed", detail=error.message, place=str(file)))
+                            counts["malformed"] += 1
                             rejected += 1
-                        step.advance(len(part))
+        # A notice concerns a paper that is here, or one that may come.
+        self.store.retract(self._retracted)
         return AddedFiles(dict(counts), rejected, path)
 
     def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
@@ -125,7 +143,11 @@ class Corpus:
                     counts[record.reason] += 1
                     rejected.append(record)
                     continue
-                became, met = self.store.add(record, replace=replace)
+                if isinstance(record, Paper):
+                    became, met = self.store.add_paper(record, replace=replace)
+                    self._retracted += record.retracts
+                else:
+                    became, met = self.store.add(record, replace=replace)
                 counts[became.value] += 1
                 if became is Added.CONFLICT:
                     detail = f"{met} has another text in the index; --replace takes the new one"
@@ -174,6 +196,10 @@ class Corpus:
         try:
             part.mkdir()
             np.save(part / "numbers.npy", numbers)
+            sections = self.store.sections()
+            if sections:
+                np.save(part / PAPERS, np.array(sections[0], dtype=np.int64))
+                np.save(part / SECTIONS_OF, np.array([SECTIONS.index(s) for s in sections[1]], dtype=np.int8))
             with self._progress.step("indexing words"):
                 Lexical.of(text for _, text in self.store.texts()).save(part / "words")
             made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
@@ -181,6 +207,7 @@ class Corpus:
                 built_at=datetime.now(UTC).replace(microsecond=0).isoformat(),
                 version=self.store.version,
                 documents=len(numbers),
+                paragraphs=len(numbers) - len(set(sections[0])) if sections else 0,
                 folder=name,
                 dense=made,
             )
@@ -287,6 +314,27 @@ class Corpus:
 
     def __exit__(self, *ended: object) -> None:
         self.close()
+
+
+def files_of(place: Path) -> list[Path]:
+    """The files that are meant: a file itself, or those of a folder that some recipe may read.
+
+    Args:
+        place: A file or a folder.
+
+    Returns:
+        Files, in order; links that lead out of the folder are left out.
+
+    Raises:
+        InputMissing: The folder holds none.
+    """
+    if not place.is_dir():
+        return [place]
+    inside = place.resolve()
+    found = [p for p in sorted(place.rglob("*")) if p.is_file() and by_suffix(p) and p.resolve().is_relative_to(inside)]
+    if not found:
+        raise InputMissing(f"the folder {place} holds no documents that kgcheck reads", "see docs/literature.md")
+    return found
 
 
 def _reserve(path: Path) -> None:

@@ -102,12 +102,17 @@ class TripleReader:
         """What `read` gives, and how many papers were looked at for sentences to read."""
         claim = self.claim(triple)
         hits, matches = self._search(claim), claim.matches
-        papers = {hit.document.id: hit.document for hit in hits if any(map(matches, hit.document.passages))}
+        # Of a whole paper one paragraph speaks, the best that names both: it counts once.
+        best: dict[str, Document] = {}
+        for hit in hits:
+            if hit.document.paper_id not in best and any(map(matches, hit.document.passages)):
+                best[hit.document.paper_id] = hit.document
+        papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
         judged = verify(
             claim.claim, [_only_matching(d, matches) for d in read.values()], self._verifier, (claim.head, claim.tail)
         )
-        return judged, read, len(hits)
+        return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
@@ -134,6 +139,8 @@ class TripleReader:
                 start=start,
                 end=min(end, start + _LONGEST),
                 quote=d.abstract[start : min(end, start + _LONGEST)],
+                section=d.section,
+                heading=d.heading,
             )
             for d in matching
             if not d.retracted
@@ -145,12 +152,12 @@ class TripleReader:
             release=self._release,
             built_at=self._built,
             passages=tuple(found[:_SHOWN]),
-            retracted=tuple(d.id for d in matching if d.retracted),
+            retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
         )
 
     def _search(self, claim: EdgeClaim) -> list[SearchHit]:
         also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
-        return self._index.search(claim.claim, limit=_FOUND, also=also)
+        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """What papers say of an edge, as evidence of the tier `text` in an open world.
@@ -188,7 +195,7 @@ class TripleReader:
         )
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        papers = _papers(self._index.manifest.documents)
+        papers = _papers(self._index.manifest.papers)
         return Evidence(
             source=SOURCE,
             release=self._release,
@@ -209,14 +216,14 @@ class TripleReader:
     @property
     def _release(self) -> str:
         manifest = self._index.manifest
-        return f"index of {manifest.documents} documents, {manifest.built_at[:10]}"
+        return f"index of {manifest.papers} documents, {manifest.built_at[:10]}"
 
 
 def address(document: Document) -> str:
     """Where a paper can be read, or nothing."""
     for recipe in load_corpus_recipes():
-        if recipe.url_template and document.id.startswith(recipe.prefix or "\0"):
-            return recipe.url_template.replace("{id}", quoted(document.id.removeprefix(recipe.prefix), safe=""))
+        if recipe.url_template and document.paper_id.startswith(recipe.prefix or "\0"):
+            return recipe.url_template.replace("{id}", quoted(document.paper_id.removeprefix(recipe.prefix), safe=""))
     return ""
 
 

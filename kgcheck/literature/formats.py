@@ -11,11 +11,14 @@ from typing import Any
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
+from kgcheck.literature.jats import read_jats
+from kgcheck.literature.papers import Paper
+from kgcheck.literature.pdf import read_pdf
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 
-Record = Document | Rejected
-_Raw = tuple[str, dict[str, Any] | Rejected]
-"""Place, and the fields of a record as they stand there."""
+Record = Document | Paper | Rejected
+_Raw = tuple[str, dict[str, Any] | Paper | Rejected]
+"""Place, and the fields of a record as they stand there, or a whole paper."""
 
 _WIDEST_FIELD = 50_000_000
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
@@ -49,7 +52,9 @@ def choose_recipe(path: Path) -> CorpusRecipe:
         except InputFormat as error:
             wrong = f"; {error.message}"
             continue
-        if isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs):
+        if recipe.format in _WHOLE or (
+            isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs)
+        ):
             return recipe
     tried = f"tried: {', '.join(known)}" if known else "no recipe reads files that end so"
     raise InputFormat(f"{path} is no document format that kgcheck knows ({tried}{wrong})", "name one with --recipe")
@@ -63,8 +68,8 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
         recipe: How to read it.
 
     Yields:
-        A document, or a record that is none, with the reason and the place. After a fault in the form of the file, what
-        follows it cannot be read: that is the last record then.
+        A document, a whole paper, or a record that is none, with the reason and the place. After a fault in the form
+        of the file, what follows it cannot be read: that is the last record then.
 
     Raises:
         InputMissing: There is no such file.
@@ -79,6 +84,9 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
                 yield raw.model_copy(update={"place": place})
                 continue
             count += 1
+            if isinstance(raw, Paper):
+                yield raw.model_copy(update={"recipe": recipe.name})
+                continue
             made = make_document(_mapped(raw, recipe), recipe.name)
             yield made.model_copy(update={"place": place}) if isinstance(made, Rejected) else made
     except InputFormat as error:
@@ -291,10 +299,23 @@ def read_retractions(path: Path) -> Iterable[str]:
     return ids
 
 
+def _jats(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    return read_jats(path)
+
+
+def _pdf(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    return read_pdf(path)
+
+
+_WHOLE = ("jats", "pdf")
+"""Formats of whole papers, which are known by the form of the file alone."""
+
 _READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
     "csv": _csv,
     "json": _json,
+    "jats": _jats,
     "jsonl": _jsonl,
+    "pdf": _pdf,
     "pubtator": _pubtator,
     "pubmed_xml": _pubmed_xml,
 }

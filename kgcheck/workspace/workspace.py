@@ -3,7 +3,7 @@
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
@@ -478,7 +478,7 @@ class Workspace(Closing):
                     if triple:
                         verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]
                     elif documents:
-                        verdict = verify(claim, index.documents(documents), reader)
+                        verdict = verify(claim, index.best_of(claim, documents), reader)
                     else:
                         verdict = verify(claim, [hit.document for hit in index.search(claim, limit=top)], reader)
                 finally:
@@ -493,6 +493,7 @@ class Workspace(Closing):
         documents: Sequence[str] = (),
         passages: Sequence[str] | None = None,
         expand: bool = False,
+        sections: Sequence[str] = (),
     ) -> SearchResult:
         """Search the papers: all of them, some of them, or given passages.
 
@@ -502,13 +503,15 @@ class Workspace(Closing):
             documents: Only these papers, by id.
             passages: Search in these texts and not in the papers.
             expand: Also look for the synonyms that the graph and the snapshot know.
+            sections: Only in sections of these kinds: abstract, introduction, methods, results, discussion, conclusion
+                or other.
 
         Returns:
             The hits, best first.
 
         Raises:
             UsageError: The workspace names no literature.
-            UnknownName: A paper is not in the index.
+            UnknownName: A paper is not in the index, or there is no such kind of section.
         """
         from kgcheck.literature.search import rank_passages
 
@@ -522,7 +525,7 @@ class Workspace(Closing):
             if also:
                 notes.append(f"also: {', '.join(also)}")
             hits = []
-            for hit in index.search(query, limit=limit, within=documents or None, also=also):
+            for hit in index.search(query, limit=limit, within=documents or None, also=also, sections=sections):
                 best = hit.nearest
                 if best is None:
                     best = rank_passages(query, hit.document.passages)[0][0]
@@ -626,6 +629,27 @@ class Workspace(Closing):
             case Ref() as ref:
                 refs = [ref]
         return neighbourhood(self.graph, refs, each)
+
+    def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
+        """What nodes of a label are called, by the graph or by the snapshot.
+
+        Args:
+            label: Of the nodes, which need not be in the graph.
+            ids: Theirs.
+
+        Returns:
+            A name by id; those that neither knows are left out.
+
+        Raises:
+            UnknownName: The profile has no such label.
+        """
+        names, found = self._names(), dict[str, str]()
+        for identifier in dict.fromkeys(ids):
+            with suppress(ValidationError):
+                known = names.of(Ref(label=label, id=identifier))
+                if name := next((name for name in known if name != identifier), None):
+                    found[identifier] = name
+        return found
 
     def readiness(self) -> "list[Part]":
         """Whether the ledger, the store and the references can be read now, and why not."""
@@ -816,6 +840,28 @@ class Workspace(Closing):
             return decide(
                 ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
             )
+
+    def take_back(self, first: int, count: int, action: str, *, by: str) -> "list[Made]":
+        """Reopen what somebody decided about at once; what was decided about since is left as it is.
+
+        Args:
+            first: Number of the first of the decisions.
+            count: How many they are.
+            action: What was decided.
+            by: Who decided, and takes it back.
+
+        Returns:
+            The decisions that reopen.
+
+        Raises:
+            UnknownName: There is no such action.
+            ChangedMeanwhile: Somebody else has just decided about one of them: nothing was taken back.
+        """
+        from kgcheck.curation.taking_back import take_back
+        from kgcheck.ledger.decisions import Action
+
+        with self._writing() as ledger:
+            return take_back(ledger, first, count, _member(Action, "action", action), by)
 
     def history(self, fingerprint: str) -> "list[Decision]":
         """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""

@@ -111,7 +111,13 @@ def test_an_index_without_them_says_how_it_is_built_again(tmp_path: Path) -> Non
     model = WordsModel()
     folder = build_index(tmp_path / "index", papers(), model)
     with sqlite3.connect(folder / DOCUMENTS) as db:
-        db.execute("DROP TABLE sentence")
+        for change in (
+            "DROP TABLE sentence",
+            "DROP TABLE paper",
+            "DROP INDEX document_paper",
+            *(f"ALTER TABLE document DROP COLUMN {c}" for c in ("paper", "paragraph", "heading", "section")),
+        ):
+            db.execute(change)
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     text = (folder / MANIFEST).read_text()
     (folder / MANIFEST).write_text(text.replace('"format": 2', '"format": 1'))
