@@ -217,5 +217,7 @@ def _papers(count: int) -> str:
 
 def _only_matching(document: Document, matches: Callable[[str], bool]) -> Document:
     """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
-    spans = tuple(s for s in document.spans if matches(document.abstract[s[0] : s[1]]))
-    return document.model_copy().with_spans(spans)
+    places = [i for i, passage in enumerate(document.passages) if matches(passage)]
+    vectors = document.vectors
+    read = document.model_copy().with_spans(tuple(document.spans[i] for i in places))
+    return read.with_vectors(None if vectors is None else vectors[places])

@@ -438,7 +438,9 @@ class Workspace(Curating):
                 notes.append(f"also: {', '.join(also)}")
             hits = []
             for hit in index.search(query, limit=limit, within=documents or None, also=also, sections=sections):
-                best = rank_passages(query, hit.document.passages)[0][0]
+                best = hit.nearest
+                if best is None:
+                    best = rank_passages(query, hit.document.passages)[0][0]
                 hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
         return SearchResult(tuple(hits), also, tuple(notes))
 
