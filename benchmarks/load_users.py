@@ -40,6 +40,15 @@ class Curator(HttpUser):
         with self.client.get("/v1/findings", params=wanted, name="findings, next page", catch_response=True) as answer:
             self._keep(answer)
 
+    @task(5)
+    def triage_page(self) -> None:
+        chosen = {"q" if name == "text" else name: value for name, value in DRAW.choice([{}, *FILTERS]).items()}
+        self.client.get("/findings", params=chosen, headers={"accept": "text/html"}, name="the page of findings")
+
+    @task(2)
+    def facets(self) -> None:
+        self.client.get("/v1/findings/facets", params=DRAW.choice([{}, *FILTERS]), name="facets")
+
     @task(12)
     def look(self) -> None:
         if self.rows:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.denials import denied, reversed_way
+from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Numbers, Seen, claim_features, look
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical

@@ -269,10 +269,12 @@ class MissingExtra(KgcheckError):
     Args:
         what: What was asked for.
         extra: The extra of kgcheck that brings it.
+        alone: A package to install beside it, without what that depends on.
     """
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}'", f"pip install 'kgcheck[{extra}]'")
+    def __init__(self, what: str, extra: str, alone: str = "") -> None:
+        command = f"pip install 'kgcheck[{extra}]'" + (f" && pip install --no-deps {alone}" if alone else "")
+        super().__init__(f"{what} needs the extra '{extra}'", command)
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -45,18 +45,14 @@ _SIGNATURES = f"""
 _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
 
 _SIGNATURES_OF_ONE = f"""
-    WITH alone AS MATERIALIZED (
-        SELECT p.task, observed, missing, {", ".join(f"e.{name}" for name in _KIND[:-1])},
-               floor(e.score * 10 + 0.5) / 10 AS score, g.source AS unseen, g.cause
+    SELECT unnest(tasks) AS task, to_json([
+        CASE WHEN observed = 1 THEN [[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']] ELSE [] END,
+        CASE WHEN missing = 1 THEN [[unseen, cause]] ELSE [] END])::VARCHAR AS signature
+    FROM (
+        SELECT observed, missing, {", ".join(f"e.{name}" for name in _KIND[:-1])},
+               floor(e.score * 10 + 0.5) / 10 AS score, g.source AS unseen, g.cause, list(p.task) AS tasks
         FROM task_pieces p LEFT JOIN evidence e USING (task) LEFT JOIN gap g USING (task)
-        WHERE observed <= 1 AND missing <= 1
-    ), kind AS (
-        SELECT *, to_json([
-            CASE WHEN observed = 1 THEN [[{", ".join(_KIND[:-1])}, score::VARCHAR, '1']] ELSE [] END,
-            CASE WHEN missing = 1 THEN [[unseen, cause]] ELSE [] END])::VARCHAR AS signature
-        FROM (SELECT DISTINCT observed, missing, {", ".join(_KIND)}, unseen, cause FROM alone))
-    SELECT a.task, k.signature FROM alone a JOIN kind k ON a.observed = k.observed AND a.missing = k.missing AND
-        {" AND ".join(f"a.{name} IS NOT DISTINCT FROM k.{name}" for name in (*_KIND, "unseen", "cause"))}"""
+        WHERE observed <= 1 AND missing <= 1 GROUP BY ALL)"""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:

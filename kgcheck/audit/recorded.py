@@ -17,9 +17,10 @@ from sqlalchemy import Text, cast, select
 from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import NO_TASKS
 from kgcheck.duck import literal
+from kgcheck.ledger.basis import digest_sql
 from kgcheck.ledger.ledger import Ledger, Run, of_target
 from kgcheck.ledger.run import CARRIED
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally
 
@@ -27,6 +28,9 @@ Key = tuple[Any, ...]
 """What a tally counts alike: outcome, reason, sources and gaps."""
 
 _TOGETHER = 500
+_FEW_TASKS = 20_000
+"""The findings of so many tasks are sooner asked for one by one than read with all others."""
+
 _ENDS = pa.schema([("head", pa.string()), ("tail", pa.string())])
 _FOUND = _ENDS.append(pa.field("fingerprint", pa.string()))
 _ENDED = _ENDS.append(pa.field("outcome", pa.string())).append(pa.field("reason", pa.string()))
@@ -34,6 +38,14 @@ _ENDED = _ENDS.append(pa.field("outcome", pa.string())).append(pa.field("reason"
 _SAME = "asked.head = recorded.head AND asked.tail IS NOT DISTINCT FROM recorded.tail"
 _THEIRS = f"FROM recorded SEMI JOIN asked ON {_SAME}"
 _OTHERS = f"CREATE OR REPLACE TEMP TABLE asked AS FROM asked ANTI JOIN recorded ON {_SAME}"
+
+
+def fingerprints(db: duckdb.DuckDBPyConnection, unit: Unit, tasks: str) -> list[str]:
+    """The fingerprints of the tasks of a unit, given as a select, see CheckTask.fingerprint."""
+    target = unit.target
+    parts = [literal(unit.type.value), literal(target.label or ""), "head", literal(target.relation or "")]
+    parts += [literal(target.object_label or ""), "coalesce(tail, '')", literal(target.attribute or ""), "''"]
+    return [str(row[0]) for row in db.execute(f"SELECT {digest_sql(parts)} FROM ({tasks})").fetchall()]
 
 
 def key_of(tally: Tally) -> Key:
@@ -74,7 +86,7 @@ class RecordedOutcomes:
         if not self._files or unit.type not in KEPT_TYPES:
             return None
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE asked AS SELECT DISTINCT head, tail FROM ({tasks})").fetchall()
-        self._register_found(unit)
+        self._put(self._found(unit))
         found = [str(row[0]) for row in self._db.execute(f"SELECT fingerprint {_THEIRS}").fetchall()]
         self._db.execute(_OTHERS).fetchall()
         others = self._without_finding(self._files, pieces, counted)
@@ -99,22 +111,28 @@ class RecordedOutcomes:
         read = "SELECT head, tail FROM read_parquet({})"
         return " UNION ALL ".join(read.format(literal(str(path))) for path, _ in paths)
 
-    def _register_found(self, unit: Unit) -> None:
-        """Table ``recorded``: the findings of the unit."""
+    def _found(self, unit: Unit) -> pa.Table:
+        """The findings of the unit about the tasks in ``asked``; where these are many, all of the unit."""
         names = (FINDING.c.subject_id, FINDING.c.object_id, FINDING.c.fingerprint)
-        which = of_target(FINDING, unit.type, unit.target, label=FINDING.c.subject_label)
+        of_run = select(*names).where(FINDING.c.run == self._run.id)
+        queries = [of_run.where(of_target(FINDING, unit.type, unit.target, label=FINDING.c.subject_label))]
+        if self._left() <= _FEW_TASKS:
+            keys = fingerprints(self._db, unit, "FROM asked")
+            some = (keys[start : start + _TOGETHER] for start in range(0, len(keys), _TOGETHER))
+            queries = [of_run.where(FINDING.c.fingerprint.in_(these)) for these in some]
         with self._ledger.database.reading() as connection:
-            rows = connection.execute(select(*names).where(which, FINDING.c.run == self._run.id)).all()
-        self._put(pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], []], schema=_FOUND))
+            rows = [row for query in queries for row in connection.execute(query)]
+        return pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], []], schema=_FOUND)
 
     def _keys_of_findings(self, fingerprints: list[str]) -> Counter[Key]:
         texts = cast(FINDING.c.evidence, Text), cast(FINDING.c.gaps, Text)
-        query = select(FINDING.c.outcome, FINDING.c.reason, *texts).where(FINDING.c.run == self._run.id)
+        query = select(FINDING.c.outcome, FINDING.c.reason, *texts).join(KEY, KEY.c.finding == FINDING.c.number)
+        query = query.where(KEY.c.run == self._run.id)
         keys: Counter[Key] = Counter()
         with self._ledger.database.reading() as connection:
             for start in range(0, len(fingerprints), _TOGETHER):
                 some = fingerprints[start : start + _TOGETHER]
-                for outcome, reason, evidence, gaps in connection.execute(query.where(FINDING.c.fingerprint.in_(some))):
+                for outcome, reason, evidence, gaps in connection.execute(query.where(KEY.c.fingerprint.in_(some))):
                     sources = tuple(sorted({observed["source"] for observed in json.loads(evidence)}))
                     unseen = tuple(sorted(Gap(source, Reason(cause)) for source, cause in json.loads(gaps)))
                     keys[Outcome(outcome), Reason(reason), sources, unseen] += 1

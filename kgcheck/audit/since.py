@@ -13,7 +13,7 @@ import duckdb
 from kgcheck.audit import judging, structure
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit
-from kgcheck.audit.recorded import Key, RecordedOutcomes, key_of
+from kgcheck.audit.recorded import Key, RecordedOutcomes, fingerprints, key_of
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
@@ -152,7 +152,7 @@ class SinceWorker(Worker):
             tasks = "SELECT head, tail FROM judged JOIN task USING (task)"
             if not self._options.keep_all:
                 tasks += " WHERE outcome IN ('refuted', 'insufficient')"
-            found += self._part_tasks.fingerprints(unit, tasks)
+            found += fingerprints(self._db, unit, tasks)
         return found
 
     def _carry(self, unit: Unit, found: list[str], left: list[Tally]) -> None:

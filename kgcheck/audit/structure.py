@@ -114,6 +114,8 @@ ALL = "(all)"
 _MAX_STRAY_EDGES = 100_000
 _SHOWN_TERMS = 8
 _ROWS = 10_000
+_ENDS = ("head", "tail", "tail_label")
+_ROW = ", ".join((*_ENDS, "detail", "properties", "correct"))
 
 
 FOLDED = (Reason.PLACEHOLDER_VALUE, Reason.ORPHAN_NODE, Reason.MISSING_SCORE)
@@ -128,7 +130,8 @@ _EXAMPLES = 5
 class Fault(NamedTuple):
     """One structural fault; of a rule that many break alike, ``times`` of them.
 
-    ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong.
+    ``right`` is the value of the attribute that would be none; ``properties`` are those that are wrong. ``alike`` is
+    how many are alike, where some of them stand for the others, too.
     """
 
     rule: Reason
@@ -140,6 +143,7 @@ class Fault(NamedTuple):
     times: int = 1
     right: str | None = None
     properties: tuple[str, ...] = ()
+    alike: int | None = None
 
     @property
     def ids(self) -> set[str]:
@@ -154,6 +158,7 @@ class _FaultRow(NamedTuple):
     detail: str | None
     properties: tuple[str, ...]
     right: str | None
+    alike: int | None
 
 
 class StructureRules:
@@ -184,6 +189,7 @@ class StructureRules:
         self._schema = schema
         self._run = run
         self._before = before
+        self._options = options
         # Then every malformed id is found where it is looked up, and is not to be told twice.
         self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
 
@@ -215,6 +221,7 @@ class StructureRules:
                     attribute=wrong,
                     right=row.right,
                     properties=row.properties,
+                    alike=row.alike,
                 )
 
     def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
@@ -249,6 +256,7 @@ class StructureRules:
                     Ref(label=pattern.tail, id=row.tail or ""),
                     row.detail or "",
                     properties=row.properties,
+                    alike=row.alike,
                 )
         if pattern.hierarchy:
             yield from self._cycles(pattern, table)
@@ -293,20 +301,53 @@ class StructureRules:
         return possible
 
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
-        """The hits of a rule, one for each pair of ends, in an order that does not change."""
-        named, more = "NULL, NULL", ""
+        """The hits of a rule, one for each pair of ends, in an order that does not change.
+
+        Yields:
+            A hit; of a rule whose hits are folded, those that are shown, each with how many there are.
+        """
+        more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
         if rule in rules.NAMING:
-            named, more = "flatten(list(properties ORDER BY detail)), min_by(correct, detail)", ", properties, correct"
-        found = self._db.execute(
-            f"""
+            more, named = ", properties, correct", "flatten(list(properties ORDER BY detail)), min_by(correct, detail)"
+        hits = f"({select}) AS hit(head, tail, tail_label, detail{more})"
+        together = f"""
             SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
-            FROM ({select}) AS hit(head, tail, tail_label, detail{more})
-            GROUP BY ALL ORDER BY head, tail, tail_label
-            """
-        )
-        while rows := found.fetchmany(_ROWS):
-            for head, tail, tail_label, detail, properties, right in rows:
-                yield _FaultRow(head, tail, tail_label, detail, tuple(dict.fromkeys(properties or ())), right)
+            FROM {{}} GROUP BY ALL"""
+        if rule in FOLDED and not self._options.unfold:
+            rows = self._some(hits, together, more or f", {named}")
+        else:
+            rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
+        found = self._db.execute(f"SELECT * FROM ({rows}) ORDER BY head, tail, tail_label")
+        while some := found.fetchmany(_ROWS):
+            for head, tail, tail_label, detail, properties, right, alike in some:
+                once = tuple(dict.fromkeys(properties or ()))
+                yield _FaultRow(head, tail, tail_label, detail, once, right, alike)
+
+    def _some(self, hits: str, together: str, more: str) -> str:
+        """A select of the first hits of those that `folded` makes one of, and how many are alike.
+
+        Args:
+            hits: What a rule found.
+            together: A select that makes one of all that it found of the same ends.
+            more: The other columns of one that is alone, as nearly all are.
+
+        Returns:
+            The select.
+        """
+        same = " AND ".join(f"a.{end} IS NOT DISTINCT FROM h.{end}" for end in _ENDS)
+        listed = ", ".join(map(literal, self._options.ids))
+        wanted = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
+        packed = ", ".join(f"{column} := {column}" for column in _ROW.split(", "))
+        once = "list_filter(properties, lambda x, i: list_position(properties, x) = i)"
+        return f"""
+            WITH h AS MATERIALIZED (FROM {hits}),
+            again AS MATERIALIZED (SELECT {", ".join(_ENDS)} FROM h GROUP BY ALL HAVING count(*) > 1),
+            row({_ROW}) AS (
+                SELECT {", ".join(_ENDS)}, detail{more} FROM h ANTI JOIN again a ON {same}
+                UNION ALL {together.format(f"h SEMI JOIN again a ON {same}")})
+            SELECT unnest(one), alike FROM (
+                SELECT unnest(min(struct_pack({packed}), {FOLD_ABOVE})) AS one, count(*) AS alike
+                FROM row {wanted} GROUP BY {once})"""
 
     def _orphans(self, label: Label, table: str) -> str:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
@@ -340,9 +381,10 @@ def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
             yield hit
             continue
         key = hit.rule, hit.properties
-        counts[key] += 1
-        if counts[key] <= FOLD_ABOVE:
-            alike.setdefault(key, []).append(hit)
+        # Of many, the copy of the graph gave the first ones alone.
+        counts[key] = hit.alike or counts[key] + 1
+        if len(some := alike.setdefault(key, [])) < FOLD_ABOVE:
+            some.append(hit)
     for key, some in alike.items():
         if counts[key] <= FOLD_ABOVE:
             yield from some

@@ -9,7 +9,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges
-from kgcheck.duck import identifier, literal
+from kgcheck.duck import identifier
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema, with_as_text
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Label, Pattern, Schema
@@ -201,11 +201,3 @@ class TouchedTasks(TaskSelection):
     def _tasks(self, unit: Unit) -> str:
         where = _TOUCHED_EDGE if unit.pattern else "head IN (SELECT id FROM touched_head)"
         return f"SELECT * FROM ({super()._tasks(unit)}) WHERE {where}"
-
-    def fingerprints(self, unit: Unit, tasks: str) -> list[str]:
-        """The fingerprints of the tasks of a select, see CheckTask.fingerprint."""
-        target = unit.target
-        parts = [literal(unit.type.value), literal(target.label or ""), "head", literal(target.relation or "")]
-        parts += [literal(target.object_label or ""), "coalesce(tail, '')", literal(target.attribute or ""), "''"]
-        named = f"left(sha256(concat_ws(chr(31), {', '.join(parts)})), 16)"
-        return [str(row[0]) for row in self._db.execute(f"SELECT {named} FROM ({tasks})").fetchall()]

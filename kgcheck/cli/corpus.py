@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kgcheck.choices import PAPER_SOURCES
 from kgcheck.cli.options import FilePath, index_option, table_or_json_option
 from kgcheck.cli.output import json_result, note
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.gather import SourceName
+    from kgcheck.literature.manifest import Manifest
+    from kgcheck.literature.papers import WholePaper
 
 
 @click.group("corpus")
@@ -31,7 +37,7 @@ def command() -> None:
 def add(
     files: tuple[Path, ...], index: Path, recipe: str | None, replace: bool, retractions: Path | None, model: str | None
 ) -> None:
-    """Put the documents of FILES into an index, which is made when it is missing.
+    """Put the documents of FILES, or of folders of them, into an index, which is made when it is missing.
 
     What was cut off goes on: documents that are there already are not embedded or stored again. Records that are no
     documents go to quarantine.jsonl in the index, each with the reason.
@@ -53,6 +59,59 @@ def add(
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
         _build(corpus, model, anew=False)
+
+
+@command.command("gather")
+@click.argument("query")
+@index_option(required=True)
+@click.option(
+    "--source",
+    type=click.Choice(PAPER_SOURCES),
+    default="europepmc",
+    show_default=True,
+    help="Where to look; QUERY is in its own language.",
+)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True, help="Most papers.")
+@click.option("--full-text", is_flag=True, help="Whole papers where the record names an open licence (europepmc).")
+@click.option("--references", is_flag=True, help="Also the papers that each one cites.")
+@click.option("--citations", is_flag=True, help="Also the papers that cite each one.")
+@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+@click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
+def gather_(
+    query: str,
+    index: Path,
+    source: "SourceName",
+    limit: int,
+    full_text: bool,
+    references: bool,
+    citations: bool,
+    model: str | None,
+    offline: bool,
+) -> None:
+    """Gather the papers that a service finds for QUERY into an index, which is made when it is missing.
+
+    What was cut off goes on with the same command: pages that came are not asked for again.
+
+    Exit codes: 0 done; 2 usage or configuration; 3 the service could not be looked at: what came is kept.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.gather import Gathering, gather
+    from kgcheck.providers.http import Http
+    from kgcheck.settings import Settings
+
+    settings = Settings()
+    if offline:
+        settings = settings.model_copy(update={"offline": True})
+    wanted = Gathering(source, query, limit, full_text, references, citations)
+    with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
+        try:
+            done = gather(wanted, corpus, http)
+            counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(done.counts.items()))
+            note(f"records of {done.day}: {counts or 'none'}; {source} has {done.total:,}")
+        finally:
+            # What came before the service was gone can be searched.
+            _build(corpus, model, anew=False)
 
 
 @command.command("build")
@@ -103,7 +162,7 @@ def list_(index: Path, ids: bool, format_: str) -> None:
             header: tuple[str, ...] = ("id", "year", "retracted", "title")
             rows: list[tuple[object, ...]] = [*store.ids()]
         else:
-            header = ("recipe", "documents", "retracted", "first_year", "last_year")
+            header = ("recipe", "documents", "retracted", "first_year", "last_year", "paragraphs")
             rows = [*store.listed()]
     manifest = read_manifest(index)
     if format_ == "json":
@@ -115,7 +174,62 @@ def list_(index: Path, ids: bool, format_: str) -> None:
         table.add_row(*("" if value is None else str(value) for value in row))
     results().print(table)
     if not ids:
-        results().print(_summary(index, manifest.documents, manifest.dense.model if manifest.dense else None))
+        results().print(_summary(index, manifest))
+
+
+@command.command("show")
+@click.argument("paper")
+@index_option(required=True)
+@table_or_json_option()
+def show(paper: str, index: Path, format_: str) -> None:
+    """Show a whole paper by its id: its sections, its references, and what retracts or corrects what."""
+    from rich.console import Group
+    from rich.table import Table
+
+    from kgcheck.cli.console import results
+    from kgcheck.errors import UnknownName
+    from kgcheck.literature.manifest import DOCUMENTS
+    from kgcheck.literature.store import DocumentStore
+
+    with DocumentStore(index / DOCUMENTS) as store:
+        found = store.paper(paper)
+        if found is None:
+            known = store.number_of(paper) is not None
+            hint = (
+                "it is here by its abstract alone" if known else f"kgcheck corpus list --ids --index {index} tells all"
+            )
+            raise UnknownName("whole paper", paper, [], hint)
+        number = store.number_of(found.id)
+        retracted = number is not None and store.documents([number])[number].retracted
+    if format_ == "json":
+        json_result(found.model_dump(mode="json") | {"retracted": retracted})
+        return
+    sections = Table("section", "kind", "paragraphs", "citations")
+    for section in found.sections:
+        marks = sum(len(p.markers) for p in section.paragraphs)
+        heading = "  " * (section.level - 1) + (section.heading or "(no heading)")
+        sections.add_row(heading, section.kind, str(len(section.paragraphs)), str(marks or ""))
+    references = Table("reference", "year", "doi", "pmid", "title")
+    for entry in found.references:
+        references.add_row(entry.label, str(entry.year or ""), entry.doi, entry.pmid, entry.title or entry.text)
+    results().print(Group(_about(found, retracted=retracted), sections, references))
+
+
+def _about(paper: "WholePaper", *, retracted: bool) -> "RenderableType":
+    from rich.table import Table
+
+    rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows.add_row("paper", ", ".join(paper.ids))
+    rows.add_row("title", paper.title)
+    rows.add_row("in", ", ".join(filter(None, (paper.journal, str(paper.year or ""), paper.type))))
+    rows.add_row("licence", paper.licence or "not named")
+    if paper.citations:
+        rows.add_row("cited by", f"{len(paper.citations):,}: {', '.join(paper.citations[:5])}")
+    if retracted:
+        rows.add_row("RETRACTED", "it is found, and never counts")
+    for notice in paper.notices:
+        rows.add_row(notice.kind, f"of {notice.of} by {notice.notice}")
+    return rows
 
 
 def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
@@ -126,8 +240,10 @@ def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
     if remark:
         note(remark)
     manifest = corpus.build(embedder, anew=anew)
-    note(_summary(corpus.folder, manifest.documents, manifest.dense.model if manifest.dense else None))
+    note(_summary(corpus.folder, manifest))
 
 
-def _summary(index: Path, documents: int, model: str | None) -> str:
-    return f"{index}: {documents:,} documents, searched by words{f' and by meaning ({model})' if model else ''}"
+def _summary(index: Path, manifest: "Manifest") -> str:
+    whole = f" with {manifest.paragraphs:,} paragraphs of whole papers" if manifest.paragraphs else ""
+    meaning = f" and by meaning ({manifest.dense.model})" if manifest.dense else ""
+    return f"{index}: {manifest.papers:,} documents{whole}, searched by words{meaning}"

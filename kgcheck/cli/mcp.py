@@ -43,6 +43,20 @@ from kgcheck.cli.options import (
     multiple=True,
     help="With --http: a name under which it is reached, as kgcheck.example.org; may be repeated.",
 )
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="With --http: address or network of a reverse proxy whose X-Forwarded-For is believed; may be repeated.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1),
+    default=1_200,
+    show_default=True,
+    help="With --http: most requests of one token in a minute.",
+)
 def command(
     store: str | None,
     reference: Path | None,
@@ -55,6 +69,8 @@ def command(
     host: str,
     port: int,
     hosts: tuple[str, ...],
+    proxies: tuple[str, ...],
+    rate: int,
 ) -> None:
     """Serve tools for language models: check, ask, search, verify, findings, explain, verified_facts, and decide.
 
@@ -64,13 +80,15 @@ def command(
     from kgcheck.workspace import Workspace
 
     run_http, run_stdio = _ways()
+    from kgcheck.service.limits import ServiceLimits
     from kgcheck.service.roles import Role
 
     with Workspace(
         store=store, reference=reference, ledger=ledger, literature=index, profile=profile, live=live
     ) as workspace:
         if http:
-            run_http(workspace, Role(role), host, port, hosts)
+            limits = ServiceLimits(per_minute=rate)
+            run_http(workspace, Role(role), host, port, hosts, proxies=proxies, limits=limits)
         else:
             run_stdio(workspace, Role(role))
 

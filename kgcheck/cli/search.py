@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kgcheck.choices import SECTIONS
 from kgcheck.cli.options import (
     FilePath,
     index_option,
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     type=FilePath(dir_okay=False),
     help="Search in the lines of this file and not in the index.",
 )
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    type=click.Choice(SECTIONS),
+    help="Search only in sections of this kind; may be repeated.",
+)
 @click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
 @store_option()
 @reference_option()
@@ -44,6 +52,7 @@ def command(
     documents: tuple[str, ...],
     passages: Path | None,
     expand: bool,
+    sections: tuple[str, ...],
     store: str | None,
     reference: Path | None,
     profile: str,
@@ -55,7 +64,9 @@ def command(
 
     with Workspace(store=store, reference=reference, literature=index, profile=profile) as workspace:
         lines = _lines(passages) if passages else None
-        found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand)
+        found = workspace.search(
+            query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections
+        )
     for text in found.notes:
         note(text)
     if format_ == "json":
@@ -70,7 +81,10 @@ def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "Table":
     from kgcheck.workspace.results import PassageHit
 
     passages = bool(hits) and isinstance(hits[0], PassageHit)
-    columns = ("score", "line", "passage") if passages else ("score", "id", "year", "title", "best passage")
+    # An index of abstracts alone has nothing to say of sections.
+    whole = any(not isinstance(hit, PassageHit) and (hit.document.paper or hit.document.heading) for hit in hits)
+    section = ("section",) if whole else ()
+    columns = ("score", "line", "passage") if passages else ("score", "id", "year", "title", *section, "best passage")
     table = Table(*columns)
     for hit in hits:
         if isinstance(hit, PassageHit):
@@ -78,7 +92,8 @@ def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "Table":
         else:
             document = hit.document
             title = f"{'RETRACTED ' * document.retracted}{document.title}"
-            table.add_row(f"{hit.score:.3f}", document.id, str(document.year or ""), title, hit.passage)
+            place = (document.place,) if whole else ()
+            table.add_row(f"{hit.score:.3f}", document.id, str(document.year or ""), title, *place, hit.passage)
     return table
 
 

@@ -1,7 +1,5 @@
 """One run of a job: begun once in the world, kept alive, tried again by its own rule, and written down as it ended."""
 
-import os
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, LedgerError, StoreLocked
 from kgcheck.ledger.jobs import JobRun, JobRuns, JobState, taken_over
 from kgcheck.ledger.ledger import now
+from kgcheck.ledger.workers import this_worker
 from kgcheck.progress import Progress, ProgressStep
 
 LEASE = timedelta(minutes=5)
@@ -152,11 +151,6 @@ class _WatchedStep:
         self._step.advance(amount)
 
 
-def worker_name() -> str:
-    """This process, as others see it: host and number."""
-    return f"{socket.gethostname()} {os.getpid()}"
-
-
 def perform(
     runs: JobRuns,
     name: str,
@@ -183,7 +177,7 @@ def perform(
         JobUnderWay: It is under way elsewhere, or has been taken over.
         KgcheckError: It failed, as often as it was tried; that is written down.
     """
-    run = runs.begin(name, worker_name(), now(), LEASE, planned)
+    run = runs.begin(name, this_worker(), now(), LEASE, planned)
     with Lease(runs, run) as lease:
         try:
             done = _try(runs, run, rule, work, lease)

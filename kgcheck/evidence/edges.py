@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics, add_gaps
-from kgcheck.evidence.stance import counting
+from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
@@ -33,6 +33,10 @@ def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
     """What the edges between two nodes cite, for a task by itself; None where they cite nothing."""
     rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for source in sources)
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
+
+
+_FEW = 1_000
+"""So many links are quicker looked at in one way than in two."""
 
 
 def channel_topic(link: str, channel: str) -> str:
@@ -131,18 +135,25 @@ def look_up_edges(
 
 
 def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
-    """Table ``ends``: each pair under the ids that its ends have now."""
+    """Table ``ends``: each pair under the ids that its ends have now.
 
-    def now(state: str, label: Label, column: str) -> str:
-        return f"""CASE WHEN len({state}.successors) > 0 AND {state}.state <> 'current' THEN {state}.successors[1]
-                        ELSE {key(label, column)} END"""
-
+    Tables ``head_end`` and ``tail_end`` have each of these ids once, with whether its authority lists it and whether it
+    is no longer what it was: of many pairs, the ends are few.
+    """
+    for about, label in {"head": head, "tail": tail}.items():
+        tables.db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE {about}_end AS
+            SELECT n.id, l.id IS NOT NULL AS listed, coalesce(l.state <> 'current', false) AS moved,
+                   CASE WHEN moved AND len(l.successors) > 0 THEN l.successors[1] ELSE {key(label, "n.id")} END AS now
+            FROM (SELECT DISTINCT {about} AS id FROM task) n
+            LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}
+            """
+        ).fetchall()
     tables.set_ends(
-        f"""
-        SELECT t.task, t.head, t.tail, {now("h", head, "t.head")} AS head_now, {now("l", tail, "t.tail")} AS tail_now
-        FROM task t
-        LEFT JOIN ref.lifecycle h ON h.source = {authority(head)} AND h.id = {base(head, "t.head")}
-        LEFT JOIN ref.lifecycle l ON l.source = {authority(tail)} AND l.id = {base(tail, "t.tail")}
+        """
+        SELECT t.task, t.head, t.tail, h.now AS head_now, l.now AS tail_now
+        FROM task t LEFT JOIN head_end h ON h.id = t.head LEFT JOIN tail_end l ON l.id = t.tail
         """
     )
 
@@ -154,8 +165,8 @@ def _moved_ends(tables: WorkingTables, about: str, label: Label) -> None:
                CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
                     ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
                lifecycle_text(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
-               {REPLACEMENTS} FROM ends e JOIN ref.lifecycle l
-        ON l.source = {authority(label)} AND l.id = {base(label, f"e.{about}")} AND l.state <> 'current'
+               {REPLACEMENTS} FROM (FROM doubtful_end WHERE about = $about AND moved) e JOIN ref.lifecycle l
+        ON l.source = {authority(label)} AND l.id = {base(label, "e.id")} AND l.state <> 'current'
         {join_of_other_label(label)}
         """,
         {"about": about},
@@ -174,12 +185,10 @@ def _find_doubtful_ends(
     """
 
     def doubtful(about: str, label: Label) -> str:
-        end = f"e.{about}"
-        moved = f"SELECT id FROM ref.lifecycle WHERE source = {authority(label)} AND state <> 'current'"
         return f"""
-        SELECT task, '{about}' AS about, {end} AS id, {malformed(label, end)} AS bad,
-               {unlisted(topics, label, end)} AS unknown, {base(label, end)} IN ({moved}) AS moved
-        FROM ends e WHERE bad OR unknown OR moved"""
+        SELECT e.task, '{about}' AS about, d.* FROM ends e JOIN (
+            SELECT id, {malformed(label, "id")} AS bad, {unlisted(topics, label, "id", "listed")} AS unknown, moved
+            FROM {about}_end WHERE bad OR unknown OR moved) d ON d.id = e.{about}"""
 
     selects = " UNION ALL ".join(doubtful(about, label) for about, label in ends.items())
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE doubtful_end AS {selects}").fetchall()
@@ -242,14 +251,22 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
         A select of the tasks that have none.
     """
     ways, named = [_links_of_pairs(tables, check)], {}
-    if check.match == "descendant" and not _has_rows(tables):
+    if check.match == "descendant" and not tables.links_have_places:
         ways.append(_link_to_descendant(check.ontology or ""))
         named = {"source": check.source, "relation": check.link}
-    elif not tables.has("found_link"):
+    found = tables.db.execute("SELECT count(*) FROM found_link").fetchall()[0][0]
+    if not found and len(ways) == 1:
         return "FROM ends"
-    tables.db.execute(
-        f"CREATE OR REPLACE TEMP TABLE counted_link AS {counting(check, ' UNION ALL '.join(ways))}", named
-    ).fetchall()
+    links = " UNION ALL ".join(ways)
+    if len(ways) > 1 or found <= _FEW:
+        counted = counting(check, links)
+    else:
+        # Most tasks have one link, which counts as it is: of the others alone it is asked which count.
+        several = "(SELECT task FROM found_link GROUP BY task HAVING count(*) > 1)"
+        counted = f"""
+        SELECT *, {stance(check)} AS stance FROM ({links}) ANTI JOIN {several} USING (task) UNION ALL BY NAME
+        ({counting(check, f"SELECT * FROM ({links}) SEMI JOIN {several} USING (task)")})"""
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}", named).fetchall()
     tables.add_evidence(
         f"""
         SELECT task, $source AS source, release_id, record, stance,
@@ -427,7 +444,7 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     Returns:
         The select, over a table that is filled.
     """
-    has_rows = _has_rows(tables)
+    has_rows = tables.links_have_places
     place = "l.rowid" if has_rows else "l"
     of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"
     found = f"SELECT e.task, {place} AS place, {{turned}} AS turned FROM ends e JOIN ref.link l ON {of_check} AND "
@@ -461,12 +478,12 @@ def _places_below(ontology: str, of_check: str) -> str:
     return f"""
     WITH head AS MATERIALIZED (
         SELECT row_number() OVER () << 32 AS number, id FROM (SELECT DISTINCT head_now AS id FROM ends)),
+    way AS MATERIALIZED (SELECT id, ancestor {of_it} AND ancestor IN (SELECT tail_now FROM ends)),
     term AS MATERIALIZED (
-        SELECT row_number() OVER () AS number, id FROM (SELECT id {of_it} UNION SELECT ancestor {of_it})),
+        SELECT row_number() OVER () AS number, id FROM (SELECT id FROM way UNION SELECT ancestor FROM way)),
     above AS MATERIALIZED (
         SELECT low.number AS id, high.number AS ancestor
-        FROM (SELECT * {of_it} AND ancestor IN (SELECT tail_now FROM ends)) a
-        JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
+        FROM way a JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
     pair AS MATERIALIZED (
         SELECT task, h.number | t.number AS number FROM ends
         JOIN head h ON h.id = ends.head_now JOIN term t ON t.id = ends.tail_now),
@@ -475,14 +492,6 @@ def _places_below(ontology: str, of_check: str) -> str:
         JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
     SELECT DISTINCT task, place, false AS turned, true AS below
     FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
-
-
-def _has_rows(tables: WorkingTables) -> bool:
-    """Whether a row of the links has a place: in a table, or a view of one; not in a view over several."""
-    there = """
-        SELECT 1 FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link' UNION ALL
-        SELECT 1 FROM duckdb_columns() WHERE database_name = 'ref' AND table_name = 'link' AND column_name = 'rowid'"""
-    return bool(tables.db.execute(there).fetchall())
 
 
 def _link_to_descendant(ontology: str) -> str:

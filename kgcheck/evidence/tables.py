@@ -8,7 +8,7 @@ select. Tables that a module makes for itself alone have names of their own.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -129,6 +129,15 @@ class WorkingTables:
     def reset(self) -> None:
         """Empty all: no tasks, no evidence."""
         self.db.execute("; ".join(table.create for table in WORKING_TABLES)).fetchall()
+
+    @cached_property
+    def links_have_places(self) -> bool:
+        """Whether a row of the links has a place: in a table, or a view of one; not in a view over several."""
+        there = """
+            SELECT 1 FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link' UNION ALL
+            SELECT 1 FROM duckdb_columns()
+            WHERE database_name = 'ref' AND table_name = 'link' AND column_name = 'rowid'"""
+        return bool(self.db.execute(there).fetchall())
 
     def has(self, table: str) -> bool:
         """Whether a table has any row."""

@@ -47,16 +47,24 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
     )
 
 
-def unlisted(topics: Topics, label: Label, column: str) -> str:
-    """SQL for ids that their authority, which lists all of its own, does not list."""
-    issued = literal(label.authority.pattern or ".*")
+def unlisted(topics: Topics, label: Label, column: str, listed: str | None = None) -> str:
+    """SQL for ids that their authority, which lists all of its own, does not list.
+
+    Args:
+        topics: Of the snapshot.
+        label: Label of the nodes.
+        column: Where the ids stand.
+        listed: SQL for whether the authority lists one, where that is known.
+
+    Returns:
+        A condition.
+    """
     if label.site or topics.complete(label.authority.source, "entity") is None:
         return "false"
-    source = literal(label.authority.source)
-    return (
-        f"(regexp_full_match({column}, {issued}) AND {base(label, column)} NOT IN "
-        f"(SELECT id FROM ref.lifecycle WHERE source = {source}))"
-    )
+    issued = literal(label.authority.pattern or ".*")
+    ids = f"SELECT id FROM ref.lifecycle WHERE source = {literal(label.authority.source)}"
+    listed = listed or f"{base(label, column)} IN ({ids})"
+    return f"(regexp_full_match({column}, {issued}) AND NOT {listed})"
 
 
 def malformed(label: Label, column: str) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from kgcheck.errors import JobUnderWay, LedgerError
 from kgcheck.ledger.tables import METADATA, JsonText, UtcTime
+from kgcheck.ledger.workers import is_gone
 from kgcheck.model import Value
 
 if TYPE_CHECKING:
@@ -110,13 +111,12 @@ class JobRuns:
         mine = JOB_RUN.c.job == job
         try:
             with self._database.writing() as connection:
-                dead = mine & _ONE & (JOB_RUN.c.lease_until < now)
-                connection.execute(
-                    update(JOB_RUN).where(dead).values(state=JobState.LOST, message="killed: it gave no sign of life")
-                )
                 other = connection.execute(select(JOB_RUN).where(mine, _ONE)).one_or_none()
-                if other:
+                if other and not (other.lease_until < now or is_gone(other.worker)):
                     raise JobUnderWay(*_under_way(_run_of(other)))
+                if other:
+                    lost = {"state": JobState.LOST, "message": "killed: it gave no sign of life"}
+                    connection.execute(update(JOB_RUN).where(JOB_RUN.c.number == other.number, _ONE).values(lost))
                 row: dict[str, Any] = {
                     "job": job,
                     "state": JobState.RUNNING,
@@ -256,8 +256,9 @@ def taken_over(run: JobRun) -> tuple[str, str]:
 
 
 def _under_way(run: JobRun) -> tuple[str, str]:
+    who = " ".join(run.worker.split(" ")[:2])
     return (
-        f"job {run.job} is under way: {run.worker} began it at {run.started:%Y-%m-%d %H:%M:%S} UTC",
+        f"job {run.job} is under way: {who} began it at {run.started:%Y-%m-%d %H:%M:%S} UTC",
         f"wait until it ends; if it was killed, it is taken over after {run.lease_until:%H:%M:%S} UTC",
     )
 

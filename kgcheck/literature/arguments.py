@@ -60,15 +60,12 @@ _ORDINALS = {
     w: f"{n}." for n, ws in enumerate(("second 2nd", "third 3rd", "fourth 4th", "fifth 5th"), 2) for w in ws.split()
 }
 _UNITS = frozenset(
-    (
-        "mg kg g ug mug min minutes seconds ml l mm cm nm mum "
-        "um mmol ml/min h hours days weeks months years hour day week month year"
-    ).split()
+    "mg kg g ug mug min minutes seconds ml l mm cm nm mum um mmol ml/min h hours days weeks months years hour day week "
+    "month year".split()
 )
 _PER_CENT = frozenset({"%", "percent", "per"})
 _OTHER = re.compile(r"(?:al|ic|ary|ous|ive|ed|ing|ly|ar|ble|oid|less|wide|free|ory|ent|ical|ize|izes|ise|ises)$")
 """How words end that name no thing by themselves: most adjectives, adverbs and verbs."""
-
 _STATES = frozenset("positive negative free deficient null resistant sensitive dependent independent naive".split())
 """Ends of words such as HIV-negative that change who is meant."""
 
@@ -114,8 +111,8 @@ def missing(
     """
     text = " ; ".join(sentences)
     text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))
-    content = _content(text)
-    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not _is_named(a, content))
+    there = content_of(text)
+    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not is_named(a, there))
 
 
 def arguments(claim: str) -> tuple[Argument, ...]:
@@ -166,7 +163,8 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     return 1, None
 
 
-def _is_named(argument: Argument, content: SentenceContent) -> bool:
+def is_named(argument: Argument, content: SentenceContent) -> bool:
+    """Whether a text names an argument, in any of the ways in which it may."""
     if argument.kind == "number":
         number, _, unit = next(iter(argument.forms)).partition("|")
         return (number, unit) in content.numbers or (unit != "%" and (number, "") in content.numbers)
@@ -202,7 +200,8 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
     return any(_near(form, stem) for form in _forms(word) for stem in content.stems)
 
 
-def _content(text: str) -> SentenceContent:
+def content_of(text: str) -> SentenceContent:
+    """What a text holds, counted for comparison with arguments."""
     folded = text.translate(_FOLD)
     tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
     runs: set[str] = set()
@@ -292,7 +291,7 @@ def _is_shaped(token: str, *, first: bool) -> bool:
 
 def _names_something(lower: str) -> bool:
     """Whether a word is a noun for something: an adjective or a verb names something only where the rules list it."""
-    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 3 and not _is_common(p)]
+    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 2 and not _is_common(p)]
     return any(_stem(p) in _rules().synonyms or not _OTHER.search(p) for p in parts)
 
 

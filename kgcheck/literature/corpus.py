@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgcheck.errors import IndexFault, InputError, StoreError
+from kgcheck.choices import SECTIONS
+from kgcheck.errors import IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.embed import WORDS_ALONE, Embedder
@@ -26,20 +27,24 @@ from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import (
     DOCUMENTS,
     MANIFEST,
+    PAPERS,
+    SECTIONS_OF,
     DenseManifest,
     Manifest,
     read_manifest,
     write_manifest,
 )
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.locks import FileLock
-from kgcheck.profile.corpus_files import CorpusRecipe
+from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
 from kgcheck.progress import NoProgress, Progress
 
 QUARANTINE = "quarantine.jsonl"
 _TRANSACTION = 2_000
 _EMBEDDED_TOGETHER = 512
 _MODEL = "model"
+_RUNTIMES = "runtimes"
 
 
 class AddedFiles(NamedTuple):
@@ -95,26 +100,58 @@ class Corpus:
         """Put the documents of files into the store.
 
         Args:
-            files: Read one after the other.
+            files: Read one after the other; or folders of them, in which a broken file goes to the quarantine.
             recipe: How to read them all; otherwise each is known by its form.
             replace: A known id gets the new text; otherwise another text goes to the quarantine.
 
         Returns:
             What became of the records.
+
+        Raises:
+            InputFormat: A file that was named itself cannot be read.
         """
         counts: Counter[str] = Counter()
         path, rejected = self.folder / QUARANTINE, 0
+        self._retracted: list[str] = []
         with self._quarantine(path) as put:
-            for file in files:
-                chosen = recipe or choose_recipe(file)
-                with self._progress.step(f"reading {file.name}") as step:
-                    records = read_documents(file, chosen)
-                    while part := list(islice(records, _TRANSACTION)):
-                        for item in self._add(part, replace=replace, counts=counts, file=file):
-                            put(item)
+            for given in files:
+                with self._progress.step(f"reading {given.name}") as step:
+                    for file in files_of(given):
+                        try:
+                            records = read_documents(file, recipe or choose_recipe(file))
+                            while part := list(islice(records, _TRANSACTION)):
+                                for item in self._add(part, replace=replace, counts=counts, file=file):
+                                    put(item)
+                                    rejected += 1
+                                step.advance(len(part))
+                        except InputFormat as error:
+                            # Of a folder, one file must not keep the others out.
+                            if file == given:
+                                raise
+                            put(Rejected(reason="malformed", detail=error.message, place=str(file)))
+                            counts["malformed"] += 1
                             rejected += 1
-                        step.advance(len(part))
+        # A notice concerns a paper that is here, or one that may come.
+        self.store.retract(self._retracted)
         return AddedFiles(dict(counts), rejected, path)
+
+    def add_records(self, records: list[Record], source: str) -> Counter[str]:
+        """Put records into the store that came from a service, in one transaction.
+
+        Args:
+            records: Papers, documents, and what is neither.
+            source: Where they are from, for the quarantine.
+
+        Returns:
+            What became of them, counted.
+        """
+        counts: Counter[str] = Counter()
+        self._retracted = []
+        with self._quarantine(self.folder / QUARANTINE) as put:
+            for item in self._add(records, replace=False, counts=counts, file=Path(source)):
+                put(item)
+        self.store.retract(self._retracted)
+        return counts
 
     def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
         rejected: list[Rejected] = []
@@ -124,7 +161,11 @@ class Corpus:
                     counts[record.reason] += 1
                     rejected.append(record)
                     continue
-                became, met = self.store.add(record, replace=replace)
+                if isinstance(record, WholePaper):
+                    became, met = self.store.add_paper(record, replace=replace)
+                    self._retracted += record.retracts
+                else:
+                    became, met = self.store.add(record, replace=replace)
                 counts[became.value] += 1
                 if became is Added.CONFLICT:
                     detail = f"{met} has another text in the index; --replace takes the new one"
@@ -173,6 +214,10 @@ class Corpus:
         try:
             part.mkdir()
             np.save(part / "numbers.npy", numbers)
+            sections = self.store.sections()
+            if sections:
+                np.save(part / PAPERS, np.array(sections[0], dtype=np.int64))
+                np.save(part / SECTIONS_OF, np.array([SECTIONS.index(s) for s in sections[1]], dtype=np.int8))
             with self._progress.step("indexing words"):
                 Lexical.of(text for _, text in self.store.texts()).save(part / "words")
             made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
@@ -180,6 +225,7 @@ class Corpus:
                 built_at=datetime.now(UTC).replace(microsecond=0).isoformat(),
                 version=self.store.version,
                 documents=len(numbers),
+                paragraphs=len(numbers) - len(set(sections[0])) if sections else 0,
                 folder=name,
                 dense=made,
             )
@@ -211,6 +257,7 @@ class Corpus:
                     "name that model with --model, or make them again with kgcheck corpus build --anew",
                 )
             self.store.clear_vectors()
+            self.store.set_meta(_RUNTIMES, "")
         self.store.set_meta(_MODEL, json.dumps([embedder.name, embedder.digest]))
 
     def _embed(self, embedder: Embedder) -> None:
@@ -218,6 +265,8 @@ class Corpus:
         lacking = self.store.without_vector()
         if not lacking:
             return
+        runtimes = {*self._runtimes(), embedder.runtime}
+        self.store.set_meta(_RUNTIMES, ", ".join(sorted(runtimes)))
         with self._progress.step("embedding abstracts", len(lacking)) as step:
             for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
                 part = lacking[at : at + _EMBEDDED_TOGETHER]
@@ -225,6 +274,11 @@ class Corpus:
                 vectors = embedder.encode([documents[n].text for n in part]).astype(np.float16)
                 self.store.put_vectors(part, [row.tobytes() for row in vectors])
                 step.advance(len(part))
+
+    def _runtimes(self) -> list[str]:
+        """What computed the embeddings that are kept: not always the same, where an index moves between machines."""
+        kept = self.store.get_meta(_RUNTIMES)
+        return kept.split(", ") if kept else []
 
     def _build_dense(
         self, embedder: Embedder, numbers: dense.Numbers, part: Path, before: Manifest | None
@@ -245,7 +299,11 @@ class Corpus:
             index = index or dense.Dense.of(numbers, vectors, exact_below=self._exact_below)
             index.save(part / "vectors.faiss")
         return DenseManifest(
-            model=embedder.name, digest=embedder.digest, dimension=embedder.dimension, structure=index.structure
+            model=embedder.name,
+            digest=embedder.digest,
+            runtime=", ".join(self._runtimes()),
+            dimension=embedder.dimension,
+            structure=index.structure,
         )
 
     def close(self) -> None:
@@ -263,6 +321,27 @@ class Corpus:
 
     def __exit__(self, *ended: object) -> None:
         self.close()
+
+
+def files_of(place: Path) -> list[Path]:
+    """The files that are meant: a file itself, or those of a folder that some recipe may read.
+
+    Args:
+        place: A file or a folder.
+
+    Returns:
+        Files, in order; links that lead out of the folder are left out.
+
+    Raises:
+        InputMissing: The folder holds none.
+    """
+    if not place.is_dir():
+        return [place]
+    inside = place.resolve()
+    found = [p for p in sorted(place.rglob("*")) if p.is_file() and by_suffix(p) and p.resolve().is_relative_to(inside)]
+    if not found:
+        raise InputMissing(f"the folder {place} holds no documents that kgcheck reads", "see docs/literature.md")
+    return found
 
 
 def _reserve(path: Path) -> None:

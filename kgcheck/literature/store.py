@@ -16,20 +16,29 @@ from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, InputError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.literature.documents import Document
+from kgcheck.literature.papers import WholePaper, parts_of
 
-FORMAT = "1"
+FORMAT = "2"
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE document (
     number INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, abstract TEXT NOT NULL, spans TEXT NOT NULL,
     year INTEGER, journal TEXT NOT NULL, types TEXT NOT NULL, retracted INTEGER NOT NULL, recipe TEXT NOT NULL,
-    content TEXT NOT NULL UNIQUE);
+    content TEXT NOT NULL UNIQUE, section TEXT NOT NULL, heading TEXT NOT NULL, paragraph INTEGER NOT NULL,
+    paper INTEGER);
+CREATE INDEX document_paper ON document (paper) WHERE paper IS NOT NULL;
+CREATE TABLE paper (number INTEGER PRIMARY KEY, whole TEXT NOT NULL);
 CREATE TABLE name (id TEXT PRIMARY KEY, number INTEGER NOT NULL, place INTEGER NOT NULL);
 CREATE INDEX name_number ON name (number);
 CREATE TABLE retraction (id TEXT PRIMARY KEY);
 CREATE TABLE vector (number INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
 """
+
+_COLUMNS = (
+    *("title", "abstract", "spans", "year", "journal", "types", "retracted", "recipe", "content"),
+    *("section", "heading", "paragraph", "paper"),
+)
 
 _CHUNK = 500
 """Parameters of one statement."""
@@ -42,6 +51,8 @@ class Added(StrEnum):
     UNCHANGED = "unchanged"
     MERGED = "merged"
     REPLACED = "replaced"
+    COMPLETED = "completed"
+    """The whole paper came to an abstract that was there."""
     CONFLICT = "conflict"
 
 
@@ -53,6 +64,8 @@ class RecipeCount(NamedTuple):
     retracted: int
     first_year: int | None
     last_year: int | None
+    paragraphs: int = 0
+    """Of whole papers, each searched for itself."""
 
 
 class DocumentStore(Closing):
@@ -160,7 +173,7 @@ class DocumentStore(Closing):
             new = [i for i in document.ids if known.get(i) != number]
             self._name(number, new)
             if document.retracted:
-                self._db.execute("UPDATE document SET retracted = 1 WHERE number = ?", [number])
+                self._db.execute("UPDATE document SET retracted = 1 WHERE number = ? OR paper = ?", [number, number])
             if new:
                 self._changed()
             return (Added.MERGED, self._ids(number)[0]) if new else (Added.UNCHANGED, "")
@@ -168,9 +181,55 @@ class DocumentStore(Closing):
             return Added.CONFLICT, next(iter(known))
         for other in set(known.values()):
             self._drop(other)
+        number = self._insert(document, None)
+        self._name(number, document.ids)
+        self._changed()
+        return (Added.REPLACED, next(iter(known))) if known else (Added.NEW, "")
+
+    def add_paper(self, paper: WholePaper, *, replace: bool = False) -> tuple[Added, str]:
+        """Put a whole paper in: its abstract, and each paragraph for itself.
+
+        An abstract that is here under one of its ids, without the paper, is completed; the ids of both stay.
+
+        Args:
+            paper: The paper; it has text.
+            replace: A paper that is known gets the new text.
+
+        Returns:
+            See `add`.
+        """
+        head, paragraphs = parts_of(paper)
+        whole = paper.model_dump_json()
+        known = {n for i in head.ids if (n := self.number_of(i)) is not None}
+        before = next(iter(known)) if len(known) == 1 else None
+        whole_before = self._rows("SELECT 1 FROM document WHERE paper = ? LIMIT 1", [before])
+        completing = before is not None and bool(paragraphs) and not whole_before
+        if before is not None and completing:
+            head = head.model_copy(update={"ids": tuple(dict.fromkeys((*self._ids(before), *head.ids)))})
+        became, met = self.add(head, replace=replace or completing)
+        if became is Added.CONFLICT:
+            return became, met
+        number = self._rows("SELECT number FROM name WHERE id = ?", [paper.id])[0][0]
+        kept = self._rows("SELECT whole FROM paper WHERE number = ?", [number])
+        if kept and kept[0][0] == whole:
+            return became, met
+        if kept and not paragraphs:
+            # An abstract that is here already, as a service knows it now: its links may have changed.
+            if not whole_before:
+                self._db.execute("UPDATE paper SET whole = ? WHERE number = ?", [whole, number])
+            return became, met
+        if kept and not (replace or completing):
+            return Added.CONFLICT, paper.id
+        self._drop_paragraphs(number)
+        for part in paragraphs:
+            self._name(self._insert(part, number), part.ids)
+        self._db.execute("INSERT INTO paper VALUES (?, ?)", [number, whole])
+        self._changed()
+        return (Added.COMPLETED if completing else Added.REPLACED if kept else became), met
+
+    def _insert(self, document: Document, paper: int | None) -> int:
         row = self._db.execute(
-            "INSERT INTO document (title, abstract, spans, year, journal, types, retracted, recipe, content)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO document ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
             [
                 document.title,
                 document.abstract,
@@ -180,12 +239,26 @@ class DocumentStore(Closing):
                 json.dumps(document.types),
                 document.retracted,
                 document.recipe,
-                content,
+                document.content,
+                document.section,
+                document.heading,
+                document.paragraph,
+                paper,
             ],
         )
-        self._name(int(row.lastrowid or 0), document.ids)
-        self._changed()
-        return (Added.REPLACED, next(iter(known))) if known else (Added.NEW, "")
+        return int(row.lastrowid or 0)
+
+    def paper(self, name: str) -> WholePaper | None:
+        """The whole paper with this id; None where there is none, or its abstract alone."""
+        rows = self._rows("SELECT whole FROM paper JOIN name USING (number) WHERE id = ?", [name.partition("#")[0]])
+        return WholePaper.model_validate_json(rows[0][0]) if rows else None
+
+    def sections(self) -> tuple[list[int], list[str]] | None:
+        """For each document, in order of number, the number of its paper and its section; None without whole papers."""
+        if not self._rows("SELECT 1 FROM document WHERE paper IS NOT NULL LIMIT 1"):
+            return None
+        rows = self._rows("SELECT coalesce(paper, number), section FROM document ORDER BY number")
+        return [row[0] for row in rows], [row[1] for row in rows]
 
     def remove(self, ids: Iterable[str]) -> list[str]:
         """Take documents out by their ids; a document with several names leaves with its last one.
@@ -232,9 +305,24 @@ class DocumentStore(Closing):
                 names.setdefault(number, []).append(name)
                 if retracted:
                     gone.add(number)
-            for row in self._rows(f"SELECT * FROM document WHERE number IN ({marks})", part):
-                found[row[0]] = _document(row, tuple(names[row[0]]), retracted=row[0] in gone)
+            rows = self._rows(f"SELECT number, {', '.join(_COLUMNS)} FROM document WHERE number IN ({marks})", part)
+            papers = self._papers({row[-1] for row in rows if row[-1] is not None})
+            for row in rows:
+                paper, withdrawn = papers.get(row[-1], ("", False))
+                document = _document(row, tuple(names[row[0]]), paper, retracted=row[0] in gone or withdrawn)
+                found[row[0]] = document
         return found
+
+    def _papers(self, numbers: set[int]) -> dict[int, tuple[str, bool]]:
+        """The id of each paper by its number, and whether a list says that it is retracted."""
+        marks = ", ".join("?" * len(numbers))
+        rows = self._rows(
+            "SELECT number, n.id, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
+            f" WHERE number IN ({marks}) ORDER BY place DESC",
+            list(numbers),
+        )
+        gone = {row[0] for row in rows if row[2]}
+        return {number: (name, number in gone) for number, name, _ in rows}
 
     def number_of(self, name: str) -> int | None:
         """The number of the document with this id, or None."""
@@ -287,7 +375,8 @@ class DocumentStore(Closing):
         rows = self._rows(
             """
             WITH gone AS (SELECT DISTINCT number FROM name JOIN retraction USING (id))
-            SELECT recipe, count(*), sum(retracted OR number IN gone), min(year), max(year)
+            SELECT recipe, count(*) FILTER (WHERE paper IS NULL),
+                   sum(retracted OR number IN gone) FILTER (WHERE paper IS NULL), min(year), max(year), count(paper)
             FROM document GROUP BY recipe ORDER BY recipe
             """
         )
@@ -297,7 +386,10 @@ class DocumentStore(Closing):
         """Id, year, whether retracted, and title of documents, in the order in which they came."""
         numbers = [
             r[0]
-            for r in self._rows("SELECT number FROM document ORDER BY number LIMIT ?", [-1 if limit is None else limit])
+            for r in self._rows(
+                "SELECT number FROM document WHERE paper IS NULL ORDER BY number LIMIT ?",
+                [-1 if limit is None else limit],
+            )
         ]
         documents = self.documents(numbers)
         return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
@@ -319,8 +411,17 @@ class DocumentStore(Closing):
         self._db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'version'")
 
     def _drop(self, number: int) -> None:
+        self._drop_paragraphs(number)
         for table in ("document", "name", "vector"):
             self._db.execute(f"DELETE FROM {table} WHERE number = ?", [number])
+
+    def _drop_paragraphs(self, paper: int) -> None:
+        """Take the paragraphs of a paper out, and the paper as a whole, but not its abstract."""
+        parts = "SELECT number FROM document WHERE paper = ?"
+        for table in ("name", "vector"):
+            self._db.execute(f"DELETE FROM {table} WHERE number IN ({parts})", [paper])
+        self._db.execute("DELETE FROM document WHERE paper = ?", [paper])
+        self._db.execute("DELETE FROM paper WHERE number = ?", [paper])
 
     def _ids(self, number: int) -> list[str]:
         return [row[0] for row in self._rows("SELECT id FROM name WHERE number = ? ORDER BY place", [number])]
@@ -350,7 +451,7 @@ class DocumentStore(Closing):
             raise IndexFault(f"{self.path} is no document store: {error}", "make the index anew") from error
 
 
-def _document(row: Sequence[Any], ids: tuple[str, ...], *, retracted: bool) -> Document:
+def _document(row: Sequence[Any], ids: tuple[str, ...], paper: str, *, retracted: bool) -> Document:
     document = Document(
         number=row[0],
         ids=ids,
@@ -361,6 +462,10 @@ def _document(row: Sequence[Any], ids: tuple[str, ...], *, retracted: bool) -> D
         types=tuple(json.loads(row[6])),
         retracted=bool(row[7]) or retracted,
         recipe=row[8],
+        section=row[10],
+        heading=row[11],
+        paragraph=row[12],
+        paper=paper,
     )
     # The sentences as they were when the document came, whatever the splitter does today.
     return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))

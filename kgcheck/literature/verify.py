@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
-from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
+from kgcheck.literature.gate import objection, opposes
 from kgcheck.model import Stance, Value
 
 MAX_CLAIM = 2_000
@@ -53,6 +53,8 @@ class Opinion(Value):
     document: str
     title: str = ""
     year: int | None = None
+    section: str = Field(default="abstract", description="kind of the section that was read")
+    heading: str = Field(default="", description="its headings, where it is of a whole paper")
     also: tuple[str, ...] = Field(default=(), description="other ids of the paper")
     probabilities: Probabilities
     stance: Stance
@@ -126,7 +128,7 @@ def verify(
     """
     by_id: dict[str, Document] = {}
     for document in documents:
-        by_id.setdefault(document.id, document)
+        by_id.setdefault(document.paper_id, document)
     retracted = tuple(name for name, d in by_id.items() if d.retracted)
     read = [d for d in by_id.values() if not d.retracted]
     wanted = claim.strip()[:MAX_CLAIM]
@@ -134,7 +136,8 @@ def verify(
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         QuotedOpinion(opinion=opinion, abstract=document.abstract)
-        found.append(_about(wanted, opinion, document, synonyms))
+        placed = opinion.model_copy(update={"section": document.section, "heading": document.heading})
+        found.append(_about(wanted, placed, document, synonyms))
     return together(wanted, verifier.name, found, retracted)
 
 
@@ -142,8 +145,10 @@ def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[
     """An opinion, silent where its quotes are about something else than the claim."""
     if opinion.stance is Stance.SILENT:
         return opinion
-    lacking = missing(claim, [q.text for q in opinion.quotes], document.abstract, synonyms)
-    why = f"its sentences do not name: {', '.join(lacking)}" if lacking else ""
+    quotes = [q.text for q in opinion.quotes]
+    why = objection(claim, quotes, document.abstract, synonyms)
+    if not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
+        why = f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
     if instructs(document.abstract):
         why = "it holds an instruction to whoever reads it: nothing of it counts"
     if not why:

@@ -18,7 +18,10 @@ from starlette.responses import JSONResponse, Response
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
+from kgcheck.mcp.guards import ActionRecord, guard
 from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.service.headers import SecurityHeaders
+from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.roles import Role
 from kgcheck.workspace.patching import whoami
@@ -32,6 +35,8 @@ PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MOST_BYTES = 1024 * 1024
 """Largest body of a request."""
+HEADERS_BYTES = 32 * 1024
+"""Most of one request before its body."""
 
 _FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"}
 _NO_USERS = (
@@ -77,7 +82,11 @@ def users_of(workspace: Workspace) -> Iterator[Users | None]:
 
 
 def make_app(
-    workspace: Workspace, role: Role, users: TokenLookup | None, hosts: Sequence[str] = ()
+    workspace: Workspace,
+    role: Role,
+    users: TokenLookup | None,
+    hosts: Sequence[str] = (),
+    limits: ServiceLimits | None = None,
 ) -> "tuple[ToolServer, ASGIApp]":
     """The server as an ASGI application.
 
@@ -86,6 +95,7 @@ def make_app(
         role: More than this nobody may do, whatever their token says.
         users: Who looks tokens up; None where whoever reaches the address needs none.
         hosts: Names under which it is reached, besides those of this machine.
+        limits: How much it takes.
 
     Returns:
         The server, and the application with its log.
@@ -113,7 +123,8 @@ def make_app(
         max_sessions=_SESSIONS,
         transport_security=security,
     )
-    return server, RequestLog(app if users else _Direct(app))
+    guarded = guard(app, ActionRecord(workspace.ledger), limits or ServiceLimits())
+    return server, RequestLog(SecurityHeaders(guarded if users else _Direct(guarded)))
 
 
 class _Patient(uvicorn.Server):
@@ -156,7 +167,16 @@ class _Direct:
             await self._app(scope, receive, send)
 
 
-def run_http(workspace: Workspace, role: Role, host: str, port: int, hosts: Sequence[str] = ()) -> None:
+def run_http(
+    workspace: Workspace,
+    role: Role,
+    host: str,
+    port: int,
+    hosts: Sequence[str] = (),
+    *,
+    proxies: Sequence[str] = (),
+    limits: ServiceLimits | None = None,
+) -> None:
     """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first.
 
     Args:
@@ -165,6 +185,8 @@ def run_http(workspace: Workspace, role: Role, host: str, port: int, hosts: Sequ
         host: Address to listen on.
         port: 0 takes a free one.
         hosts: Names under which it is reached, besides those of this machine.
+        proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
+        limits: How much it takes.
 
     Raises:
         UsageError: Others could reach it, and nobody has a token.
@@ -174,7 +196,7 @@ def run_http(workspace: Workspace, role: Role, host: str, port: int, hosts: Sequ
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
         start_logging()
         own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
-        server, app = make_app(workspace, role, users, [*own, *hosts])
+        server, app = make_app(workspace, role, users, [*own, *hosts], limits)
         config = uvicorn.Config(
             app,
             host=host,
@@ -182,7 +204,12 @@ def run_http(workspace: Workspace, role: Role, host: str, port: int, hosts: Sequ
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
             limit_concurrency=_CONNECTIONS,
+            h11_max_incomplete_event_size=HEADERS_BYTES,
+            http="h11",
+            ws="none",
             timeout_graceful_shutdown=_END_S,
         )
         # uvicorn ends the calls under way, and then raises again what asked it to end.

@@ -3,6 +3,7 @@
 import functools
 import logging
 import re
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec
@@ -18,6 +19,7 @@ from kgcheck import __version__
 from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.mcp import prompts, words
 from kgcheck.mcp.access import Asking
+from kgcheck.mcp.guards import ActionRecord, about
 from kgcheck.mcp.resources import Resources
 from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.model import Value
@@ -45,6 +47,8 @@ _LONGEST = 1_500
 _MOST_EDGES = 60
 _AT_A_TIME = 8
 """Calls that are worked on at the same time: others wait."""
+CALL_S = 330.0
+"""How long a call that reads may take. A check may be asked to take 300 s."""
 
 
 class ToolServer(MCPServer[Any]):
@@ -52,12 +56,14 @@ class ToolServer(MCPServer[Any]):
 
     Args:
         asking: Tells who asks.
+        record: Of what was done.
         how: What the SDK's takes.
     """
 
-    def __init__(self, asking: Asking, **how: Any) -> None:
+    def __init__(self, asking: Asking, record: ActionRecord, **how: Any) -> None:
         super().__init__(NAME, title="kgcheck", version=__version__, **how)
         self._asking = asking
+        self._record = record
         self.offered: dict[str, OfferedTool] = {}
         self.under_way = 0
         """Calls of tools that are not answered yet."""
@@ -97,6 +103,25 @@ class ToolServer(MCPServer[Any]):
         Raises:
             ToolError: It cannot be done so; the text says what to do next.
         """
+        offered = self.offered.get(name)
+        if offered is None or offered.annotations.read_only_hint:
+            return await self._call(name, arguments, context)
+        asking, status = self._asking.principal(), 500
+        try:
+            result = await self._call(name, arguments, context)
+            status = 200
+            return result
+        except ToolError:
+            status = 400 if asking.role.may(offered.role) else 403
+            raise
+        finally:
+            # Before anything of the answer is sent, and also for who does not wait for it.
+            with anyio.CancelScope(shield=True):
+                await self._record.add(asking, _address_of(context), name, about(arguments), status)
+
+    async def _call(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None
+    ) -> CallToolResult | InputRequiredResult:
         known = {tool.name: tool for tool in await self.list_tools()}
         if name not in known:
             raise ToolError(f"there is no tool {visible(name[:60])!r} for you here: there are {', '.join(known)}")
@@ -123,22 +148,32 @@ class ToolServer(MCPServer[Any]):
             CALLS.info("call", extra=fields | {"duration_ms": round(1000 * (time.perf_counter() - began), 1)})
 
 
-def make_server(workspace: Workspace, asking: Asking, **how: Any) -> ToolServer:
+def _address_of(context: Context[Any, Any] | None) -> str:
+    """From where a call comes; empty over stdio."""
+    request = context.request_context.request if context else None
+    client = getattr(request, "client", None)
+    return client.host if client else ""
+
+
+def make_server(workspace: Workspace, asking: Asking, *, seconds: float = CALL_S, **how: Any) -> ToolServer:
     """A server over a workspace, which stays open for as long as it is used.
 
     Args:
         workspace: What is asked.
         asking: Tells who asks.
+        seconds: How long a call that reads may take.
         how: What the SDK's server takes.
 
     Returns:
         The server, with everything that it offers.
     """
     # A subscription would hold a stream open for news that nobody sends.
-    server = ToolServer(asking, subscriptions=False, instructions=_instructions(workspace.schema), **how)
-    calls = _Calls(workspace)
+    record = ActionRecord(workspace.ledger)
+    server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
+    calls = _Calls(workspace, seconds)
     for name, offered in Tools(workspace, asking).offered().items():
-        server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError)))
+        writes = not offered.annotations.read_only_hint
+        server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError, writes=writes)))
     for uri, read in Resources(workspace, asking).offered().items():
         how = words.RESOURCES[read.__name__]._asdict()
         add = server.resource(uri, name=read.__name__, **how, mime_type="application/json")
@@ -160,16 +195,22 @@ def _instructions(schema: Schema) -> str:
 class _Calls:
     """Runs what is offered in threads, a few at a time, and says what goes wrong in words for whoever called."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, seconds: float) -> None:
         self._places = _places_of(workspace)
         self._at_a_time = anyio.CapacityLimiter(_AT_A_TIME)
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._in_threads = 0
 
-    def guarded(self, function: Callable[P, Any], error: type[Exception]) -> Callable[P, Awaitable[Any]]:
+    def guarded(
+        self, function: Callable[P, Any], error: type[Exception], *, writes: bool = False
+    ) -> Callable[P, Awaitable[Any]]:
         """The same, as the SDK is to call it.
 
         Args:
             function: What does the work.
             error: What the SDK shows to the client.
+            writes: It is waited for until it has ended, so that whoever called learns what was done.
 
         Returns:
             With the signature of the function.
@@ -177,16 +218,30 @@ class _Calls:
 
         @functools.wraps(function)
         async def call(*given: P.args, **named: P.kwargs) -> Any:
+            if self._in_threads >= 2 * _AT_A_TIME:
+                raise error("the server is busy with calls that took too long: try again in a minute")
+            work = functools.partial(self._counted, functools.partial(function, *given, **named))
             try:
-                done = await anyio.to_thread.run_sync(
-                    functools.partial(function, *given, **named), limiter=self._at_a_time
-                )
+                with anyio.move_on_after(None if writes else self._seconds) as limit:
+                    done = await anyio.to_thread.run_sync(work, limiter=self._at_a_time, abandon_on_cancel=not writes)
+                if limit.cancelled_caught:
+                    raise error(f"there was no answer within {self._seconds:g} s: ask for less")
                 return _result(done) if isinstance(done, Value) else done
             except KgcheckError as failed:
                 kind = ResourceNotFoundError if error is ResourceError and isinstance(failed, UnknownName) else error
                 raise kind(self._words(failed)) from failed
 
         return call
+
+    def _counted(self, work: Callable[[], Any]) -> Any:
+        """Do it. A thread whose call was given up goes on until it ends by itself, and counts for so long."""
+        with self._lock:
+            self._in_threads += 1
+        try:
+            return work()
+        finally:
+            with self._lock:
+                self._in_threads -= 1
 
     def _words(self, failed: KgcheckError) -> str:
         text = f"{failed.message}\nwhat to do: {failed.hint}" if failed.hint else failed.message

@@ -124,12 +124,17 @@ def claim_table(judged: "ClaimVerdict") -> RenderableType:
         )
     if judged.retracted:
         head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
-    table = Table("paper", "year", "stance", "probability", "quote")
+    from kgcheck.literature.documents import place_of
+
+    # Where all were read by their abstracts, there is nothing to say of sections.
+    whole = any(o.heading or o.section != "abstract" for o in judged.opinions)
+    table = Table("paper", "year", *(("section",) if whole else ()), "stance", "probability", "quote")
     for opinion in judged.opinions:
         quotes = [f"“{q.text}” ({q.start}-{q.end})" for q in opinion.quotes]
         table.add_row(
             opinion.document,
             str(opinion.year or ""),
+            *((place_of(opinion.section, opinion.heading),) if whole else ()),
             opinion.stance.value,
             f"{opinion.probability:.2f}",
             lines(quotes or [opinion.note or opinion.title]),

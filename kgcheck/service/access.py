@@ -121,7 +121,7 @@ def csrf_of(request: Request) -> str:
     return caller_of(request).csrf
 
 
-def somebody(request: Request) -> Principal | None:
+async def somebody(request: Request) -> Principal | None:
     """Who asks, where that is known."""
     return caller_of(request).principal
 

@@ -32,7 +32,7 @@ from kgcheck.service.access import (
     somebody,
 )
 from kgcheck.service.origin import check_host, check_site, comes_by_proxy
-from kgcheck.service.problems import problem_of
+from kgcheck.service.problems import paged, problem_of, status_of
 from kgcheck.service.refusals import refusal
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.sessions import cookie_of
@@ -122,7 +122,8 @@ class Gate:
                 await refusal(request, error)(scope, receive, recording)
             return
         except KgcheckError as error:
-            await problem_of(request, error)(scope, receive, send)
+            answer = paged(request, status_of(error), error) or problem_of(request, error)
+            await answer(scope, receive, send)
             return
         await self._app(scope, receive, recording)
 
@@ -142,7 +143,13 @@ class Gate:
         options, headers = self._service.options, cast(dict[str, str], request.headers)
         check_host(request.headers.get("host", ""), options.names)
         check_site(request.method, headers, options.names)
-        caller = self._caller(request)
+        try:
+            caller = self._caller(request)
+        except LedgerError:
+            if not (door and door.is_open):
+                raise
+            # Whether the service is ready can be asked also while the ledger is away.
+            caller = Caller(None)
         request.state.caller = caller
         if caller.why and (caller.why.is_wrong or request.method not in SAFE) and not (door and door.is_open):
             if not self._service.rates.failed(address_of(request)):

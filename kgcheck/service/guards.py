@@ -9,8 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgcheck.service.access import BodyTooLarge, Refused, TookTooLong
 from kgcheck.service.gate import Gate
 from kgcheck.service.headers import SecurityHeaders
-from kgcheck.service.problems import problem_of
-from kgcheck.service.refusals import add_refusals
+from kgcheck.service.refusals import add_refusals, refusal
 from kgcheck.service.state import Service
 
 
@@ -54,7 +53,7 @@ class BodyLimit:
         request, count = Request(scope, receive), 0
         stated = request.headers.get("content-length", "0")
         if not stated.isdecimal() or int(stated) > self._most:
-            await problem_of(request, self._refusal())(scope, receive, send)
+            await refusal(request, self._refusal())(scope, receive, send)
             return
 
         async def counted() -> Message:
@@ -117,7 +116,7 @@ class TimeLimit:
         self._late.add(answer)
         answer.add_done_callback(self._ended)
         late = TookTooLong(f"there was no answer within {self._seconds:g} s", "ask for less; long work is a task")
-        await problem_of(Request(scope, receive), late)(scope, receive, send)
+        await refusal(Request(scope, receive), late)(scope, receive, send)
 
     def _ended(self, answer: "asyncio.Future[Any]") -> None:
         self._late.discard(answer)

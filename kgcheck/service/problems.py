@@ -167,21 +167,38 @@ def problem_of(request: Request, error: KgcheckError) -> Response:
     return problem(request, _name_of(type(error)), status_of(error), error.message, **more)
 
 
+def paged(request: Request, status: int, error: Exception) -> Response | None:
+    """What went wrong as a page, for a person who looks at one.
+
+    ``app.state.error_page``, a function of a request, a status and an error, makes it where it is set.
+
+    Args:
+        request: What is answered.
+        status: Of the answer.
+        error: What ended it.
+
+    Returns:
+        The page; None for a program, and for whatever is under the API.
+    """
+    page = getattr(request.app.state, "error_page", None)
+    made: Response | None = page(request, status, error) if page and not is_api(request) else None
+    if made and isinstance(error, KgcheckError):
+        made.headers.update(getattr(error, "headers", {}))
+    return made
+
+
+def is_api(request: Request) -> bool:
+    """Whether a request is for the API, and not for the page."""
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    return path.startswith(f"{API}/")
+
+
 def add_handlers(app: FastAPI) -> None:
     """Answer with problems wherever a request under the API ends with an error; a page has its own way.
-
-    ``app.state.error_page``, a function of a request, a status and an error, answers for all other paths where it is
-    set.
 
     Args:
         app: The application.
     """
-
-    def paged(request: Request, status: int, error: Exception) -> Response | None:
-        page = getattr(app.state, "error_page", None)
-        is_api = request.scope["path"].removeprefix(request.scope.get("root_path", "")).startswith(f"{API}/")
-        made: Response | None = page(request, status, error) if page and not is_api else None
-        return made
 
     @app.exception_handler(KgcheckError)
     def refused(request: Request, error: KgcheckError) -> Response:

@@ -1,12 +1,13 @@
-"""What those get who are not let in: a problem, or the page where one signs in."""
+"""What those get who are not let in: a problem, a page that says the same, or the one where they sign in."""
 
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from kgcheck.service.access import NotSignedIn, Refused
-from kgcheck.service.problems import problem_of
+from kgcheck.service.access import SAFE, NotSignedIn, Refused
+from kgcheck.service.problems import is_api, paged, problem_of, status_of
 
 
 def refusal(request: Request, error: Refused) -> Response:
@@ -17,18 +18,27 @@ def refusal(request: Request, error: Refused) -> Response:
         error: Why.
 
     Returns:
-        A problem; where a person looks at a page and is not signed in, the form for that.
+        For a person who looks at a page, a page: where nobody is signed in, the form for that. Else a problem.
     """
-    if isinstance(error, NotSignedIn) and wants_page(request):
+    if isinstance(error, NotSignedIn) and wants_sign_in(request):
         from kgcheck.service.signing import sign_in_page
 
-        return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, headers=error.headers)
-    return problem_of(request, error)
+        after = None if request.method in SAFE else _page_before(request)
+        return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, after=after, headers=error.headers)
+    return paged(request, status_of(error), error) or problem_of(request, error)
 
 
-def wants_page(request: Request) -> bool:
-    """Whether a person looks at a page, and no program at the API."""
-    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+def wants_sign_in(request: Request) -> bool:
+    """Whether a person looks at a page, or sends a form of one, and no program at the API."""
+    return (request.method in SAFE or not is_api(request)) and "text/html" in request.headers.get("accept", "")
+
+
+def _page_before(request: Request) -> str:
+    """The page that a form was on: what it was sent to is none that can be looked at."""
+    before = urlsplit(request.headers.get("referer", ""))
+    if before.netloc != request.headers.get("host", ""):
+        return "/"
+    return before.path + (f"?{before.query}" if before.query else "")
 
 
 def add_refusals(app: FastAPI) -> None:

@@ -15,6 +15,7 @@ from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
 from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
+from kgcheck.service.looks import Looks
 from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.users import Users
@@ -128,9 +129,22 @@ class Service:
             progress=progress,
         )
 
+    @cached_property
+    def looks(self) -> Looks:
+        """Whether it is ready."""
+        return Looks(self)
+
+    @property
+    def shared(self) -> Workspace:
+        """The shared workspace, for what has nothing to do with the graph."""
+        return self._shared
+
     @contextmanager
-    def reading(self) -> Iterator[Workspace]:
+    def reading(self, longest: float | None = None) -> Iterator[Workspace]:
         """The shared workspace; while the store is written to, this waits, but no longer than a request may.
+
+        Args:
+            longest: Seconds, where they are others.
 
         Yields:
             The workspace.
@@ -139,7 +153,7 @@ class Service:
             StoreLocked: The store is still written to.
         """
         # Less than the whole time of a request: so who waited learns why.
-        longest = self.options.limits.seconds * 0.8
+        longest = self.options.limits.seconds * 0.8 if longest is None else longest
         with self._free:
             if not self._free.wait_for(lambda: not self._writing and not self._waiting, longest):
                 raise StoreLocked("the graph is being written to", "try again when the task that does so is over")
@@ -190,8 +204,8 @@ class Service:
             self._ledger.close()
 
 
-def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+async def service_of(request: Request) -> Service:
+    """The service that a request came to. Not a plain function, which would take a thread for a moment."""
     return cast(Service, request.app.state.service)
 
 

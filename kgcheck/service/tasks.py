@@ -5,8 +5,6 @@ on, is a matter of `kgcheck.workspace.tasks`.
 """
 
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,6 +20,7 @@ from kgcheck.choices import chosen
 from kgcheck.errors import KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.ledger import now
 from kgcheck.ledger.tasks import Task, TaskState, TaskTable
+from kgcheck.ledger.workers import is_gone, this_worker
 from kgcheck.progress import CallbackProgress, Progress
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
@@ -68,8 +67,7 @@ class Tasks:
         self._service = service
         self._kinds = kinds
         self._table = TaskTable(service.ledger.database)
-        # The host and the process are for people; the rest makes it this service and no other.
-        self._worker = f"{socket.gethostname()} {os.getpid()} {uuid4().hex[:8]}"
+        self._worker = f"{this_worker()}-{uuid4().hex[:8]}"
         self._news = threading.Condition()
         self._running: dict[str, _Run] = {}
         self._stopping = threading.Event()
@@ -224,7 +222,7 @@ class Tasks:
                 # Of a later kgcheck: that one goes on with it.
                 continue
             is_elsewhere = task.state is TaskState.RUNNING and task.lease_until and task.lease_until > at
-            if is_elsewhere and not _is_dead(task.worker):
+            if is_elsewhere and not is_gone(task.worker):
                 others.append(task)
                 continue
             is_free = not any(self._writes(task) or self._writes(other) for other in others)
@@ -337,20 +335,3 @@ class _Run:
 
 def _failure(title: str, detail: str, hint: str) -> dict[str, Any]:
     return {"title": title, "detail": detail} | ({"hint": hint} if hint else {})
-
-
-def _is_dead(worker: str) -> bool:
-    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
-    host, _, rest = worker.rpartition(" ")[0].rpartition(" ")
-    if host != socket.gethostname() or not rest.isdecimal():
-        return False
-    if int(rest) == os.getpid():
-        # A container gives every service the same number; tasks of this one are not looked at here.
-        return True
-    try:
-        os.kill(int(rest), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False

@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from kgcheck.workspace.workspace import Workspace
 
 
+PartName = Literal["ledger", "store", "reference", "literature"]
+
+
 class Part(Value):
     """A part of a workspace, and why it cannot be read, where it cannot."""
 
-    name: Literal["ledger", "store", "reference", "literature"]
+    name: PartName
     is_ready: bool
     kind_of_error: str = ""
     why: str = ""
@@ -29,17 +32,33 @@ def readiness(workspace: "Workspace") -> list[Part]:
     Returns:
         The ledger and the store always, the references and the papers where they are named.
     """
-    parts = [_part("ledger", lambda: _ledger(workspace)), _part("store", lambda: workspace.graph.meta())]
-    if workspace.reference:
-        parts.append(_part("reference", lambda: _reference(workspace)))
-    if workspace.literature:
-        parts.append(_part("literature", lambda: workspace.index([])))
-    return parts
+    return [part_of(workspace, name) for name in part_names(workspace)]
 
 
-def _part(name: Literal["ledger", "store", "reference", "literature"], look: Callable[[], object]) -> Part:
+def part_names(workspace: "Workspace") -> list[PartName]:
+    """The parts of a workspace that can be looked at."""
+    named: list[tuple[PartName, object]] = [("reference", workspace.reference), ("literature", workspace.literature)]
+    return ["ledger", "store", *(name for name, place in named if place)]
+
+
+def part_of(workspace: "Workspace", name: PartName) -> Part:
+    """Look at one part.
+
+    Args:
+        workspace: The workspace.
+        name: One of `part_names`.
+
+    Returns:
+        The part.
+    """
+    looks: dict[PartName, Callable[[], object]] = {
+        "ledger": lambda: _ledger(workspace),
+        "store": lambda: workspace.graph.meta(),
+        "reference": lambda: _reference(workspace),
+        "literature": lambda: workspace.index([]),
+    }
     try:
-        look()
+        looks[name]()
     except KgcheckError as error:
         return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=error.message, hint=error.hint)
     return Part(name=name, is_ready=True)

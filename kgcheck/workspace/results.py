@@ -212,6 +212,9 @@ class PaperHit:
             "year": document.year,
             "retracted": document.retracted,
             "title": document.title,
+            "paper": document.paper_id,
+            "section": document.section,
+            "heading": document.heading,
             "passage": {"start": self.start, "end": self.end, "text": self.passage},
         }
 

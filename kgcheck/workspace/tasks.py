@@ -227,7 +227,7 @@ def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
         with work.progress.step("waiting until the run that was killed counts as lost"):
             time.sleep(seconds)
 
-    # After a kill the run of the job counts as alive until its lease has run out.
+    # Where nobody can see that its process is gone, the run of a killed service counts as alive until its lease ends.
     once = stop_after_delay(LEASE.total_seconds() + 60) if work.task.attempt > 1 else stop_after_attempt(1)
     again = Retrying(
         retry=retry_if_exception_type(JobUnderWay), stop=once, wait=wait_fixed(5), sleep=wait, reraise=True

@@ -99,12 +99,20 @@ def test_a_killed_job_is_taken_over_and_its_audit_goes_on(folder: Path, tmp_path
         wait_until(lambda: pieces_of_new(place, before) > 3)
         process.kill()
     (begun,) = audits(place) - before
-    assert kgcheck("job", "run", "all", cwd=work).refuses("job all is under way: ", code=3)
-    with Ledger(place) as ledger, ledger.database.writing() as connection:
-        past = update(JOB_RUN).where(JOB_RUN.c.job == "all").values(lease_until=now() - timedelta(seconds=1))
-        connection.execute(past)
+    killed = update(JOB_RUN).where(JOB_RUN.c.job == "all")
+    with Ledger(place) as ledger:
+        (cut_off,) = JobRuns(ledger.database).history("all")
+        with ledger.database.writing() as connection:
+            connection.execute(killed.values(worker=f"elsewhere {process.pid}"))
+        # Of another machine nobody knows whether it lives: its lease must run out.
+        assert kgcheck("job", "run", "all", cwd=work).refuses("job all is under way: ", code=3)
+        with ledger.database.writing() as connection:
+            connection.execute(killed.values(worker=cut_off.worker))
 
     _, done = run_job(read_project(work / "kgcheck.toml"), "all")
+
+    # Its process was on this machine, and is gone.
+    assert now() < cut_off.lease_until
 
     assert done.run == begun
     assert f"went on with audit {begun}" in done.notes

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,11 +20,13 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp import words
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.roles import Role
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
@@ -530,6 +533,125 @@ def test_several_people_at_once_are_told_apart(
 
     assert found == {name: {name} for name in known}
     assert sorted(one.by for one in workspace.history(PARK2)[-12:]) == sorted([*known] * 3)
+
+
+def actions(users: Users, folder: Path) -> list[tuple[str, str, str, str, int]]:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        found = ActionTable(ledger.database).newest(100)
+    return [(one.name, one.role, one.route, one.object, one.status) for one in reversed(found)]
+
+
+def test_who_did_what_stands_in_the_record(
+    address: str, tokens: tuple[Users, dict[str, str]], workspace: Workspace, folder: Path
+) -> None:
+    before = actions(tokens[0], folder)
+
+    async def work(client: Client) -> None:
+        await client.call_tool("explain", {"fingerprint": PARK2})
+        await client.call_tool("decide", {"findings": [PARK2], "action": "reopen", "note": "a private note"})
+        await client.call_tool("decide", {"findings": ["ffffffffffffffff"], "action": "reopen"})
+
+    for role in ("curator", "viewer"):
+        talk_http(address, work, tokens[1][role])
+    httpx2.post(address, json={}, headers={"Authorization": "Bearer kgc_wrong"}, timeout=30)
+
+    assert actions(tokens[0], folder)[len(before) :] == [
+        ("curator-1", "curator", "decide", PARK2, 200),
+        ("curator-1", "curator", "decide", "ffffffffffffffff", 400),
+        ("viewer-1", "viewer", "decide", PARK2, 403),
+        ("viewer-1", "viewer", "decide", "ffffffffffffffff", 403),
+        ("", "", "/mcp", "", 401),
+    ]
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert {one.address for one in ActionTable(ledger.database).newest(5)} == {"127.0.0.1"}
+    # Over stdio, too, where there is no address.
+    talk(make_server(workspace, Asking(Role.CURATOR, "ada")), work)
+    assert actions(tokens[0], folder)[-2:] == [
+        ("ada", "curator", "decide", PARK2, 200),
+        ("ada", "curator", "decide", "ffffffffffffffff", 400),
+    ]
+
+
+def test_tokens_and_wrong_tokens_are_counted(
+    workspace: Workspace, tokens: tuple[Users, dict[str, str]], folder: Path
+) -> None:
+    _, app = make_app(workspace, Role.VIEWER, tokens[0], limits=ServiceLimits(per_minute=5, failures=2))
+    before = len(actions(tokens[0], folder))
+
+    def status(token: str) -> httpx2.Response:
+        return httpx2.post(f"{at}/mcp", json={}, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+
+    with serving(app) as at:
+        right = [status(tokens[1]["viewer"]).status_code for _ in range(7)]
+        wrong = [status("kgc_wrong").status_code for _ in range(4)]
+        refused_ = status("kgc_wrong")
+        other = status(tokens[1]["curator"]).status_code
+
+    assert (right[5:], 429 in right[:5]) == ([429, 429], False)
+    assert wrong == [401, 401, 429, 429]
+    assert refused_.headers["retry-after"] == "60"
+    assert refused_.json()["hint"] == "wait a minute"
+    assert refused_.headers["x-content-type-options"] == "nosniff"
+    # Who has a token is kept out neither by another's requests nor by those who have none.
+    assert other not in (401, 429)
+    assert len(actions(tokens[0], folder)) == before + 2, "what is too much is not written down"
+
+
+def test_a_call_that_takes_too_long_is_answered_for(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(Workspace, "ask", lambda *_, **__: over.wait(60))
+    server = make_server(workspace, Asking(Role.VIEWER, "ada"), seconds=0.5)
+
+    async def work(client: Client) -> tuple[set[str], str, str]:
+        texts = set[str]()
+
+        async def one() -> None:
+            texts.add(text_of(await client.call_tool("ask", {"question": "x"})))
+
+        for _ in range(2):
+            async with anyio.create_task_group() as calls:
+                for _ in range(8):
+                    calls.start_soon(one)
+        full = text_of(await client.call_tool("ask", {"question": "x"}))
+        over.set()
+        with anyio.fail_after(30):
+            while "busy" in (text := text_of(await client.call_tool("explain", {"fingerprint": PARK2}))):
+                await anyio.sleep(0.05)
+        return texts, full, text
+
+    texts, full, text = talk(server, work)
+
+    assert all("there was no answer within 0.5 s" in one for one in texts)
+    # Threads that nobody waits for any more do not pile up, and the server is well again when they end.
+    assert "the server is busy" in full
+    assert PARK2 in text
+
+
+def test_a_body_that_never_ends_is_not_waited_for(
+    workspace: Workspace, tokens: tuple[Users, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that is whole may take longer."""
+    ask = Workspace.ask
+
+    def slow(*given_: Any, **how: Any) -> Any:
+        time.sleep(2.5)
+        return ask(*given_, **how)
+
+    monkeypatch.setattr(Workspace, "ask", slow)
+    _, app = make_app(workspace, Role.VIEWER, tokens[0], limits=ServiceLimits(seconds=2))
+
+    async def work(client: Client) -> Any:
+        return given(await client.call_tool("ask", {"question": "What is the name of P04637?"}))
+
+    with serving(app) as at:
+        token = tokens[1]["viewer"]
+        assert talk_http(f"{at}/mcp", work, token)["status"]
+        host, port = at.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as slow_one:
+            head = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+            head += "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+            slow_one.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+            assert slow_one.recv(100).startswith(b"HTTP/1.1 503")
 
 
 def test_without_users_only_this_machine_is_served(workspace: Workspace, folder: Path) -> None:

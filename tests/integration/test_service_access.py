@@ -31,6 +31,7 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import IDLE, LONGEST
 from tests.support import ROOT
+from tests.support.audits import kgcheck
 
 HERE = "http://127.0.0.1:8000"
 BEARER = "authorization"
@@ -301,6 +302,64 @@ def test_what_takes_too_long_is_answered_for(tmp_path: Path) -> None:
     world.service.close()
 
 
+def test_a_form_that_is_refused_gets_a_page(world: World) -> None:
+    """A person who sends a form gets words; whoever asks the API, or for JSON, gets a problem."""
+    browser, path = world.sign_in("curator"), "/findings/0123456789abcdef/decide"
+    page = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    large = {"csrf": world.csrf(browser), "note": "x" * 3_000_000}
+    elsewhere = {"origin": "https://evil.example"}
+
+    forms = {
+        403: browser.post(path, data={"csrf": "old"}, headers=page),
+        413: browser.post(path, data=large, headers=page),
+        421: browser.get("/findings", headers={**page, "host": "evil.example"}),
+    }
+    for status, answer in forms.items():
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert f"({status})" in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert answer.headers["cache-control"] == "no-store"
+    assert "does not come from a page of this service" in forms[403].text
+    assert "x" * 100 not in forms[413].text
+    other_site = browser.post(path, data={"csrf": "old"}, headers=page | elsewhere)
+    assert (other_site.status_code, "text/html" in other_site.headers["content-type"]) == (403, True)
+    # Our own script takes a part of a page.
+    part = browser.post(path, data={"csrf": "old"}, headers={"x-fragment": "1"})
+    assert part.text.startswith('<p class="notice problem">')
+
+    problem = "application/problem+json"
+    for answer in (
+        browser.post(path, json={}),
+        browser.post(path, data={"csrf": "old"}, headers={"accept": "application/json"}),
+        browser.post("/v1/decisions", data={"csrf": "old"}, headers=page),
+    ):
+        assert (answer.status_code, answer.headers["content-type"]) == (403, problem)
+
+
+def test_a_form_of_a_session_that_has_ended_leads_to_signing_in(world: World) -> None:
+    page = {"accept": "text/html", "referer": f"{HERE}/findings?outcome=refuted"}
+
+    answer = world.client.post("/findings/decide", data={"csrf": "x"}, headers=page)
+    other = world.client.post("/findings/decide", headers=page | {"referer": "http://evil.example/findings"})
+
+    assert (answer.status_code, 'value="/findings?outcome=refuted"' in answer.text) == (401, True)
+    assert (other.status_code, 'value="/"' in other.text) == (401, True)
+    assert world.client.post("/v1/ask", headers=page).headers["content-type"] == "application/problem+json"
+
+
+def test_too_many_requests_of_a_browser_get_a_page(tmp_path: Path) -> None:
+    world = made(tmp_path, limits=ServiceLimits(per_minute=3))
+    browser = world.sign_in("viewer")
+
+    answers = [browser.get("/v1/health/live", headers={"accept": "text/html"}) for _ in range(3)]
+    answer = browser.get("/findings", headers={"accept": "text/html"})
+
+    assert [one.status_code for one in answers] == [200] * 3
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+    assert "Too many requests" in answer.text
+    world.service.close()
+
+
 def test_whatever_changes_something_is_in_the_record(world: World) -> None:
     world.client.get("/v1/runs", headers=world.bearer("admin"))
     world.client.post("/v1/tasks/0123456789abcdef/cancel", headers=world.bearer("curator"))
@@ -339,6 +398,23 @@ def test_without_users_this_machine_alone_is_let_in(tmp_path: Path) -> None:
     beyond = Service(options.model_copy(update={"is_local": False, "ledger": str(tmp_path / "m.sqlite")}))
     assert TestClient(create_app(beyond), HERE).get("/v1/actions").status_code == 401
     beyond.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", "0.0.0.0"], "would listen on 0.0.0.0"),  # noqa: S104
+        (["--host", "::"], "would listen on ::"),
+        (["--host", "192.0.2.1"], "would listen on 192.0.2.1"),
+        (["--allowed-host", "kg.example.org"], "would answer to kg.example.org"),
+    ],
+)
+def test_without_users_it_does_not_listen_beyond_this_machine(tmp_path: Path, options: list[str], words: str) -> None:
+    refusal = kgcheck("serve", "--ledger", tmp_path / "l.sqlite", "--port", "0", *options)
+
+    assert refusal.refuses("the service has no users", code=2)
+    assert words in refusal.err
+    assert "kgcheck token add NAME --role admin" in refusal.err
 
 
 HOSTS = ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "a b", "[::1", ":80"]

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.errors import KgcheckError, LedgerError
 from kgcheck.ledger.decisions import Action
+from kgcheck.service import looks
 from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
@@ -117,6 +119,26 @@ def test_filters_are_those_of_the_workspace(shared: TestClient, filters: dict[st
         assert found == [one.fingerprint for one in workspace.list_findings(**lists).page()]
     assert found
     assert got(shared, "/v1/findings/count", **filters)["count"] == len(found)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"type": "existence", "outcome": "refuted"}, {"text": "PARK2"}, {"decision": "rejected"}, {"state": "still"}],
+)
+def test_facets_count_what_each_choice_would_leave(api: TestClient, filters: dict[str, Any]) -> None:
+    for row in got(api, "/v1/findings", limit=2)["findings"]:
+        api.post("/v1/decisions", json={"findings": [{"fingerprint": row["fingerprint"]}], "action": "reject"})
+
+    facets = got(api, "/v1/findings/facets", **filters)
+
+    assert facets["total"] == got(api, "/v1/findings/count", **filters)["count"] > 0
+    kinds = ("decision", "state", "outcome", "type", "reason", "label", "relation")
+    assert set(facets) == {"run", "total", *kinds}
+    for kind in kinds:
+        for choice, count in facets[kind].items():
+            assert got(api, "/v1/findings/count", **filters | {kind: choice})["count"] == count, (kind, choice)
+    assert filters or facets["decision"]["rejected"] == 2
+    refused(api.get("/v1/findings/facets", params={"lable": "Gene"}), 422, "invalid-request")
 
 
 @pytest.mark.parametrize(
@@ -350,6 +372,65 @@ def test_health_says_which_part_is_away(tmp_path: Path) -> None:
     assert "nothing.duckdb" not in answer.text
 
 
+def test_readiness_is_answered_at_once_while_the_store_is_written_to(api: TestClient) -> None:
+    app: Any = api.app
+    service = app.state.service
+    with service.writing():
+        # All threads for requests wait for the store.
+        with ThreadPoolExecutor(45) as pool:
+            waiting = [pool.submit(api.get, "/v1/runs") for _ in range(45)]
+            time.sleep(1)
+            assert not any(one.done() for one in waiting)
+            begun = time.perf_counter()
+            answer = api.get("/v1/health/ready")
+            took = time.perf_counter() - begun
+            service._writing = False
+            with service._free:
+                service._free.notify_all()
+            assert {one.result(30).status_code for one in waiting} == {200}
+
+    assert answer.status_code == 503
+    kinds = {part["name"]: part["kind_of_error"] for part in answer.json()["parts"]}
+    assert kinds == {"ledger": "", "store": "StoreLocked", "reference": ""}
+    assert took < 20, "as long as a request waits for the store it is not to wait"
+    assert got(api, "/v1/health/ready")["status"] == "ready"
+
+
+def test_readiness_does_not_wait_for_what_hangs(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    over, looked = threading.Event(), list[str]()
+
+    def hang(*_: object) -> None:
+        looked.append("store")
+        over.wait(60)
+
+    def kinds() -> dict[str, str]:
+        return {part["name"]: part["kind_of_error"] for part in api.get("/v1/health/ready").json()["parts"]}
+
+    well = {"ledger": "", "store": "", "reference": ""}
+    assert kinds() == well
+    app: Any = api.app
+    monkeypatch.setattr(type(app.state.service.shared.graph), "meta", hang)
+    assert kinds() == well, "for a while it counts as it was seen last"
+    monkeypatch.setattr(looks, "PATIENCE_S", 0.1)
+    hanging = [kinds() for _ in range(2)]
+    over.set()
+
+    assert hanging == [well | {"store": "TookTooLong"}] * 2
+    assert looked == ["store"], "one look at a time, however often it is asked"
+
+
+def test_health_is_answered_while_the_ledger_is_away(tmp_path: Path) -> None:
+    with served(tmp_path) as client:
+        Path(ledger_of(client)).write_bytes(b"this is no ledger any more" * 100)
+
+        assert client.get("/v1/health/live").status_code == 200
+        ready = client.get("/v1/health/ready")
+        refused(client.get("/v1/runs"), 503, "ledger-error")
+
+    parts = {part["name"]: part["kind_of_error"] for part in ready.json()["parts"]}
+    assert parts == {"ledger": "LedgerError", "store": "", "reference": ""}
+
+
 def test_metrics_count_requests_by_route_and_the_latest_run(api: TestClient) -> None:
     name = first(api)["fingerprint"]
     got(api, f"/v1/findings/{name}")
@@ -499,3 +580,25 @@ def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
 
     assert (task["state"], task["error"]) == ("done", {})
     assert (run["state"], run["run"]) == ("done", task["result"]["run"])
+
+
+def test_job_under_way_is_stopped_and_can_be_run_again(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
+        f'reference = "main"\n[references.main]\nsnapshot = "{demo().reference}"\n[jobs.whole]\nkind = "audit"\n'
+    )
+    with served(tmp_path, config=config) as client:
+        begun = client.post("/v1/jobs/whole/run")
+        assert begun.status_code == 202, begun.text
+        until = time.monotonic() + 120
+        while got(client, f"/v1/tasks/{begun.json()['id']}")["state"] == "waiting":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        stopped = client.post("/v1/jobs/whole/stop")
+        task = done(client, begun)
+        (run,) = got(client, "/v1/jobs/whole/history")["runs"]
+
+    assert (stopped.status_code, stopped.json()["id"]) == (202, task["id"])
+    assert task["state"] == "cancelled"
+    assert run["state"] == "interrupted"

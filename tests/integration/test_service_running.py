@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -23,7 +25,7 @@ from kgcheck.workspace import Workspace
 from kgcheck.workspace.users import Users
 from tests.support import ROOT
 from tests.support.audits import demo
-from tests.support.proxy import free_port, nginx, passing_on
+from tests.support.proxy import free_port, nginx, own_certificate, passing_on
 
 pytestmark = pytest.mark.slow
 PREFIX = "/tools/kg"
@@ -132,6 +134,64 @@ def test_behind_a_proxy_everything_stays_under_its_prefix(
         assert again.headers["location"] == f"{PREFIX}/"
         # Nobody else's place is named as one to go to.
         assert client.get(f"{address}/sign-in?next=//evil.example").headers["location"] == f"{PREFIX}/"
+
+
+def test_behind_a_proxy_that_ends_tls_a_browser_is_safe(behind: Running, token: str, tmp_path: Path) -> None:
+    """The service speaks http with the proxy, and everything that a browser sees is of https."""
+    context, certificate = own_certificate(tmp_path)
+    with passing_on(behind.port, PREFIX, keeps=True, tls=context) as address:
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        with httpx2.Client(verify=trusting, timeout=60) as client, httpx2.Client(timeout=60) as other:
+            with pytest.raises(httpx2.ConnectError):
+                other.get(f"{address}/v1/health/live")
+            assert client.get(f"{address}/v1/health/live").headers["strict-transport-security"]
+
+            form = {"token": token, "next": "/findings"}
+            signed = client.post(f"{address}/sign-in", data=form, headers={"Origin": _origin(address)})
+            assert (signed.status_code, signed.headers["location"]) == (303, f"{PREFIX}/findings")
+            cookie = signed.headers["set-cookie"]
+            # No page without TLS and no other host can set or read it.
+            assert cookie.startswith("__Host-kgcheck=")
+            assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+            assert "omain" not in cookie
+
+            page = client.get(f"{address}/findings")
+            assert page.status_code == 200
+            assert "http://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page.text)
+            links = re.findall(r'(?:href|src|action)="([^"]*)"', page.text)
+            assert links
+            assert not [link for link in links if not link.startswith((f"{PREFIX}/", "#", "?", "data:"))]
+            csrf = re.search(r'name="csrf"[^>]*value="([^"]+)"', page.text)
+            assert csrf
+
+            def decide(origin: str, **more: str) -> int:
+                data = {
+                    "action": "reject",
+                    "scope": "selected",
+                    "count": "1",
+                    "finding": fingerprint,
+                    "back": "",
+                    **more,
+                }
+                sent = client.post(f"{address}/findings/decide", data=data, headers={"Origin": origin})
+                return int(sent.status_code)
+
+            fingerprint = client.get(f"{address}/v1/findings?limit=1").json()["findings"][0]["fingerprint"]
+            mine = _origin(address)
+            assert decide("https://evil.example", csrf=csrf[1]) == 403
+            assert decide(mine.replace("https", "http"), csrf="old") == 403
+            assert decide(mine, csrf="old") == 403
+            assert client.get(f"{address}/v1/decisions").json()["decisions"] == []
+            assert decide(mine, csrf=csrf[1]) == 303
+            (decision,) = client.get(f"{address}/v1/decisions").json()["decisions"]
+            assert (decision["fingerprint"], decision["by"]) == (fingerprint, "ada")
+
+            # What a service without TLS would take for a session is none here.
+            bare = httpx2.get(f"{behind.address}{PREFIX}/v1/runs", headers={"Cookie": cookie.split(";")[0]}, timeout=60)
+            assert bare.status_code == 401
+            out = client.post(f"{address}/sign-out", data={"csrf": csrf[1]}, headers={"Origin": mine})
+            assert (out.status_code, out.headers["location"]) == (303, f"{PREFIX}/sign-in")
+            assert client.get(f"{address}/v1/runs").status_code == 401
 
 
 def _origin(address: str) -> str:

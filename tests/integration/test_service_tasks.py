@@ -26,7 +26,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.ledger.ledger import now
+from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.tasks import Task, TaskState, TaskTable
 from kgcheck.ledger.users import Role
 from kgcheck.model import Value
@@ -298,9 +298,19 @@ def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 @contextmanager
-def started(ledger: Path, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(ledger: Path | str, folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A ``kgcheck serve`` in a process of its own, and its address."""
-    place = ["--store", str(demo().store), "--reference", str(demo().reference), "--ledger", str(ledger), "--port", "0"]
+    place = [
+        "--store",
+        str(demo().store),
+        "--reference",
+        str(demo().reference),
+        "--ledger",
+        str(ledger),
+        "--port",
+        "0",
+        *more,
+    ]
     environment = {**os.environ, "KGCHECK_HOME": str(folder / "home")}
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
@@ -315,7 +325,7 @@ def started(ledger: Path, folder: Path) -> Iterator[tuple[subprocess.Popen[str],
         process.wait(60)
 
 
-def outcomes(ledger: Path, run: str) -> Any:
+def outcomes(ledger: Path | str, run: str) -> Any:
     with Workspace(ledger=ledger) as workspace:
         found = [(f.fingerprint, f.verdict.outcome.value, f.verdict.reason.value) for f in workspace.findings(run)]
         return sorted(found), Counter({(t.type, str(t.target), t.outcome): t.count for t in workspace.tallies(run)})
@@ -388,6 +398,48 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
         new = {run.id for run, _ in workspace.runs()} - runs
     assert decided == {one["fingerprint"]: 1 for one in found}
     assert new == {ended_task["run"]}
+    whole = tmp_path / "whole.sqlite"
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=whole) as workspace:
+        audit = workspace.audit()
+    assert outcomes(ledger, ended_task["run"]) == outcomes(whole, audit.run.id)
+
+
+@pytest.mark.slow
+def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    """The job of a killed service is not waited for until its lease runs out: its process is seen to be gone."""
+    ledger = tmp_path / "ledger.sqlite"
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "{ledger}"\n[stores]\nmain = {{ place = "{demo().store}" }}\n'
+        f'[references.main]\nsnapshot = "{demo().reference}"\n'
+        '[defaults]\nstore = "main"\nreference = "main"\n[jobs.all]\nkind = "audit"\n'
+    )
+
+    def pieces() -> int:
+        with Workspace(ledger=ledger) as workspace, Ledger(workspace.ledger, create=False) as known:
+            return sum(len(known.done(run)) for run in known.runs())
+
+    with started(ledger, tmp_path, "--config", str(config)) as (process, address):
+        answer = httpx2.post(f"{address}v1/jobs/all/run", timeout=30)
+        assert answer.status_code == 202, answer.text
+        task = answer.json()["id"]
+        until(lambda: pieces() > 3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+    begun = time.monotonic()
+    with (
+        started(ledger, tmp_path, "--config", str(config)) as (process, address),
+        httpx2.Client(base_url=address, timeout=30) as client,
+    ):
+        with client.stream("GET", f"/v1/tasks/{task}/events", timeout=200) as answer:
+            assert "event: end" in "".join(answer.iter_text())
+        ended_task = client.get(f"/v1/tasks/{task}").json()
+        history = client.get("/v1/jobs/all/history").json()["runs"]
+        runs = client.get("/v1/runs").json()["runs"]
+    assert time.monotonic() - begun < 200, "the lease of a job is 300 s"
+    assert (ended_task["state"], ended_task["attempt"]) == ("done", 2), ended_task
+    assert [run["state"] for run in history] == ["done", "lost"]
+    assert [run["id"] for run in runs] == [ended_task["run"]], "the audit that was begun went on"
     whole = tmp_path / "whole.sqlite"
     with Workspace(store=str(demo().store), reference=demo().reference, ledger=whole) as workspace:
         audit = workspace.audit()

@@ -3,10 +3,12 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors
@@ -38,6 +40,7 @@ class WordsModel:
     """A model for tests: a text's vector is the sum of random vectors of its words."""
 
     name = "words"
+    runtime = "words 1"
     dimension = 32
 
     def __init__(self, digest: str = "0123456789abcdef") -> None:
@@ -54,6 +57,12 @@ class WordsModel:
     def _word(self, word: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
         return np.random.default_rng(seed).normal(size=32)
+
+
+@cache
+def packaged_model() -> SentenceModel:
+    """The real model, opened once a process."""
+    return SentenceModel()
 
 
 def build_index(folder: Path, documents: Sequence[Document], embedder: Embedder | None = None) -> Path:

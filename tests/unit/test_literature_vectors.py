@@ -20,8 +20,6 @@ from kgcheck.literature.manifest import read_manifest
 from kgcheck.literature.search import LiteratureIndex
 from tests.support.literature import WordsModel
 
-pytest.importorskip("faiss", reason="the extra literature is not installed")
-
 Half = NDArray[np.float16]
 Numbers = NDArray[np.int64]
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
+from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import FindingPage
 from kgcheck.curation.known import Occurrence
 from kgcheck.errors import UsageError
@@ -44,6 +45,23 @@ class Count(Value):
     count: int
 
 
+class FacetCounts(Value):
+    """The findings that fit filters, counted by what they can be narrowed by.
+
+    Each count is what one choice would leave: the filters of its own kind are left out, all others hold.
+    """
+
+    run: str
+    total: int = Field(description="findings that fit all filters")
+    decision: dict[str, int]
+    state: dict[str, int] = Field(description="fixed and gone are in no other count, unless they are asked for")
+    outcome: dict[str, int]
+    type: dict[str, int]
+    reason: dict[str, int]
+    label: dict[str, int] = Field(description="of the subject or the object: an edge between two counts for both")
+    relation: dict[str, int]
+
+
 class History(Value):
     """What became of a finding: every decision about it, the oldest first, and the runs that have it."""
 
@@ -71,6 +89,16 @@ def count_findings(service: Served, asking: Viewer, wanted: Annotated[Selection,
     with service.reading() as workspace:
         found = workspace.list_findings(wanted.run, **wanted.filters)
         return Count(run=found.run.id, count=found.count())
+
+
+@router.get("/facets", operation_id="get_facets")
+def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> FacetCounts:
+    """Count the findings that fit filters by each thing that they can be narrowed by."""
+    with service.reading() as workspace:
+        found = workspace.list_findings(wanted.run, **wanted.filters)
+        facets = facets_of(found)
+    kinds = {name: facets.of(f"{name}s") for name in FacetCounts.model_fields if name not in ("run", "total")}
+    return FacetCounts(run=found.run.id, total=facets.total, **kinds)
 
 
 @router.get(

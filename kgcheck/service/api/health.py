@@ -43,7 +43,7 @@ class Readiness(Value):
 
 
 @router.get("/live", operation_id="get_live")
-def get_live(asking: Open) -> Alive:
+async def get_live(asking: Open) -> Alive:
     """Say that the service answers; nothing else is looked at."""
     return Alive(version=__version__)
 
@@ -54,10 +54,12 @@ def get_live(asking: Open) -> Alive:
     response_model=Readiness,
     responses={503: {"model": Readiness, "description": "A part cannot be read."}},
 )
-def get_ready(service: Served, asking: Open) -> JSONResponse:
-    """Say whether the ledger, the store and the references can be read now, and which of them cannot."""
-    with service.reading() as workspace:
-        parts = [PartRow.of(part) for part in workspace.readiness()]
+async def get_ready(service: Served, asking: Open) -> JSONResponse:
+    """Say within a second whether the ledger, the store and the references can be read now, and which cannot.
+
+    While a patch is applied or a job loads, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
+    """
+    parts = [PartRow.of(part) for part in await service.looks.parts()]
     is_ready = all(part.is_ready for part in parts)
     answer = Readiness(status="ready" if is_ready else "not ready", parts=parts)
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)

@@ -1,14 +1,16 @@
 """A finding whole: as a page, as the part of one that stands beside the list, and decisions about it."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Form, Path, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck.curation.compare import ComparedFinding
+from kgcheck.curation.known import Occurrence
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding
 from kgcheck.report.documents import graph_value, proposed, what
@@ -25,6 +27,18 @@ Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 _SIMILAR = 6
 _EACH = 3
+_RUNS = 20
+_NAMED = 12
+
+
+class PastEvent(NamedTuple):
+    """Something in the history of a finding: a decision about it, or a run that has it."""
+
+    at: datetime
+    decision: Decision | None = None
+    run: Occurrence | None = None
+    is_other: bool = False
+    """Of a run: the finding is another there than in the run before that has it, or that is the first."""
 
 
 @router.get("/{fingerprint}")
@@ -101,10 +115,11 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "current": known.decided,
         "version_seen": known.version,
         "state": known.state.value if known.state else None,
-        "history": workspace.history(fingerprint),
+        "history": _history(workspace, fingerprint),
         "before": before(finding),
         "after": after(finding),
         "choices": choices_of(finding.change),
+        "names": _names(workspace, finding),
         "abstracts": _abstracts(workspace, finding),
         "drawing": _drawing(workspace, finding),
         "similar": _similar(workspace, finding, alike) if known.state else [],
@@ -148,6 +163,33 @@ def choices_of(change: Change | None) -> list[str]:
     if change is None or not change.candidates:
         return []
     return list(dict.fromkeys([*([change.to] if change.to else []), *change.candidates]))
+
+
+def _history(workspace: Workspace, fingerprint: str) -> list[PastEvent]:
+    """What became of a finding, the newest first."""
+    runs = workspace.occurrences(fingerprint, _RUNS)
+    same = [(one.outcome, one.reason, one.value, one.change) for one in runs]
+    events = [
+        PastEvent(one.started, run=one, is_other=[same[at]] != same[at + 1 : at + 2]) for at, one in enumerate(runs)
+    ]
+    events += [PastEvent(one.at, decision=one) for one in workspace.history(fingerprint)]
+    return sorted(events, key=lambda event: event.at, reverse=True)
+
+
+def _names(workspace: Workspace, finding: Finding) -> dict[str, str]:
+    """What the ids are called from which a curator may choose, or that would take the place of another."""
+    task, change = finding.task, finding.change
+    ids = choices_of(change) or ([change.to] if change and change.to else [])
+    if task.attribute or task.type is CheckType.ATTRIBUTE:
+        return {}
+    found: dict[str, str] = {}
+    try:
+        for label in dict.fromkeys(ref.label for ref in (task.subject, task.object) if ref):
+            found = workspace.names_of(label, [one for one in ids[:_NAMED] if one not in found]) | found
+    except KgcheckError:
+        # A graph or a snapshot that is away is no reason not to show the ids.
+        return found
+    return found
 
 
 def _alike(finding: Finding) -> TriageQuery:

@@ -1,21 +1,57 @@
-"""Boxes to ask the graph a question, papers about a claim, and the team about one fact."""
+"""Boxes to ask the graph a question, papers about a claim or an edge, and the team about one fact."""
 
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Form, Query, Request, Response
 
 from kgcheck.errors import KgcheckError
-from kgcheck.literature.documents import Document
-from kgcheck.literature.verify import ClaimVerdict
+from kgcheck.literature.edge_reader import address
+from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served
+from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _SHOWN = 50
+_HITS = 20
 _SECONDS = 30.0
+_NOTHING: dict[str, Any] = {
+    "answer": None, "verdict": None, "hits": None, "papers": {}, "notes": (), "problem": "", "hint": "",
+}  # fmt: skip
+"""What the template names, where nothing was asked."""
+
+Words = Annotated[str, Query(max_length=1_000)]
+End = Annotated[str, Query(max_length=300)]
+
+
+class ShownPaper(NamedTuple):
+    """A paper, as it is shown beside what is quoted from it."""
+
+    id: str
+    title: str
+    year: int | None
+    url: str
+    abstract: str
+    is_retracted: bool
+
+
+class AskForm(NamedTuple):
+    """What is asked: of one box alone, the first that holds something."""
+
+    question: str
+    claim: str
+    head: str
+    relation: str
+    tail: str
+    query: str
+
+    @property
+    def edge(self) -> str:
+        """The edge in words; empty where none of its parts is named."""
+        return " ".join(filter(None, (self.head, self.relation, self.tail))) if self.head or self.tail else ""
 
 
 @router.get("/ask")
@@ -23,27 +59,24 @@ def ask(
     request: Request,
     service: Served,
     asking: Viewer,
-    q: Annotated[str, Query(max_length=1_000)] = "",
+    q: Words = "",
     claim: Annotated[str, Query(max_length=2_000)] = "",
+    head: End = "",
+    relation: End = "",
+    tail: End = "",
+    search: Words = "",
 ) -> Response:
     """The boxes, and what one of them came to."""
-    answer, verdict, notes, problem, abstracts = None, None, tuple[str, ...](), "", dict[str, Document]()
+    wanted = AskForm(q.strip(), claim.strip(), head.strip(), relation.strip(), tail.strip(), search.strip())
+    found: dict[str, Any] = {}
     with service.reading() as workspace:
         try:
-            if q.strip():
-                result = workspace.ask(q.strip(), papers=workspace.brain != "rules")
-                answer, notes = result.answer, result.notes
-            elif claim.strip():
-                verified = workspace.verify(claim.strip())
-                verdict, notes = verified.verdict, verified.notes
-                abstracts = _abstracts(workspace, verdict)
+            found = _answered(workspace, wanted)
         except KgcheckError as error:
-            problem = f"{error.message}. {error.hint}" if error.hint else error.message
-        has_papers = workspace.literature is not None
-    return render(
-        request, "ask", asking, q=q, claim=claim, answer=answer, verdict=verdict, notes=notes, problem=problem,
-        abstracts=abstracts, has_papers=has_papers, shown=_SHOWN,
-    )  # fmt: skip
+            found = {"problem": error.message, "hint": error.hint}
+        has_papers, relations = workspace.literature is not None, workspace.schema.relation_types
+    boxes = {"wanted": wanted, "has_papers": has_papers, "relations": relations, "shown": _SHOWN}
+    return render(request, "ask", asking, **_NOTHING | found | boxes)
 
 
 @router.post("/check")
@@ -54,6 +87,25 @@ def check(request: Request, service: Served, asking: Curator, what: Annotated[st
     return redirect(request, f"/findings/{checked.finding.fingerprint}")
 
 
-def _abstracts(workspace: Workspace, verdict: ClaimVerdict) -> dict[str, Document]:
-    names = [opinion.document for opinion in verdict.opinions]
-    return {d.id: d for d in workspace.index([]).documents(names)} if names else {}
+def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
+    """What the box that was filled in came to, as the template names it."""
+    if wanted.question:
+        result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
+        return {"answer": result.answer, "notes": result.notes}
+    if wanted.claim or wanted.edge:
+        verified = workspace.verify(wanted.claim, triple=None if wanted.claim else wanted.edge)
+        verdict = verified.verdict
+        papers = _papers(workspace, [opinion.document for opinion in verdict.opinions])
+        for_, against = (sum(o.stance is s for o in verdict.opinions) for s in (Stance.SUPPORTS, Stance.CONTRADICTS))
+        return {"verdict": verdict, "sides": (for_, against), "papers": papers, "notes": verified.notes}
+    if wanted.query:
+        searched = workspace.search(wanted.query, limit=_HITS)
+        hits = [hit for hit in searched.hits if isinstance(hit, PaperHit)]
+        papers = _papers(workspace, [hit.document.id for hit in hits])
+        return {"hits": hits, "papers": papers, "notes": searched.notes}
+    return {}
+
+
+def _papers(workspace: Workspace, names: list[str]) -> dict[str, ShownPaper]:
+    found = workspace.index([]).documents(names) if names else []
+    return {d.id: ShownPaper(d.id, d.title, d.year, address(d), d.abstract, d.retracted) for d in found}

@@ -30,10 +30,12 @@ FRAGMENT = "X-Fragment"
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _TITLES = {
+    401: "Not signed in",
     403: "Not allowed",
     404: "Not found",
     409: "Not now",
     413: "Too large",
+    421: "Not here",
     422: "That cannot be read",
     429: "Too many requests",
     503: "Out of reach",
@@ -82,6 +84,7 @@ def render(
     """
     common = {
         "base": base_of(request),
+        "status": status,
         "path": request.scope["path"].removeprefix(base_of(request)),
         "asking": asking,
         "may_decide": bool(asking and asking.role.may(Role.CURATOR)),
@@ -115,15 +118,21 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except NotSignedIn:
                 raise
-            except KgcheckError as error:
-                return problem_page(request, status_of(error), error.message, error.hint)
-            except RequestValidationError as error:
-                wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()[:5])
-                return problem_page(request, 422, wrong)
-            except HTTPException as error:
-                return problem_page(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+            except (KgcheckError, RequestValidationError, HTTPException) as error:
+                if "json" in request.headers.get("accept", "") and not is_fragment(request):
+                    raise
+                return _page_of(request, error)
 
         return answer
+
+
+def _page_of(request: Request, error: KgcheckError | RequestValidationError | HTTPException) -> Response:
+    if isinstance(error, KgcheckError):
+        return problem_page(request, status_of(error), error.message, error.hint)
+    if isinstance(error, RequestValidationError):
+        wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()[:5])
+        return problem_page(request, 422, wrong)
+    return problem_page(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
 def error_page(request: Request, status: int, error: Exception) -> Response | None:
@@ -137,7 +146,7 @@ def error_page(request: Request, status: int, error: Exception) -> Response | No
     Returns:
         A page; None for a program, which gets a problem.
     """
-    if "text/html" not in request.headers.get("accept", ""):
+    if "text/html" not in request.headers.get("accept", "") and not is_fragment(request):
         return None
     if isinstance(error, KgcheckError):
         return problem_page(request, status, error.message, error.hint)
@@ -162,7 +171,7 @@ def problem_page(
     """
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
-    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint, status_code=status)
+    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint)
     for name, value in (headers or {}).items():
         answer.headers[name] = value
     return answer
@@ -202,8 +211,12 @@ def _plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _when(at: datetime) -> Markup:
-    moment = at.astimezone(UTC)
+def _when(at: datetime | str) -> Markup:
+    """A moment as people read it; rows for tables have it as text."""
+    try:
+        moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone(UTC)
+    except ValueError:
+        return escape(visible(str(at)))
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M} UTC")
 
 

@@ -1,13 +1,14 @@
 """The list of findings with its facets, and decisions about many of them at once."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck.choices import chosen
-from kgcheck.curation.facets import Facets, facets_of
+from kgcheck.curation.facets import Facets
 from kgcheck.curation.findings import FindingList, FindingPage
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
@@ -37,6 +38,36 @@ _TITLES = {
     "relation": "Relation",
 }
 _DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
+_MOST = 10**9
+
+
+class Done(NamedTuple):
+    """What was done on the page before, as it stands in an address."""
+
+    action: Action
+    findings: int
+    first: int = 0
+    """Number of the first decision, where they can be taken back."""
+
+    @classmethod
+    def of(cls, params: QueryParams) -> "Done | None":
+        """Read from an address; None where nothing was done."""
+        given = params.get("done", ""), params.get("count", ""), params.get("first", "0")
+        if given[0] not in set(Action) or not all(n.isascii() and n.isdecimal() and len(n) <= 9 for n in given[1:]):
+            return None
+        return cls(Action(given[0]), int(given[1]), int(given[2]))
+
+    @property
+    def address(self) -> str:
+        """The same as a part of an address."""
+        return urlencode(
+            {"done": self.action.value, "count": self.findings} | ({"first": self.first} if self.first else {})
+        )
+
+    @property
+    def words(self) -> str:
+        """The same as people read it."""
+        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {_DONE[self.action.value]}."
 
 
 @router.get("")
@@ -45,8 +76,8 @@ def triage(request: Request, service: Served, asking: Viewer) -> Response:
     query = TriageQuery.of(request.query_params)
     with service.reading() as workspace:
         content = _content(workspace, query)
-    content["done"] = _done(request)
-    return render(request, "findings", asking, query=query, few=_FEW, words=_words, **content)
+    done = Done.of(request.query_params)
+    return render(request, "findings", asking, query=query, few=_FEW, words=_words, done=done, **content)
 
 
 @router.get("/decide")
@@ -58,7 +89,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
     with service.reading() as workspace:
         if scope == "all":
             listed = workspace.list_findings(**query.filters)
-            count, names = facets_of(listed).total, []
+            count, names = workspace.facets(listed).total, []
             shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN) if one.finding]
         else:
             if not names:
@@ -98,18 +129,44 @@ def decide_many(
             until=(until or None) if action == "defer" else None,
             expected=count,
         )
-    parts = [query.whole_address, f"done={action}", f"count={len(made)}"]
-    return redirect(request, f"/findings?{'&'.join(filter(None, parts))}")
+    return _back(request, query, Done(Action(action), len(made), made[0].decision.number if made else 0))
+
+
+@router.post("/undo")
+def undo_many(
+    request: Request,
+    service: Served,
+    asking: Curator,
+    action: Annotated[Action, Form()],
+    count: Annotated[int, Form(ge=1, le=_MOST)],
+    first: Annotated[int, Form(ge=1, le=_MOST)],
+    back: Annotated[str, Form(max_length=8_000)] = "",
+) -> Response:
+    """Take back what was decided at once: what somebody has decided about since, or what has changed, is left."""
+    with service.reading() as workspace:
+        made = workspace.take_back(first, count, action, by=asking.name)
+    return _back(request, TriageQuery.of(QueryParams(back)), Done(Action.REOPEN, len(made)))
+
+
+def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
+    return redirect(request, f"/findings?{'&'.join(filter(None, [query.whole_address, done.address]))}")
 
 
 def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
     listed = _listed(workspace, query)
     if listed is None:
-        return {"run": None, "rows": [], "next": None, "total": 0, "facets": []}
+        return {"run": None, "is_first": True, "rows": [], "next": None, "total": 0, "facets": []}
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
-    facets = facets_of(listed)
-    return {"run": listed.run, "rows": rows, "next": page.next, "total": facets.total, "facets": _facets(facets)}
+    facets = workspace.facets(listed)
+    return {
+        "run": listed.run,
+        "is_first": listed.diff.before is None,
+        "rows": rows,
+        "next": page.next,
+        "total": facets.total,
+        "facets": _facets(facets),
+    }
 
 
 def _listed(workspace: Workspace, query: TriageQuery) -> FindingList | None:
@@ -143,12 +200,3 @@ def _in_words(query: TriageQuery) -> list[str]:
     words = [f"{_TITLES[name].lower()}: {_words(name, choice)}" for name, choice in query.chosen]
     words += [f"“{query.text}”"] if query.text else []
     return words + ([f"first found since {query.since}"] if query.since else [])
-
-
-def _done(request: Request) -> str:
-    """What was done on the page before, in words."""
-    action, count = request.query_params.get("done", ""), request.query_params.get("count", "")
-    if action not in set(Action) or not count.isdecimal() or len(count) > 9:
-        return ""
-    number = int(count)
-    return f"{number:,} finding{'' if number == 1 else 's'} {_DONE[action]}."

@@ -1,0 +1,133 @@
+"""Whether quoted sentences are about a claim at all: named things, who does what to whom, and which way it goes.
+
+Each objection makes a paper silent, and is shown beside it: a wrong answer is worse than none.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, is_named, missing
+from kgcheck.literature.roles import Act, acts, asks_only, specific
+
+
+class ClaimedAct(NamedTuple):
+    """An act with what is named on both of its sides."""
+
+    act: Act
+    agent: tuple[Argument, ...]
+    patient: tuple[Argument, ...]
+
+
+class _Read(NamedTuple):
+    act: Act
+    agent: SentenceContent
+    patient: SentenceContent
+
+
+def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> str:
+    """Why sentences speak neither for nor against a claim.
+
+    Args:
+        claim: A statement or a question.
+        sentences: The quoted ones.
+        abstract: Where they stand: it may explain abbreviations.
+        synonyms: Groups of names for one thing each, as a graph knows them.
+
+    Returns:
+        The reason, or nothing where they are about the claim.
+
+    >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
+    'its sentences say it the other way round: ABL9 phosphorylate STK5'
+    """
+    groups = [tuple(g) for g in synonyms]
+    if lacking := missing(claim, sentences, abstract, groups):
+        return f"its sentences do not name: {', '.join(lacking)}"
+    findings = [s for s in sentences if not asks_only(s)]
+    if not claim.rstrip().endswith("?") and (lacking := missing(claim, findings, abstract, groups)):
+        return f"its sentences only ask, and find nothing, about: {', '.join(lacking)}"
+    wanted = claimed(claim)
+    found = [r for s in findings for r in _read(s)]
+    for sides in wanted:
+        if why := _act_missing(sides.act, findings):
+            return why
+        if not sides.act.mutual and (other := turned_round(sides, found)):
+            return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
+    return ""
+
+
+def claimed(claim: str) -> list[ClaimedAct]:
+    """The acts of a claim of which both sides name something."""
+    found = []
+    for act in acts(claim):
+        agent, patient = _things(act.agent), _things(act.patient)
+        if agent and patient:
+            found.append(ClaimedAct(act, agent, patient))
+    return found
+
+
+def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
+    """The act of sentences that exchanges who does it and to what, where none has them as they are wanted."""
+    comparable = [r for r in found if not r.act.mutual and _comparable(wanted.act, r.act)]
+    if any(_straight(wanted, r) for r in comparable):
+        return None
+    return next((r.act for r in comparable if _crossed(wanted, r)), None)
+
+
+def opposes(claim: str, sentences: Sequence[str]) -> int:
+    """Whether sentences say that more comes of what a claim says less comes of, or the other way round.
+
+    Args:
+        claim: A statement.
+        sentences: The quoted ones.
+
+    Returns:
+        -1 where they say the opposite and nothing else, 1 where they say the same, 0 where it cannot be findings.
+    """
+    found = [r for s in sentences if not asks_only(s) for r in _read(s)]
+    signs = set()
+    for sides in claimed(claim):
+        for r in found:
+            if not sides.act.sign or not r.act.sign or sides.act.denied or r.act.denied:
+                continue
+            if _straight(sides, r) or ((sides.act.mutual or r.act.mutual) and _crossed(sides, r)):
+                signs.add(sides.act.sign * r.act.sign)
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _act_missing(act: Act, sentences: Sequence[str]) -> str:
+    """An act that nothing else stands for must be in the sentences: who binds a thing does not yet cleave it."""
+    if not specific(act.name):
+        return ""
+    stem = act.name[:5]
+    if any(stem in s.lower() for s in sentences):
+        return ""
+    return f"its sentences do not say of anything that it does this: {act.name}"
+
+
+def _comparable(wanted: Act, other: Act) -> bool:
+    if specific(wanted.name) or specific(other.name):
+        return wanted.name == other.name
+    return True
+
+
+def _read(sentence: str) -> list[_Read]:
+    return [_Read(a, content_of(a.agent), content_of(a.patient)) for a in acts(sentence)]
+
+
+def _straight(wanted: ClaimedAct, read: _Read) -> bool:
+    return _any(wanted.agent, read.agent) and _any(wanted.patient, read.patient)
+
+
+def _crossed(wanted: ClaimedAct, read: _Read) -> bool:
+    return _any(wanted.agent, read.patient) and _any(wanted.patient, read.agent)
+
+
+def _any(wanted: Iterable[Argument], there: SentenceContent) -> bool:
+    return any(is_named(a, there) for a in wanted)
+
+
+def _things(text: str) -> tuple[Argument, ...]:
+    """What a side of an act names: symbols where there are some, else nouns."""
+    found = [a for a in arguments(f"the {text}") if a.kind in ("name", "label", "noun")]
+    symbols = [a for a in found if a.kind != "noun"]
+    return tuple(symbols or found)

@@ -1,0 +1,314 @@
+"""Reads whole papers from JATS XML, as PMC, Europe PMC and publishers give them.
+
+A file may hold one article or a set of them. Entities, declarations of other files and deep nesting are refused: what
+is read are the elements alone.
+"""
+
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
+from kgcheck.literature.documents import Rejected, clean
+from kgcheck.literature.jats_links import ids_of, licence_of, notices_of, reference_of, text_of, year_of
+from kgcheck.literature.papers import (
+    CitationMarker,
+    Paragraph,
+    Section,
+    SectionKind,
+    WholePaper,
+    kind_of,
+)
+
+_ROOTS = frozenset({"article", "pmc-articleset", "articles", "collection", "OAI-PMH"})
+_BLOCKS = frozenset(
+    {
+        "list",
+        "list-item",
+        "def-list",
+        "def-item",
+        "def",
+        "disp-quote",
+        "boxed-text",
+        "statement",
+        "verse-group",
+        "speech",
+    }
+    | {
+        "fig-group",
+        "table-wrap-group",
+        "app",
+        "app-group",
+        "fn-group",
+        "fn",
+        "notes",
+        "ack",
+        "glossary",
+        "bio",
+        "sec-meta",
+    }
+)
+"""Elements that hold paragraphs and are none."""
+
+_LEGENDS = {"fig": "Figure", "table-wrap": "Table", "supplementary-material": "Supplement", "media": "Supplement"}
+_SKIPPED = frozenset(
+    {"tex-math", "disp-formula", "disp-formula-group", "table", "graphic", "inline-graphic", "object-id", "ref-list"}
+    | {"preformat", "alternatives", "attrib", "permissions", "xref-group", "title", "label"}
+)
+"""Elements without running text: formulas set apart, cells, pictures."""
+
+_NAMED = {
+    "ack": "Acknowledgments",
+    "glossary": "Glossary",
+    "app-group": "Appendix",
+    "app": "Appendix",
+    "notes": "Notes",
+}
+"""Elements that are sections under another name."""
+
+_RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECASE)
+
+
+def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
+    """The papers of a JATS file.
+
+    Args:
+        path: The file, perhaps compressed with gzip.
+
+    Yields:
+        The place of each article, and the paper, or why it is none.
+
+    Raises:
+        InputFormat: It is no JATS, broken, or made to do harm.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, iterparse
+
+    try:
+        raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
+        with io.BufferedReader(raw, MIB) as stream:
+            number, open_ones = 0, list[Any]()
+            for event, element in iterparse(stream, events=("start", "end")):
+                if event == "start":
+                    if isinstance(element.tag, str):
+                        element.tag = element.tag.rpartition("}")[2]
+                    if not open_ones and element.tag not in _ROOTS:
+                        raise InputFormat(f"{path} is no JATS XML: it begins with <{element.tag}>")
+                    open_ones.append(element)
+                    if len(open_ones) > DEEPEST:
+                        raise InputFormat(f"{path} nests elements deeper than {DEEPEST}")
+                    continue
+                open_ones.pop()
+                if element.tag == "article" and not any(e.tag == "article" for e in open_ones):
+                    number += 1
+                    yield f"{path}, article {number}", paper_of(element)
+                    element.clear()
+                    raw.mark()
+    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError, zlib.error) as error:
+        raise InputFormat(f"{path} is not JATS XML: {error!r}"[:300], "it may be cut off") from error
+
+
+def paper_of(article: Any) -> WholePaper | Rejected:
+    """A paper from the element ``article``, whose tags have no namespace.
+
+    Args:
+        article: The element.
+
+    Returns:
+        The paper, or why it is none: ``no_id`` or ``no_text``.
+    """
+    meta = article.find("front/article-meta")
+    if meta is None:
+        return Rejected(reason="malformed", detail="the article has no front/article-meta")
+    ids = ids_of(meta)
+    title = text_of(meta.find("title-group/article-title"))
+    if not ids:
+        return Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])
+    keys = {str(r.get("id")): r for r in article.iter("ref") if r.get("id")}
+    reader = _SectionReader(frozenset(keys))
+    reader.abstracts(meta)
+    for part in ("body", "back"):
+        element = article.find(part)
+        if element is not None:
+            reader.walk(element)
+    if not any(any(map(str.isalpha, p.text)) for s in reader.sections for p in s.paragraphs):
+        return Rejected(reason="no_text", detail="the article has no text, only what is known of it", record=ids[0])
+    notices = notices_of(article, ids)
+    return WholePaper(
+        ids=ids,
+        title=title,
+        type=clean(str(article.get("article-type") or "")),
+        year=year_of(meta),
+        journal=text_of(article.find("front/journal-meta/journal-title-group/journal-title"))
+        or text_of(article.find("front/journal-meta/journal-title")),
+        licence=licence_of(meta),
+        retracted=bool(_RETRACTED_TITLE.match(title)) or any(n.kind == "retraction" and n.of in ids for n in notices),
+        sections=tuple(reader.sections),
+        references=tuple(reference_of(key, element) for key, element in keys.items()),
+        notices=notices,
+    )
+
+
+class _Within(NamedTuple):
+    """Where in the paper the reader is."""
+
+    kind: SectionKind | None
+    path: tuple[str, ...]
+    level: int
+
+
+class _SectionReader:
+    """Collects sections in order.
+
+    Args:
+        references: Keys that a citation may name.
+    """
+
+    def __init__(self, references: frozenset[str]) -> None:
+        self._references = references
+        self.sections: list[Section] = []
+
+    def abstracts(self, meta: Any) -> None:
+        """The abstract; summaries for other readers are sections of the kind ``other``."""
+        for abstract in meta.findall("abstract"):
+            plain = abstract.get("abstract-type") in (None, "", "abstract", "structured", "section")
+            heading = text_of(abstract.find("title")) or ("" if plain else "Summary")
+            self._section(abstract, _Within("abstract" if plain else "other", (), 0), heading)
+
+    def walk(self, element: Any) -> None:
+        """The sections of the body or of what follows it; what stands between them is a section without a heading."""
+        loose: list[Paragraph] = []
+        for child in element:
+            name = _NAMED.get(child.tag)
+            if child.tag != "sec" and name is None:
+                loose += self._paragraphs(child)
+                continue
+            self._unnamed(loose)
+            loose = []
+            self._section(
+                child, _Within(None if name is None else "other", (), 0), text_of(child.find("title")) or name or ""
+            )
+        self._unnamed(loose)
+
+    def _unnamed(self, paragraphs: list[Paragraph]) -> None:
+        if paragraphs:
+            self.sections.append(Section(kind="other", paragraphs=tuple(paragraphs)))
+
+    def _section(self, element: Any, place: _Within, heading: str) -> None:
+        """A section and those within it."""
+        own = kind_of(heading, str(element.get("sec-type") or ""))
+        # What stands within methods is methods, whatever its heading; the same for the abstract.
+        kind = place.kind if place.kind and (place.kind != "other" or own == "abstract") else own
+        path = (*place.path, heading)
+        at = len(self.sections)
+        section = Section(kind=kind, heading=heading, level=place.level + 1, path=path)
+        self.sections.append(section)
+        paragraphs: list[Paragraph] = []
+        for child in element:
+            if child.tag == "sec":
+                inner = _Within(kind if kind != "other" or place.kind else None, path, place.level + 1)
+                self._section(child, inner, text_of(child.find("title")))
+            else:
+                paragraphs += self._paragraphs(child)
+        self.sections[at] = section.model_copy(update={"paragraphs": tuple(paragraphs)})
+
+    def _paragraphs(self, element: Any) -> list[Paragraph]:
+        """The paragraphs within an element that is no section."""
+        if element.tag in _SKIPPED or not isinstance(element.tag, str):
+            return []
+        if element.tag == "p":
+            return self._paragraph(element)
+        if element.tag in _LEGENDS:
+            return self._legend(element)
+        if element.tag in _BLOCKS or element.tag == "sec":
+            found = [p for child in element for p in self._paragraphs(child)]
+            if element.tag == "def-item" and (term := text_of(element.find("term"))):
+                found = [Paragraph(text=term), *found]
+            return found
+        return []
+
+    def _paragraph(self, element: Any) -> list[Paragraph]:
+        """A paragraph, then what is set apart within it."""
+        words = _Words(self._references)
+        words.take(element)
+        own = words.paragraph("")
+        return [*([own] if own else []), *(p for block in words.blocks for p in self._paragraphs(block))]
+
+    def _legend(self, element: Any) -> list[Paragraph]:
+        words = _Words(self._references)
+        caption = element.find("caption")
+        for child in caption if caption is not None else ():
+            words.add(" ")
+            words.take(child)
+        name = text_of(element.find("label")).rstrip(".") or _LEGENDS[element.tag]
+        own = words.paragraph(name)
+        return [own] if own else []
+
+
+class _Words:
+    """The running text of an element as it will be kept, with the places of citations in it.
+
+    Args:
+        references: Keys that a citation may name.
+    """
+
+    def __init__(self, references: frozenset[str]) -> None:
+        self._references = references
+        self._text = ""
+        self._marks: list[tuple[int, int, tuple[str, ...]]] = []
+        self.blocks: list[Any] = []
+
+    def add(self, text: str | None) -> None:
+        """Text with single spaces; what is kept is clean, so that the places of citations stay right."""
+        if not text:
+            return
+        cleaned = clean(text)
+        if text[:1].isspace() or not cleaned:
+            self._space()
+        self._text += cleaned
+        if text[-1:].isspace():
+            self._space()
+
+    def _space(self) -> None:
+        if self._text and not self._text.endswith(" "):
+            self._text += " "
+
+    def take(self, element: Any) -> None:
+        """All that stands in an element."""
+        self.add(element.text)
+        for child in element:
+            self._child(child)
+            self.add(child.tail)
+
+    def _child(self, child: Any) -> None:
+        if not isinstance(child.tag, str) or child.tag in _SKIPPED - {"label", "title", "alternatives", "preformat"}:
+            self._space()
+        elif (child.tag in _LEGENDS and child.tag != "media") or child.tag in _BLOCKS:
+            self._space()
+            self.blocks.append(child)
+        elif child.tag == "xref" and child.get("ref-type") == "bibr":
+            start = len(self._text)
+            self.take(child)
+            named = tuple(k for k in str(child.get("rid") or "").split() if k in self._references)
+            end = len(self._text.rstrip())
+            start += len(self._text[start:end]) - len(self._text[start:end].lstrip())
+            if named and end > start:
+                self._marks.append((start, end, named))
+        else:
+            if child.tag in ("p", "break", "title"):
+                self._space()
+            self.take(child)
+            if child.tag in ("p", "break", "title"):
+                self._space()
+
+    def paragraph(self, legend: str) -> Paragraph | None:
+        """What was taken; None where that is nothing but signs."""
+        text = self._text.rstrip()
+        if not any(c.isalnum() for c in text):
+            return None
+        markers = tuple(CitationMarker(start=a, end=b, references=keys) for a, b, keys in self._marks)
+        return Paragraph(text=text, legend=legend, markers=markers)

@@ -1,0 +1,224 @@
+"""Whole papers: sections with their kinds, paragraphs, references, and the citations and notices that link them."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from kgcheck.literature.documents import MAX_CHARACTERS, RETRACTED_TYPE, Document, clean
+from kgcheck.model import Value
+
+SectionKind = Literal["abstract", "introduction", "methods", "results", "discussion", "conclusion", "other"]
+
+NoticeKind = Literal["retraction", "correction", "concern"]
+
+
+class CitationMarker(Value):
+    """A citation in the text: ``text[start:end]`` of its paragraph is the mark."""
+
+    start: int = Field(ge=0)
+    end: int
+    references: tuple[str, ...] = Field(min_length=1, description="keys of the references it points to")
+
+
+class Paragraph(Value):
+    """A paragraph, or the legend of a figure, a table or a supplement."""
+
+    text: str = Field(min_length=1)
+    legend: str = Field(default="", description="what it is the legend of, e.g. Figure 1; empty for running text")
+    markers: tuple[CitationMarker, ...] = ()
+
+
+class Section(Value):
+    """A section without those within it, which follow it.
+
+    ``level`` is 1 for a section of the paper, 2 for one within it, and so on.
+    """
+
+    kind: SectionKind
+    heading: str = ""
+    level: int = Field(default=1, ge=1)
+    path: tuple[str, ...] = Field(default=(), description="headings from the outermost section down to this one")
+    paragraphs: tuple[Paragraph, ...] = ()
+
+
+class CitedWork(Value):
+    """An entry of the list of references, as far as it is marked up."""
+
+    key: str = Field(description="what citation markers call it")
+    label: str = ""
+    doi: str = ""
+    pmid: str = ""
+    year: int | None = None
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    text: str = ""
+
+
+class Notice(Value):
+    """That one paper retracts, corrects or warns of another."""
+
+    kind: NoticeKind
+    notice: str = Field(default="", description="id of the notice")
+    of: str = Field(description="id of the paper that it is about")
+
+
+class WholePaper(Value):
+    """A paper as a whole."""
+
+    ids: tuple[str, ...] = Field(min_length=1)
+    title: str = ""
+    type: str = Field(default="", description="as the publisher calls it, e.g. research-article")
+    year: int | None = None
+    journal: str = ""
+    licence: str = ""
+    retracted: bool = False
+    sections: tuple[Section, ...] = ()
+    references: tuple[CitedWork, ...] = ()
+    citations: tuple[str, ...] = Field(default=(), description="ids of papers that cite it, where they were asked for")
+    notices: tuple[Notice, ...] = ()
+    recipe: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id that is shown."""
+        return self.ids[0]
+
+    @model_validator(mode="after")
+    def _has_text(self) -> "WholePaper":
+        if not any(True for _ in _pieces(self)):
+            raise ValueError("it has no text")
+        return self
+
+    @property
+    def retracts(self) -> tuple[str, ...]:
+        """Ids of the papers that it retracts, itself among them where a notice of another says so."""
+        return tuple(n.of for n in self.notices if n.kind == "retraction")
+
+
+class Parts(NamedTuple):
+    """What an index keeps of a paper: its abstract, and each paragraph for itself."""
+
+    head: Document
+    paragraphs: tuple[Document, ...]
+
+
+def parts_of(paper: WholePaper) -> Parts:
+    """A paper as documents that are searched.
+
+    Args:
+        paper: The whole.
+
+    Returns:
+        Its abstract, under the ids of the paper, and every other paragraph, under its first id with a number; of a
+        paper without an abstract its first paragraph stands for it.
+    """
+    pieces = [*_pieces(paper)]
+    abstract = [p for p in pieces if p.section == "abstract"]
+    joined = " ".join(p.text for p in abstract)[:MAX_CHARACTERS] if abstract else pieces[0].text
+    first = pieces[0]
+    common = {"title": paper.title, "year": paper.year, "journal": paper.journal, "recipe": paper.recipe}
+    types = tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else "")))
+    # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
+    withdrawn = paper.retracted or bool(set(paper.retracts) - set(paper.ids))
+    head = Document(
+        ids=paper.ids,
+        abstract=joined,
+        types=types,
+        retracted=withdrawn,
+        section="abstract" if abstract else first.section,
+        heading="" if abstract else first.heading,
+        **common,
+    )
+    rest = [p for p in pieces if p.section != "abstract"] if abstract else pieces[1:]
+    return Parts(
+        head,
+        tuple(
+            Document(
+                ids=(f"{paper.id}#{number}",),
+                abstract=piece.text,
+                types=types,
+                retracted=withdrawn,
+                section=piece.section,
+                heading=piece.heading,
+                paragraph=number,
+                paper=paper.id,
+                **common,
+            )
+            for number, piece in enumerate(rest, 1)
+        ),
+    )
+
+
+class _Piece(NamedTuple):
+    section: SectionKind
+    heading: str
+    text: str
+
+
+def _pieces(paper: WholePaper) -> Iterator[_Piece]:
+    """The paragraphs of a paper that hold letters, in order; one that is too long, in parts."""
+    for section in paper.sections:
+        for paragraph in section.paragraphs:
+            heading = " > ".join((*filter(None, section.path), *filter(None, (paragraph.legend,))))
+            for at in range(0, len(paragraph.text), MAX_CHARACTERS):
+                text = paragraph.text[at : at + MAX_CHARACTERS].strip()
+                if any(c.isalpha() for c in text):
+                    yield _Piece(section.kind, heading[:500], text)
+
+
+_NUMBER = re.compile(r"^\s*(?:\(?\d+(?:\.\d+)*\)?\.?|[IVX]+\.)\s+")
+_HEADINGS: tuple[tuple[SectionKind, re.Pattern[str]], ...] = (
+    ("abstract", re.compile(r"^abstract\b")),
+    ("introduction", re.compile(r"^(?:introduction|intro|background)\b")),
+    (
+        "methods",
+        re.compile(
+            r"^(?:(?:materials?|methods?|patients?|subjects?|participants?|animals?|samples?|experimental|design|data|study"
+            r"|and|&|,|/|\s)+)?(?:methods?|methodology|experimental (?:procedures?|section|design))\b"
+            r"|^(?:materials? and methods?|statistical analys[ei]s|statistical methods?|study design)\b"
+        ),
+    ),
+    ("results", re.compile(r"^(?:main |primary )?(?:results?|findings)\b")),
+    ("discussion", re.compile(r"^(?:general )?discussion\b")),
+    ("conclusion", re.compile(r"^conclu(?:sions?|ding)\b")),
+)
+_TYPES: dict[str, SectionKind] = {
+    "intro": "introduction",
+    "introduction": "introduction",
+    "background": "introduction",
+    "materials": "methods",
+    "materials-methods": "methods",
+    "methods": "methods",
+    "subjects": "methods",
+    "cases": "results",
+    "results": "results",
+    "findings": "results",
+    "discussion": "discussion",
+    "conclusions": "conclusion",
+    "conclusion": "conclusion",
+}
+
+
+def kind_of(heading: str, given: str = "") -> SectionKind:
+    """What kind of section a heading begins.
+
+    Args:
+        heading: Its words; they count before what the publisher calls it, who may file a discussion under conclusions.
+        given: The publisher's type, perhaps several joined by ``|``.
+
+    Returns:
+        The kind; the first one where it names several.
+
+    >>> kind_of("2. Patients, Materials and Methods"), kind_of("Results and Discussion"), kind_of("Model", "methods")
+    ('methods', 'results', 'methods')
+    """
+    words = _NUMBER.sub("", clean(heading)).casefold()
+    for kind, pattern in _HEADINGS:
+        if pattern.search(words):
+            return kind
+    for part in given.casefold().split("|"):
+        if part.strip() in _TYPES:
+            return _TYPES[part.strip()]
+    return "other"

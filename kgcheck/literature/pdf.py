@@ -1,0 +1,130 @@
+"""Reads papers from PDF: the text of the pages, in sections by their headings.
+
+A PDF knows neither paragraphs nor references: the text of a section is cut into passages of a few sentences, and the
+list of references is left out.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgcheck.errors import InputFormat, InputMissing, MissingExtra
+from kgcheck.inputs import LARGEST_WHOLE, MIB
+from kgcheck.literature.documents import Rejected, clean, sentences
+from kgcheck.literature.papers import Paragraph, Section, SectionKind, WholePaper, kind_of
+
+EXTRA = "pdf"
+
+MOST_PAGES = 2_000
+
+_PASSAGE = 1_200
+"""Characters after which a passage ends with its sentence."""
+
+_LONGEST_HEADING = 60
+_DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
+_REFERENCES = re.compile(r"^(?:\d+\.?\s+)?(?:references|bibliography|literature cited)\s*:?$", re.IGNORECASE)
+_BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")
+"""A word that was cut at the end of a line."""
+
+
+def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
+    """The paper of a PDF file.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Its place, and the paper, or why it is none: ``encrypted``, ``no_text`` or ``too_long``.
+
+    Raises:
+        InputMissing: It cannot be read.
+        InputFormat: It is no PDF, or broken.
+        MissingExtra: pypdf is not installed.
+    """
+    try:
+        import pypdf
+        from pypdf.errors import PyPdfError
+    except ImportError as error:
+        raise MissingExtra("reading PDF", EXTRA) from error
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_WHOLE:
+            raise InputFormat(f"{path} is larger than {LARGEST_WHOLE // MIB} MiB", "split it")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+    place = str(path)
+    if b"%PDF-" not in data[:1024]:
+        raise InputFormat(f"{path} is no PDF")
+    try:
+        reader = pypdf.PdfReader(path)
+        if reader.is_encrypted:
+            yield place, Rejected(reason="encrypted", detail="the PDF asks for a password", record=path.name)
+            return
+        if len(reader.pages) > MOST_PAGES:
+            detail = f"{len(reader.pages):,} pages; at most {MOST_PAGES:,} are read"
+            yield place, Rejected(reason="too_long", detail=detail, record=path.name)
+            return
+        pages = [page.extract_text() for page in reader.pages]
+        about = dict(reader.metadata or {})
+        title = clean(str(about.get("/Title") or ""))
+        named = [str(value) for key, value in about.items() if key.lower() in ("/doi", "/prism:doi", "/subject")]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OSError) as error:
+        raise InputFormat(f"{path} cannot be read as PDF: {error!r}"[:300], "it may be cut off") from error
+    except (OverflowError, ZeroDivisionError, AssertionError, NotImplementedError, MemoryError) as error:
+        raise InputFormat(f"{path} cannot be read as PDF: {error!r}"[:300], "it may be made to do harm") from error
+    found = _sections(pages)
+    if not found:
+        yield place, Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
+        return
+    yield place, WholePaper(ids=(_id(data, named, pages),), title=title or path.stem, sections=tuple(found))
+
+
+def _id(data: bytes, named: list[str], pages: list[str]) -> str:
+    """The DOI that the file gives itself, or the only one of its first page; else a hash: a wrong id is worse."""
+    for text in (*named, pages[0]):
+        dois = {m.rstrip(".,;)").lower() for m in _DOI.findall(text)}
+        if len(dois) == 1:
+            return f"doi:{dois.pop()}"
+    return f"pdf:{hashlib.sha256(data).hexdigest()[:16]}"
+
+
+def _sections(pages: list[str]) -> list[Section]:
+    """The text of pages by headings; what follows the heading of the references is left out."""
+    sections: list[tuple[SectionKind, str, list[str]]] = [("other", "", [])]
+    for line in (line.strip() for page in pages for line in page.splitlines()):
+        if _REFERENCES.match(line):
+            break
+        kind = _heading(line)
+        if kind:
+            sections.append((kind, line, []))
+        else:
+            sections[-1][2].append(line)
+    made: list[Section] = []
+    for kind, heading, lines in sections:
+        paragraphs = tuple(Paragraph(text=text) for text in _passages(_BREAK.sub(r"\1", "\n".join(lines))))
+        if paragraphs:
+            made.append(Section(kind=kind, heading=heading, path=(heading,), paragraphs=paragraphs))
+    return made
+
+
+def _heading(line: str) -> SectionKind | None:
+    """The kind of section that a line begins; None where it is no heading that is known."""
+    if len(line) > _LONGEST_HEADING or line.endswith((".", ",", ";")) or len(line.split()) > 6:
+        return None
+    words = re.sub(r"^[\d.\s]+", "", line)
+    kind = kind_of(line) if words[:1].isupper() else "other"
+    return None if kind == "other" else kind
+
+
+def _passages(text: str) -> Iterator[str]:
+    cleaned, start = clean(text), 0
+    for _, end in sentences(cleaned):
+        if end - start >= _PASSAGE or end == len(cleaned):
+            passage = cleaned[start:end].strip()
+            if any(c.isalpha() for c in passage):
+                yield passage
+            start = end

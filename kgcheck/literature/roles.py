@@ -1,0 +1,272 @@
+"""Who does what to whom: the acts of a sentence with what stands on either side of them.
+
+"A phosphorylates B", "B is phosphorylated by A" and "phosphorylation of B by A" are one act; "B phosphorylates A" is
+another. A sentence that says only the other one speaks neither for nor against the first.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.inputs import read_toml
+from kgcheck.resources import resource_dir
+
+_TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'/.][^\W_]+)*|[,;:()\u2014]")
+_BE = frozenset("is are was were be been being get gets got".split())
+_OBJECT = frozenset("it them its their".split())
+_ENDS = frozenset("in on at during after before within among from with to for as under".split())
+"""Words with which what is done to something goes on to where and when."""
+
+_NOUN = re.compile(r"(?:ions?|ment|age|al|ance|ence)$")
+_DOER = re.compile(r"(?:ors?|ers?|ants?)$")
+_MADE_BY = re.compile(
+    r"^(.+)-(?:mediated|induced|dependent|driven|catalyzed|catalysed|stimulated|directed)$", re.IGNORECASE
+)
+_DESCRIBES = ("ive", "ory", "able", "ible")
+"""How words end that tell what something is like: protective, inhibitory."""
+
+_NEAR = 4
+"""Words before an act in which a denial reaches it."""
+
+
+class _Form(Enum):
+    ACTIVE = "active"
+    PASSIVE = "passive"
+    NOUN = "noun"
+    DOER = "doer"
+
+
+class Act(NamedTuple):
+    """One act of a sentence.
+
+    Attributes:
+        name: Which one.
+        sign: What comes of it: 1 more, -1 less, 0 neither.
+        agent: The words of who does it.
+        patient: The words of what it is done to.
+        denied: Whether it is said not to be so.
+        mutual: Whether the sides may be exchanged.
+    """
+
+    name: str
+    sign: int
+    agent: str
+    patient: str
+    denied: bool
+    mutual: bool
+
+
+class _Known(NamedTuple):
+    name: str
+    sign: int
+    mutual: bool
+
+
+def acts(sentence: str) -> tuple[Act, ...]:
+    """The acts of a sentence.
+
+    Args:
+        sentence: One, or a claim.
+
+    Returns:
+        Those of which something stands on both sides, in order.
+
+    >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
+    [('phosphorylate', 'A1', 'B2')]
+    """
+    tokens = _TOKEN.findall(sentence)
+    lower = [t.lower() for t in tokens]
+    found: list[Act] = []
+    places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]
+    verbs = {i for i, _ in places if _form(lower, i) in (_Form.ACTIVE, _Form.PASSIVE)}
+    for at, known in places:
+        form = _form(lower, at)
+        if form is None:
+            continue
+        begin, end = _clause(lower, at, verbs if form in (_Form.ACTIVE, _Form.PASSIVE) else frozenset())
+        sides = _sides(tokens, lower, at, form, begin, end)
+        if sides is None:
+            continue
+        agent, patient = sides
+        before = lower[max(begin, at - _NEAR) : at]
+        if form is _Form.ACTIVE and found and lower[at - 1] in ("and", "or", "then", "also") and not _names(agent):
+            agent = _words(found[-1].agent)
+        if known.name == "have" and not {w.lower() for w in patient[:3]} & _rules().compares:
+            continue
+        if patient and patient[0].lower() in _OBJECT and found:
+            patient = [*patient, *_words(found[-1].patient)]
+        if not agent or not patient:
+            continue
+        sign = known.sign
+        if sign or known.mutual or known.name == "target":
+            sign = _turned(known, before, [w.lower() for w in agent], [w.lower() for w in patient])
+        denied = any(w in _rules().denies for w in before) or _denied_side(agent, patient)
+        found.append(Act(known.name, sign, " ".join(agent), " ".join(patient), denied, known.mutual))
+    return tuple(found)
+
+
+def asks_only(sentence: str) -> bool:
+    """Whether a sentence tells what was not known or looked for, and no finding."""
+    return bool(_rules().asks.search(sentence))
+
+
+def specific(name: str) -> bool:
+    """Whether nothing but the same act says what it says."""
+    return any(k.name == name and not k.sign and not k.mutual for _, k in _rules().known) and name not in (
+        "regulate",
+        "target",
+        "convert",
+    )
+
+
+def _known(word: str) -> _Known | None:
+    rules = _rules()
+    if word.endswith(_DESCRIBES) or any(word.startswith(w) for w in rules.no):
+        return None
+    return next(
+        (
+            known
+            for begins, known in rules.known
+            if f"{word}.".startswith(begins) and (begins[-1] != "." or word == begins[:-1])
+        ),
+        None,
+    )
+
+
+def _form(lower: Sequence[str], at: int) -> _Form | None:
+    word = lower[at]
+    following = lower[at + 1] if at + 1 < len(lower) else ""
+    before = [w for w in lower[max(0, at - 3) : at] if not w.endswith("ly")]
+    if "-" in word and _known(word.rsplit("-", 1)[-1]):
+        return None
+    if _NOUN.search(word) or (following in ("of", "in") and not word.endswith(("ed", "ing", "s")) and at):
+        return _Form.NOUN
+    if _DOER.search(word) and word.rstrip("s") not in ("lower", "trigger"):
+        return _Form.DOER if following in ("of", "for") else None
+    if word.endswith("ed") or word in ("bound", "driven", "led"):
+        if any(w in _BE for w in before[-2:]) or following in ("by", "with"):
+            return _Form.PASSIVE
+        # "the activated receptor": what something is, not what it does.
+        return None if before and before[-1] in ("the", "a", "an", "of", "by", "with", "in", "and,") else _Form.ACTIVE
+    if word == "lower" and (not following or before[-1:] in (["a"], ["the"], ["of"], ["with"], ["significantly"])):
+        return None
+    return _Form.ACTIVE
+
+
+def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, int]:
+    """Where the clause of an act begins and ends: at words that open another, and at the next verb."""
+    cut = _rules().clauses
+    begin = next((i + 1 for i in range(at - 1, -1, -1) if lower[i] in cut), 0)
+    end = next((i for i in range(at + 1, len(lower)) if lower[i] in cut), len(lower))
+    for other in verbs:
+        if at < other < end:
+            # What is before the next verb may be its own subject: "A binds B and C inhibits D".
+            joined = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
+            end = joined
+        elif begin <= other < at:
+            joined = next((i for i in range(at - 1, other, -1) if lower[i] in (",", "and", "or")), other)
+            begin = max(begin, joined + 1)
+    return begin, end
+
+
+def _sides(
+    tokens: Sequence[str], lower: Sequence[str], at: int, form: _Form, begin: int, end: int
+) -> tuple[list[str], list[str]] | None:
+    """Agent and patient, as words; or None where the act has only one side."""
+    before, after = list(tokens[begin:at]), list(tokens[at + 1 : end])
+    small = [w.lower() for w in after]
+    known = _known(lower[at])
+    mutual = bool(known and known.mutual)
+    if form is _Form.ACTIVE:
+        return before, after
+    if form is _Form.PASSIVE:
+        if "by" in small:
+            place = small.index("by")
+            return _doer(after[place + 1 :]), before + after[:place]
+        return (before, after) if mutual else None
+    if form is _Form.DOER:
+        return before, after[1:]
+    made = _MADE_BY.match(tokens[at - 1]) if at else None
+    of = small.index("of") if "of" in small[:1] else small.index("in") if "in" in small[:1] else -1
+    by = next((i for i, w in enumerate(small) if w in ("by", "through", "via", "with", "to") and i > of), -1)
+    if mutual:
+        both = small.index("and") if "and" in small else by
+        if small[:1] == ["between"] and both > 0:
+            return after[1:both], after[both + 1 :]
+        if of == 0 and by > 0:
+            return after[1:by], after[by + 1 :]
+        return (before, after[1:]) if small[:1] in (["with"], ["to"]) else None
+    if made:
+        return [made[1]], after[1:] if of == 0 else before[:-1]
+    if by >= 0 and small[by] in ("by", "through", "via"):
+        return _doer(after[by + 1 :]), after[1:by] if of == 0 else before[-2:]
+    return (before, after[1:]) if of == 0 and before else None
+
+
+def _doer(words: list[str]) -> list[str]:
+    """What stands after "by", without where, when and what else is told of it."""
+    end = next((i for i, w in enumerate(words) if i and (w.lower() in _BE or w.lower() in _ENDS)), len(words))
+    return words[:end]
+
+
+def _turned(known: _Known, before: Sequence[str], agent: Sequence[str], patient: Sequence[str]) -> int:
+    """The sign of an act with the words beside it: what is less of a lower risk is more."""
+    rules = _rules()
+    sign = known.sign or 1
+    if known.name == "target":
+        return -1 if "degradation" in patient else 0
+    sign *= -1 if any(w in rules.turns for w in before[-2:]) else 1
+    sign *= -1 if any(w in rules.away for w in agent) else 1
+    rest = set(range(3))
+    if known.name == "protect" and "from" in patient:
+        rest |= set(range(patient.index("from"), patient.index("from") + 3))
+    sign *= -1 if sum(w in rules.turns for i, w in enumerate(patient) if i in rest) % 2 else 1
+    return sign if known.sign else 0
+
+
+def _denied_side(agent: Sequence[str], patient: Sequence[str]) -> bool:
+    return any(w.lower() in ("no", "neither", "not") for w in (*agent[:2], *patient[:1]))
+
+
+def _names(words: Sequence[str]) -> bool:
+    return any(len(w) > 1 and w.lower() not in ("and", "or", "then", "also") and w[0].isalnum() for w in words)
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+class _ActRules(NamedTuple):
+    known: tuple[tuple[str, _Known], ...]
+    no: tuple[str, ...]
+    turns: frozenset[str]
+    away: frozenset[str]
+    denies: frozenset[str]
+    clauses: frozenset[str]
+    compares: frozenset[str]
+    asks: re.Pattern[str]
+
+
+@cache
+def _rules() -> _ActRules:
+    raw = read_toml(resource_dir("corpus") / "verifier" / "acts.toml")
+    known = [
+        (begins, _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual"))
+        for key in ("directed", "mutual")
+        for name, sign, *beginnings in map(str.split, raw[key])
+        for begins in beginnings
+    ]
+    # The longest first: "inactivat" is no "activat", and "reduc" no "re".
+    known.sort(key=lambda pair: -len(pair[0]))
+    return _ActRules(
+        known=tuple(known),
+        no=tuple(raw["not_acts"]),
+        turns=frozenset(raw["turns_sign"]),
+        away=frozenset(raw["taken_away"]),
+        denies=frozenset(raw["denies"]),
+        clauses=frozenset(raw["clauses"]),
+        compares=frozenset(raw["compares"]),
+        asks=re.compile("".join(raw["asks"].split("\n")), re.IGNORECASE),
+    )

@@ -1,0 +1,72 @@
+"""Pages full of hostile text in a real browser: nothing of it runs, and nobody is called."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from kgcheck.service.state import Service
+from kgcheck.settings import Settings
+from tests.support.hostile import HostileWorld, new_seed
+from tests.support.service_pages import WAIT_MS, listening, visiting
+
+OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+MADE = """() => [...document.querySelectorAll("main *")].flatMap((e) => [...e.attributes].map((a) => a.name))
+  .concat([...document.querySelectorAll("*")].map((e) => e.localName))
+  .filter((name) => name.startsWith("on") || "iframe object embed base style math use".split(" ").includes(name))"""
+
+
+class Canary:
+    """Listens on loopback, and counts who calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self._listener.accept()[0].close()
+            except OSError:
+                return
+            self.calls += 1
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    made = Canary()
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_path: Path) -> None:
+    world = HostileWorld(tmp_path, seed=new_seed(11), port=canary.port)
+    with listening(Service(world.options, Settings(home=tmp_path / "home"))) as served:
+        paths = ["/", "/findings", "/findings/decide?scope=all", "/runs", f"/runs/{world.run}", "/diff", "/patches"]
+        paths += [f"/patches/{world.patch}", "/ask?search=binds", "/ask?claim=binds", "/jobs", "/tasks", "/sign-in"]
+        paths += [f"/tasks/{world.task}", *(f"/findings/{name}" for name in world.findings[:4])]
+        with visiting(browser, served) as (page, trouble):
+            for path in paths:
+                page.goto(served.address + path)
+                page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
+                assert page.evaluate("() => window.pwned") is None, path
+                assert page.evaluate(MADE) == [], path
+                assert page.evaluate(OVERFLOW) <= 0, path
+            page.goto(f"{served.address}/findings")
+            for _ in world.findings[:5]:
+                page.keyboard.press("j")
+                expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+            # What the panel shows was put there by the page's own script.
+            assert page.evaluate("() => window.pwned") is None
+            assert page.evaluate(MADE) == []
+            assert [line for line in trouble if not line.startswith("console:")] == []
+    assert canary.calls == 0

