@@ -32,7 +32,9 @@ class Settings(BaseSettings):
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")
     neo4j_in_flight: int = Field(default=3, gt=0, description="statements to Neo4j that are under way at a time")
     duckdb_memory_limit: str = Field(default="4GB", description="memory of DuckDB, which spills to disk beyond it")
-    duckdb_threads: int | None = Field(default=None, description="threads of DuckDB; one a core unless set")
+    duckdb_threads: int | None = Field(
+        default=None, description="threads of DuckDB; one a core unless set, and one to audit a small graph"
+    )
     llm_base_url: str | None = Field(default=None, description="any OpenAI-compatible endpoint, up to and with /v1")
     llm_api_key: SecretStr | None = Field(default=None, description="key of that endpoint; never logged")
     llm_model: str | None = Field(default=None, description="name of the model")

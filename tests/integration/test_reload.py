@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.curation.applied import curated_in
 from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
 from kgcheck.curation.patches import apply_patch, undo_patch
-from kgcheck.curation.reload import curated_in
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import open_store
