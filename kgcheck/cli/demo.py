@@ -32,6 +32,7 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
     from kgcheck.cli.console import RichProgress, errors, results
     from kgcheck.cli.show import show_run
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.search import choose_model
     from kgcheck.report.tables import papers_table
     from kgcheck.resources import resource_dir
     from kgcheck.workspace import Workspace
@@ -59,10 +60,13 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
         show_step(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
         workspace.build_reference(demo / "reference")
         notes = resource_dir("corpus") / "demo" / "notes.jsonl"
-        show_step(f"kgcheck corpus add {notes} --index {index} --model none")
+        show_step(f"kgcheck corpus add {notes} --index {index}")
+        model, why = choose_model(None, None)
+        if why:
+            note(why)
         with Corpus(index, create=True, progress=progress) as corpus:
             corpus.add([notes])
-            corpus.build(None)
+            corpus.build(model)
         options = f"--store {target} --reference {snapshot} --literature {index} --ledger {workspace.ledger}"
         show_step(f"kgcheck audit {options}")
         audit = workspace.audit()

@@ -20,8 +20,8 @@ import numpy as np
 from kgcheck.choices import SECTIONS
 from kgcheck.errors import IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
-from kgcheck.literature.documents import Rejected
-from kgcheck.literature.embed import WORDS_ALONE, Embedder
+from kgcheck.literature.documents import Document, Rejected
+from kgcheck.literature.embed import WORDS_ALONE, Embedder, packed
 from kgcheck.literature.formats import Record, choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import (
@@ -34,7 +34,7 @@ from kgcheck.literature.manifest import (
     read_manifest,
     write_manifest,
 )
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.locks import FileLock
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
@@ -135,6 +135,24 @@ class Corpus:
         self.store.retract(self._retracted)
         return AddedFiles(dict(counts), rejected, path)
 
+    def add_records(self, records: list[Record], source: str) -> Counter[str]:
+        """Put records into the store that came from a service, in one transaction.
+
+        Args:
+            records: Papers, documents, and what is neither.
+            source: Where they are from, for the quarantine.
+
+        Returns:
+            What became of them, counted.
+        """
+        counts: Counter[str] = Counter()
+        self._retracted = []
+        with self._quarantine(self.folder / QUARANTINE) as put:
+            for item in self._add(records, replace=False, counts=counts, file=Path(source)):
+                put(item)
+        self.store.retract(self._retracted)
+        return counts
+
     def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
         rejected: list[Rejected] = []
         with self.store.writing():
@@ -143,7 +161,7 @@ class Corpus:
                     counts[record.reason] += 1
                     rejected.append(record)
                     continue
-                if isinstance(record, Paper):
+                if isinstance(record, WholePaper):
                     became, met = self.store.add_paper(record, replace=replace)
                     self._retracted += record.retracts
                 else:
@@ -243,19 +261,30 @@ class Corpus:
         self.store.set_meta(_MODEL, json.dumps([embedder.name, embedder.digest]))
 
     def _embed(self, embedder: Embedder) -> None:
-        """Embed what is not embedded; each part is kept at once."""
-        lacking = self.store.without_vector()
-        if not lacking:
-            return
-        runtimes = {*self._runtimes(), embedder.runtime}
-        self.store.set_meta(_RUNTIMES, ", ".join(sorted(runtimes)))
-        with self._progress.step("embedding abstracts", len(lacking)) as step:
-            for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
-                part = lacking[at : at + _EMBEDDED_TOGETHER]
-                documents = self.store.documents(part)
-                vectors = embedder.encode([documents[n].text for n in part]).astype(np.float16)
-                self.store.put_vectors(part, [row.tobytes() for row in vectors])
-                step.advance(len(part))
+        """Embed what is not embedded, whole documents and each of their sentences; each part is kept at once."""
+
+        def whole(numbers: list[int], documents: list[Document]) -> None:
+            vectors = embedder.encode([d.text for d in documents]).astype(np.float16)
+            self.store.put_vectors(numbers, [row.tobytes() for row in vectors])
+
+        def by_sentence(numbers: list[int], documents: list[Document]) -> None:
+            vectors = embedder.encode([passage for d in documents for passage in d.passages])
+            ends = np.cumsum([len(d.passages) for d in documents])
+            self.store.put_sentences(numbers, [packed(own) for own in np.split(vectors, ends[:-1])])
+
+        for what, lacking, embed in (
+            ("embedding abstracts", self.store.without_vector(), whole),
+            ("embedding sentences", self.store.without_sentences(), by_sentence),
+        ):
+            if not lacking:
+                continue
+            self.store.set_meta(_RUNTIMES, ", ".join(sorted({*self._runtimes(), embedder.runtime})))
+            with self._progress.step(what, len(lacking)) as step:
+                for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
+                    part = lacking[at : at + _EMBEDDED_TOGETHER]
+                    documents = self.store.documents(part)
+                    embed(part, [documents[n] for n in part])
+                    step.advance(len(part))
 
     def _runtimes(self) -> list[str]:
         """What computed the embeddings that are kept: not always the same, where an index moves between machines."""

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from kgcheck.model import Value
@@ -157,6 +159,18 @@ class Document(Value):
     def with_spans(self, spans: tuple[Span, ...]) -> Self:
         """Itself with the sentences that are given, whatever the splitter would say."""
         self.__dict__["spans"] = spans
+        # Those of other sentences, if there are any.
+        self.__dict__.pop("vectors", None)
+        return self
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32] | None:
+        """The embeddings of the sentences, where an index keeps them."""
+        return None
+
+    def with_vectors(self, vectors: NDArray[np.float32] | None) -> Self:
+        """Itself with the embeddings of its sentences, one row each."""
+        self.__dict__["vectors"] = vectors
         return self
 
     @property

@@ -41,6 +41,36 @@ class Embedder(Protocol):
         """Vectors of length 1, one row a text."""
 
 
+def packed(vectors: Vectors) -> bytes:
+    """Vectors in a quarter of the room: eight bits a number, and the step of each vector before them.
+
+    Args:
+        vectors: One row each.
+
+    Returns:
+        What `unpacked` reads. A cosine with one of them is off by 0.0003, at most 0.003 (benchmarks/README.md).
+    """
+    steps = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12).astype(np.float32) / 127
+    whole = np.rint(vectors / steps[:, None]).astype(np.int8)
+    return bytes(steps.tobytes() + whole.tobytes())
+
+
+def unpacked(raw: bytes, dimension: int) -> Vectors:
+    """Vectors as they were packed.
+
+    Args:
+        raw: What `packed` made.
+        dimension: Of each.
+
+    Returns:
+        One row each.
+    """
+    count = len(raw) // (dimension + 4)
+    steps = np.frombuffer(raw, dtype=np.float32, count=count)
+    whole = np.frombuffer(raw, dtype=np.int8, offset=4 * count).reshape(count, dimension)
+    return np.asarray(whole * steps[:, None], dtype=np.float32)
+
+
 def model_path(name: str) -> Path:
     """The folder of a model.
 

@@ -12,13 +12,19 @@ from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import IndexFault, UnknownName
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model
+from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model, unpacked
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import DOCUMENTS, PAPERS, SECTIONS_OF, Manifest, read_manifest
 from kgcheck.literature.store import DocumentStore
 
 COSINE_WEIGHT = 0.65
 """The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""
+
+SENTENCE_SHARE = 0.5
+"""How much of the cosine is that of the nearest sentence; the rest is the whole document's. Chosen there, too."""
+
+_RANKED_AGAIN = 50
+"""The best so many, and as many as are asked for, are ranked by their nearest sentence."""
 
 _POOL = 200
 """Candidates that words and meaning each put up."""
@@ -33,12 +39,17 @@ Floats = NDArray[np.float32]
 
 
 class SearchHit(NamedTuple):
-    """A document that was found. Without vectors, ``cosine`` is None and the score is that of the words alone."""
+    """A document that was found.
+
+    ``nearest`` is the place of the sentence that is nearest to the query. Without vectors, it and ``cosine`` are None
+    and the score is that of the words alone.
+    """
 
     document: Document
     score: float
     words: float
     cosine: float | None
+    nearest: int | None = None
 
 
 class LiteratureIndex:
@@ -124,20 +135,56 @@ class LiteratureIndex:
         if chosen is not None:
             rows = rows[chosen[rows]]
         cosines = self._cosines(rows, vector)
-        scores = fused(words[rows], cosines)
+        scores, nearest = fused(words[rows], cosines), dict[int, int]()
         best = np.argsort(-scores, kind="stable")
+        if vector is not None and cosines is not None:
+            again, rest = np.split(best, [max(limit, _RANKED_AGAIN)])
+            kept = self.sentence_vectors([int(self._numbers[rows[i]]) for i in again])
+            for i in again:
+                own = kept.get(int(self._numbers[rows[i]]))
+                if own is None or not len(own):
+                    continue
+                near = own @ vector
+                nearest[int(i)] = int(near.argmax())
+                scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
+            best = np.concatenate([again[np.argsort(-scores[again], kind="stable")], rest])
         best = (best if every else self._once_a_paper(rows, best))[:limit]
-        documents = self.store.documents([int(self._numbers[rows[i]]) for i in best])
+        documents = self._read([int(self._numbers[rows[i]]) for i in best])
         return [
             SearchHit(
                 documents[int(self._numbers[rows[i]])],
                 float(scores[i]),
                 float(words[rows[i]]),
                 None if cosines is None else float(cosines[i]),
+                nearest.get(int(i)),
             )
             for i in best
             if scores[i] > 0
         ]
+
+    @property
+    def holds_whole_papers(self) -> bool:
+        """Whether it holds paragraphs, and not abstracts alone."""
+        return self._papers is not None
+
+    def sentence_vectors(self, numbers: Sequence[int]) -> dict[int, Vectors]:
+        """The vectors of the sentences of documents, as the index keeps them: computed when it was built.
+
+        Args:
+            numbers: Of the documents.
+
+        Returns:
+            One row a sentence, by number; nothing where the index is searched by words.
+        """
+        if not self.embedder:
+            return {}
+        dimension = self.embedder.dimension
+        return {number: unpacked(raw, dimension) for number, raw in self.store.sentences(numbers).items()}
+
+    def _read(self, numbers: Sequence[int]) -> dict[int, Document]:
+        """Documents by number, each with the vectors of its sentences."""
+        vectors = self.sentence_vectors(numbers)
+        return {n: d.with_vectors(vectors.get(n)) for n, d in self.store.documents(numbers).items()}
 
     def best_of(self, query: str, ids: Sequence[str]) -> list[Document]:
         """Of each paper that is named, what fits a query best: a paragraph of a whole paper, or the abstract."""
@@ -150,7 +197,7 @@ class LiteratureIndex:
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Documents by id, in that order, each once."""
         numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids, whole=False)))
-        documents = self.store.documents(numbers)
+        documents = self._read(numbers)
         return [documents[n] for n in numbers]
 
     def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:

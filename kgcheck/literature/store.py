@@ -16,9 +16,11 @@ from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, InputError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.literature.documents import Document
-from kgcheck.literature.papers import Paper, parts_of
+from kgcheck.literature.papers import WholePaper, parts_of
 
 FORMAT = "2"
+_BEFORE = "1"
+"""Abstracts alone, without the vectors of their sentences; such a store gets the room for more when it is opened."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,6 +35,18 @@ CREATE TABLE name (id TEXT PRIMARY KEY, number INTEGER NOT NULL, place INTEGER N
 CREATE INDEX name_number ON name (number);
 CREATE TABLE retraction (id TEXT PRIMARY KEY);
 CREATE TABLE vector (number INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+CREATE TABLE sentence (number INTEGER PRIMARY KEY, embeddings BLOB NOT NULL);
+"""
+
+_FROM_BEFORE = """
+ALTER TABLE document ADD COLUMN section TEXT NOT NULL DEFAULT 'abstract';
+ALTER TABLE document ADD COLUMN heading TEXT NOT NULL DEFAULT '';
+ALTER TABLE document ADD COLUMN paragraph INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE document ADD COLUMN paper INTEGER;
+CREATE INDEX document_paper ON document (paper) WHERE paper IS NOT NULL;
+CREATE TABLE paper (number INTEGER PRIMARY KEY, whole TEXT NOT NULL);
+CREATE TABLE sentence (number INTEGER PRIMARY KEY, embeddings BLOB NOT NULL);
+UPDATE meta SET value = '2' WHERE key = 'format';
 """
 
 _COLUMNS = (
@@ -114,12 +128,22 @@ class DocumentStore(Closing):
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
         found = self._meta("format") if "meta" in tables or create else None
+        if found == _BEFORE and not self._fixed:
+            self._upgrade()
+            found = FORMAT
         if found != FORMAT:
             raise IndexFault(
                 f"{self.path} is no document store of this version of kgcheck"
                 + (f": it has format {found}, this one reads {FORMAT}" if found else ""),
                 "make the index anew in another folder",
             )
+
+    def _upgrade(self) -> None:
+        with self.writing():
+            # Another process may have done it meanwhile.
+            if self._meta("format") == _BEFORE:
+                for statement in filter(str.strip, _FROM_BEFORE.split(";")):
+                    self._db.execute(statement)
 
     @property
     def version(self) -> int:
@@ -186,7 +210,7 @@ class DocumentStore(Closing):
         self._changed()
         return (Added.REPLACED, next(iter(known))) if known else (Added.NEW, "")
 
-    def add_paper(self, paper: Paper, *, replace: bool = False) -> tuple[Added, str]:
+    def add_paper(self, paper: WholePaper, *, replace: bool = False) -> tuple[Added, str]:
         """Put a whole paper in: its abstract, and each paragraph for itself.
 
         An abstract that is here under one of its ids, without the paper, is completed; the ids of both stay.
@@ -202,7 +226,8 @@ class DocumentStore(Closing):
         whole = paper.model_dump_json()
         known = {n for i in head.ids if (n := self.number_of(i)) is not None}
         before = next(iter(known)) if len(known) == 1 else None
-        completing = before is not None and not self._rows("SELECT 1 FROM paper WHERE number = ?", [before])
+        whole_before = self._rows("SELECT 1 FROM document WHERE paper = ? LIMIT 1", [before])
+        completing = before is not None and bool(paragraphs) and not whole_before
         if before is not None and completing:
             head = head.model_copy(update={"ids": tuple(dict.fromkeys((*self._ids(before), *head.ids)))})
         became, met = self.add(head, replace=replace or completing)
@@ -212,7 +237,12 @@ class DocumentStore(Closing):
         kept = self._rows("SELECT whole FROM paper WHERE number = ?", [number])
         if kept and kept[0][0] == whole:
             return became, met
-        if kept and not replace:
+        if kept and not paragraphs:
+            # An abstract that is here already, as a service knows it now: its links may have changed.
+            if not whole_before:
+                self._db.execute("UPDATE paper SET whole = ? WHERE number = ?", [whole, number])
+            return became, met
+        if kept and not (replace or completing):
             return Added.CONFLICT, paper.id
         self._drop_paragraphs(number)
         for part in paragraphs:
@@ -242,10 +272,10 @@ class DocumentStore(Closing):
         )
         return int(row.lastrowid or 0)
 
-    def paper(self, name: str) -> Paper | None:
+    def paper(self, name: str) -> WholePaper | None:
         """The whole paper with this id; None where there is none, or its abstract alone."""
         rows = self._rows("SELECT whole FROM paper JOIN name USING (number) WHERE id = ?", [name.partition("#")[0]])
-        return Paper.model_validate_json(rows[0][0]) if rows else None
+        return WholePaper.model_validate_json(rows[0][0]) if rows else None
 
     def sections(self) -> tuple[list[int], list[str]] | None:
         """For each document, in order of number, the number of its paper and its section; None without whole papers."""
@@ -339,23 +369,42 @@ class DocumentStore(Closing):
 
     def without_vector(self) -> list[int]:
         """Numbers of the documents that have no embedding, the longest last."""
-        return [
-            row[0]
-            for row in self._rows(
-                "SELECT number FROM document WHERE number NOT IN (SELECT number FROM vector)"
-                " ORDER BY length(title) + length(abstract), number"
-            )
-        ]
+        return self._without("vector")
+
+    def without_sentences(self) -> list[int]:
+        """Numbers of the documents whose sentences have no embeddings, the longest last."""
+        return self._without("sentence")
+
+    def _without(self, table: str) -> list[int]:
+        sql = (
+            f"SELECT number FROM document WHERE number NOT IN (SELECT number FROM {table})"
+            " ORDER BY length(title) + length(abstract), number"
+        )
+        return [row[0] for row in self._rows(sql)]
 
     def put_vectors(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
         """Keep embeddings."""
         with self.writing():
             self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", zip(numbers, embeddings, strict=True))
 
+    def put_sentences(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
+        """Keep the embeddings of the sentences of documents, all of a document as one."""
+        with self.writing():
+            self._db.executemany("INSERT OR REPLACE INTO sentence VALUES (?, ?)", zip(numbers, embeddings, strict=True))
+
+    def sentences(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """The embeddings of the sentences of documents, by number, of those that have them."""
+        found: dict[int, bytes] = {}
+        for at in range(0, len(numbers), _CHUNK):
+            part = list(numbers[at : at + _CHUNK])
+            found |= self._rows(f"SELECT * FROM sentence WHERE number IN ({', '.join('?' * len(part))})", part)
+        return found
+
     def clear_vectors(self) -> None:
         """Forget all embeddings: they are of another model."""
         with self.writing():
             self._db.execute("DELETE FROM vector")
+            self._db.execute("DELETE FROM sentence")
 
     def vectors(self) -> Iterator[tuple[int, bytes]]:
         """Number and embedding, in order of number; read in parts."""
@@ -406,13 +455,13 @@ class DocumentStore(Closing):
 
     def _drop(self, number: int) -> None:
         self._drop_paragraphs(number)
-        for table in ("document", "name", "vector"):
+        for table in ("document", "name", "vector", "sentence"):
             self._db.execute(f"DELETE FROM {table} WHERE number = ?", [number])
 
     def _drop_paragraphs(self, paper: int) -> None:
         """Take the paragraphs of a paper out, and the paper as a whole, but not its abstract."""
         parts = "SELECT number FROM document WHERE paper = ?"
-        for table in ("name", "vector"):
+        for table in ("name", "vector", "sentence"):
             self._db.execute(f"DELETE FROM {table} WHERE number IN ({parts})", [paper])
         self._db.execute("DELETE FROM document WHERE paper = ?", [paper])
         self._db.execute("DELETE FROM paper WHERE number = ?", [paper])

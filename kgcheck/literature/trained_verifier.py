@@ -91,7 +91,7 @@ class TrainedVerifier:
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         passages = [d.passages for d in documents]
-        similar = cosines(claim, passages, self._embedder)
+        similar = cosines(claim, documents, self._embedder)
         return [
             self._opinion(claim, document, own, near)
             for document, own, near in zip(documents, passages, similar, strict=True)
@@ -174,18 +174,28 @@ def best_passages(seen: Seen, fit: Numbers) -> list[int]:
     return sorted(seen.places[int(i)] for i in order if chance[i] >= _FAIR * chance[order[0]])
 
 
-def cosines(
-    claim: str, passages: Sequence[Sequence[str]], embedder: Embedder | None
-) -> Sequence[Sequence[float] | None]:
-    """The cosine of every passage of every document to a claim; None for each document where there is no model."""
+def cosines(claim: str, documents: Sequence[Document], embedder: Embedder | None) -> Sequence[Sequence[float] | None]:
+    """The cosine of every sentence to a claim. Those whose vectors came with their document are not embedded again.
+
+    Args:
+        claim: A statement or a question.
+        documents: Theirs.
+        embedder: The model.
+
+    Returns:
+        One row a document; None for each where there is no model.
+    """
     if not embedder:
-        return [None] * len(passages)
-    vectors = embedder.encode([claim, *(p for own in passages for p in own)])
-    near, at = vectors[1:] @ vectors[0], 0
+        return [None] * len(documents)
+    lacking = [p for d in documents if d.vectors is None for p in d.passages]
+    made = embedder.encode([claim, *lacking])
+    vector, at = made[0], 1
     found: list[Sequence[float]] = []
-    for own in passages:
-        found.append([float(x) for x in near[at : at + len(own)]])
-        at += len(own)
+    for document in documents:
+        own = document.vectors
+        if own is None:
+            own, at = made[at : at + len(document.passages)], at + len(document.passages)
+        found.append([float(x) for x in own @ vector])
     return found
 
 

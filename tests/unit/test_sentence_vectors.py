@@ -1,0 +1,136 @@
+"""Vectors of sentences, kept in the index: for the order of what is found, and for the verifier."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgcheck.errors import IndexFault
+from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import packed, unpacked
+from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
+from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex
+from kgcheck.literature.store import DocumentStore
+from kgcheck.literature.trained_verifier import TrainedVerifier
+from tests.support.literature import WordsModel, build_index, paper, papers
+
+PADDING = "The weather was fair. Nothing else was seen on that day. The next day was much like it."
+
+
+def note(name: str, *sentences: str) -> Document:
+    return Document(ids=(name,), abstract=" ".join(sentences))
+
+
+def test_packed_vectors_find_the_same_neighbours() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(2_000, 384)).astype(np.float32)
+    vectors[::2] += 2 * vectors[1::2]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    read = unpacked(packed(vectors), 384)
+
+    assert len(packed(vectors)) == 2_000 * (384 + 4)
+    asked = vectors[:100]
+    true, found = asked @ vectors.T, asked @ read.T
+    assert np.abs(true - found).max() < 0.003
+    ten = [{*np.argsort(-row)[:10].tolist()} for row in true]
+    again = [{*np.argsort(-row)[:10].tolist()} for row in found]
+    assert np.mean([len(a & b) / 10 for a, b in zip(ten, again, strict=True)]) > 0.95
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_few_and_empty_vectors_are_packed(rows: int) -> None:
+    vectors = np.zeros((rows, 8), dtype=np.float32)
+
+    assert np.array_equal(unpacked(packed(vectors), 8), vectors)
+
+
+def test_the_nearest_sentence_counts(tmp_path: Path) -> None:
+    model = WordsModel()
+    near = note("near", PADDING, "Kinase A binds kinase B.", PADDING)
+    folder = build_index(tmp_path / "index", [*papers(), near], model)
+
+    with LiteratureIndex(folder, model) as index:
+        hits = {h.document.id: h for h in index.search("Kinase A binds kinase B.")}
+        hit = hits["near"]
+        vector = model.encode(["Kinase A binds kinase B."])[0]
+        best = float((model.encode(near.passages) @ vector).max())
+        assert near.passages[hit.nearest or 0] == "Kinase A binds kinase B."
+        assert hit.cosine
+        whole = hit.score - COSINE_WEIGHT * (SENTENCE_SHARE * best + (1 - SENTENCE_SHARE) * hit.cosine)
+        # What is left is the share of the words: all of it for the paper that fits them best.
+        assert -0.01 <= whole <= 1 - COSINE_WEIGHT + 0.01
+        assert [h.score for h in index.search("kinase", limit=3)] == sorted(
+            (h.score for h in index.search("kinase", limit=3)), reverse=True
+        )
+    with LiteratureIndex(folder) as index:
+        assert index.search("kinase")[0].nearest is None
+
+
+def test_the_verifier_embeds_no_sentence_of_the_index_again(tmp_path: Path) -> None:
+    model = WordsModel()
+    folder = build_index(tmp_path / "index", papers(), model)
+
+    with LiteratureIndex(folder, model) as index:
+        found = [hit.document for hit in index.search("Kinase A binds kinase B.", limit=3)]
+        named = index.documents(["p1", "p2"])
+        before = model.embedded
+        kept = TrainedVerifier(model).judge("Kinase A binds kinase B.", found)
+        TrainedVerifier(model).judge("Kinase A binds kinase B.", named)
+        assert model.embedded == before + 2
+
+    made = TrainedVerifier(model).judge("Kinase A binds kinase B.", [paper(d.id) for d in found])
+    assert model.embedded > before + 2 + len(found)
+    for one, other in zip(kept, made, strict=True):
+        assert one.probabilities.supports == pytest.approx(other.probabilities.supports, abs=0.02)
+
+
+def test_other_sentences_of_a_document_have_no_vectors() -> None:
+    read = paper("p1").with_vectors(np.zeros((3, 8), dtype=np.float32))
+
+    assert read.model_copy().with_spans(read.spans[:1]).vectors is None
+    assert read.vectors is not None
+
+
+def test_vectors_go_with_their_documents(tmp_path: Path) -> None:
+    model = WordsModel()
+    folder = build_index(tmp_path / "index", papers(), model)
+    with Corpus(folder) as corpus:
+        number = corpus.store.number_of("p3")
+        assert number
+        assert [*corpus.store.sentences([number])] == [number]
+        corpus.store.remove(["p3"])
+        assert corpus.store.sentences([number]) == {}
+        # Another model: nothing of the former one is left.
+        corpus.build(WordsModel("f" * 16), anew=True)
+        assert corpus.store.without_sentences() == []
+
+
+def test_an_index_without_them_says_how_it_is_built_again(tmp_path: Path) -> None:
+    model = WordsModel()
+    folder = build_index(tmp_path / "index", papers(), model)
+    with sqlite3.connect(folder / DOCUMENTS) as db:
+        for change in (
+            "DROP TABLE sentence",
+            "DROP TABLE paper",
+            "DROP INDEX document_paper",
+            *(f"ALTER TABLE document DROP COLUMN {c}" for c in ("paper", "paragraph", "heading", "section")),
+        ):
+            db.execute(change)
+        db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace('"format": 2', '"format": 1'))
+
+    with pytest.raises(IndexFault) as fault:
+        LiteratureIndex(folder, model)
+    assert fault.value.hint.startswith(f"kgcheck corpus build --index {folder} --anew")
+    embedded = model.embedded
+    with Corpus(folder) as corpus:
+        corpus.build(model, anew=True)
+    # The documents' own vectors are kept, their sentences' are new.
+    assert model.embedded == embedded + sum(len(d.passages) for d in papers())
+    with LiteratureIndex(folder, model) as index:
+        assert index.search("kinase")[0].nearest is not None
+    with DocumentStore(folder / DOCUMENTS) as store:
+        assert store.get_meta("format") == "2"
