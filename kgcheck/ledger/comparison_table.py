@@ -15,7 +15,7 @@ from kgcheck.ledger.comparisons import (
     ComparisonState,
     FormerFinding,
     Pair,
-    Recorded,
+    WrittenDown,
     absent,
     compared_with,
     found_by,
@@ -74,7 +74,7 @@ class ComparisonTable:
             pair = Pair(before, run)
             for query in listed_rows(pair, recorded(connection, pair)):
                 connection.execute(insert(LISTED).from_select(list(LISTED.columns.keys()), query))
-            counts = _counts(connection, pair, Recorded(is_kept=True, is_listed=True))
+            counts = _counts(connection, pair, WrittenDown(is_kept=True, is_listed=True))
             kept = COMPARISON.update().where(COMPARISON.c.run == run)
             connection.execute(kept.values(counts=counts, is_listed=True))
         return counts
@@ -182,7 +182,7 @@ class ComparisonTable:
                     yield finding_of(row), finding_of(former)
 
 
-def _counts(connection: Connection, pair: Pair, what: Recorded) -> dict[str, int]:
+def _counts(connection: Connection, pair: Pair, what: WrittenDown) -> dict[str, int]:
     if what.is_listed:
         every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
         grouped = select(LISTED.c.state, func.count(), func.count(LISTED.c.found_in)).where(LISTED.c.run == pair.after)

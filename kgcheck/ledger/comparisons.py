@@ -132,7 +132,7 @@ class Pair(NamedTuple):
     after: str
 
 
-class Recorded(NamedTuple):
+class WrittenDown(NamedTuple):
     """What the later of two runs wrote down about both when it ended."""
 
     is_kept: bool
@@ -143,7 +143,7 @@ class Recorded(NamedTuple):
     """The states of few findings."""
 
 
-NOTHING = Recorded(is_kept=False, is_listed=False)
+NOTHING = WrittenDown(is_kept=False, is_listed=False)
 
 _FEW = 20_000
 """So many findings of a state are looked up and sorted while somebody waits for a page of them."""
@@ -168,7 +168,7 @@ class Present(NamedTuple):
         return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
-def present(pair: Pair, what: Recorded, states: Collection[str] = ()) -> Present:
+def present(pair: Pair, what: WrittenDown, states: Collection[str] = ()) -> Present:
     """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
 
     Args:
@@ -236,7 +236,7 @@ def _compared_state(pair: Pair) -> ColumnElement[Any]:
     )
 
 
-def absent(pair: Pair, what: Recorded, only: Sequence[str] = ()) -> Select[Any]:
+def absent(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Select[Any]:
     """The findings of the earlier run that the later one did not find: fingerprint, state, former_basis, found_in.
 
     Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
@@ -294,16 +294,16 @@ def compared_with(connection: Connection, run: str) -> str | None:
     return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
 
 
-def recorded(connection: Connection, pair: Pair) -> Recorded:
+def recorded(connection: Connection, pair: Pair) -> WrittenDown:
     """What the later of two runs wrote down about both when it ended."""
     columns = COMPARISON.c.before, COMPARISON.c.is_listed, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
     if not row:
-        return Recorded(is_kept=not pair.before, is_listed=False)
+        return WrittenDown(is_kept=not pair.before, is_listed=False)
     is_kept = (row.before or "") == pair.before
     few = (state for state in ComparisonState if row.counts.get(state.value, 0) <= _FEW)
     rare = frozenset(state.value for state in few if state is not ComparisonState.STILL)
-    return Recorded(is_kept, is_kept and bool(row.is_listed), rare)
+    return WrittenDown(is_kept, is_kept and bool(row.is_listed), rare)
 
 
 def found_by(run: str, only: Sequence[str]) -> Subquery:
@@ -356,7 +356,7 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
 
 
-def listed_rows(pair: Pair, what: Recorded) -> Iterator[Select[Any]]:
+def listed_rows(pair: Pair, what: WrittenDown) -> Iterator[Select[Any]]:
     """What stands in LISTED of two runs.
 
     Args:
@@ -373,7 +373,7 @@ def listed_rows(pair: Pair, what: Recorded) -> Iterator[Select[Any]]:
     yield select(run, lost.c.state, lost.c.fingerprint, lost.c.found_in, lost.c.former_basis)
 
 
-def states_of(pair: Pair, what: Recorded, only: Sequence[str] = ()) -> Subquery:
+def states_of(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Subquery:
     """The states of all findings of two runs, or of some: fingerprint, state."""
     found, lost = present(pair, what), absent(pair, what, only).subquery("lost")
     here = select(PLACE.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)

@@ -19,7 +19,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.comparisons import Pair, Recorded, present
+from kgcheck.ledger.comparisons import Pair, WrittenDown, present
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.migrations.format_1 import REASONS_OF_FORMAT_1
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, PLACE, SHOWN_ORDER
@@ -362,7 +362,7 @@ def test_two_runs_are_compared_by_an_index(path: Path) -> None:
 
 
 def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
-    rare = present(Pair("a", "b"), Recorded(is_kept=True, is_listed=True, rare=frozenset(["new"])), ["new"])
+    rare = present(Pair("a", "b"), WrittenDown(is_kept=True, is_listed=True, rare=frozenset(["new"])), ["new"])
     query = select(FINDING).select_from(rare.rows).where(rare.where).order_by(*rare.order).limit(50)
 
     first, *rest = plan(path, query).split("; ")
