@@ -13,6 +13,9 @@ WORKERS ?= 2
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
+# The tests start Python hundreds of times: where it may not keep what it compiles, each start takes half as long again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-models setup-load demo docs test test-slow lint format neo4j lock sbom bench clean
 

@@ -1,7 +1,8 @@
 """Measures ``audit --changed-since`` against an audit of everything: ``python -m benchmarks.changed_since``.
 
 With ``--folder``, that of ``benchmarks.bulk_audit``, whose graph it is. A second snapshot is built from its facts, in
-which one link of a thousand is dropped, scored otherwise or new. Both audits compare themselves with one of the first
+which one link of a thousand is dropped, scored otherwise or new; or one id of a thousand withdrawn, merged, renamed, or
+of other values; or the releases are newer ones, and say the same. Both audits compare themselves with one of the first
 snapshot, each in a ledger of its own; the findings and the counts of both must be the same.
 """
 
@@ -20,6 +21,8 @@ from kgcheck.settings import Settings
 _SAME = ("fingerprint", "value", "outcome", "reason", "confidence", "basis", "change_kind", "change_to")
 """Columns of a finding that do not name a run or the time of looking."""
 
+_TSV = "delim = '\t', header = true, all_varchar = true, quote = '', escape = ''"
+
 _COUNTED = "type, label, relation, object_label, attribute, outcome, reason, sources, gaps"
 
 
@@ -28,18 +31,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where benchmarks.bulk_audit keeps its graph")
     parser.add_argument("--every", type=int, default=1000, help="one link of so many is another")
+    parser.add_argument("--change", choices=CHANGES, default="links", help="what is another")
     parser.add_argument("--type", default="triple", help="of the audits; all for every type")
     asked = parser.parse_args()
-    print_table(measure(asked.folder, asked.every, asked.type))
+    print_table(measure(asked.folder, asked.every, asked.type, asked.change))
 
 
-def measure(folder: Path, every: int, kind: str) -> list[Row]:
+def measure(folder: Path, every: int, kind: str, change: str = "links") -> list[Row]:
     """Audit everything, and what changed.
 
     Args:
         folder: Of benchmarks.bulk_audit.
         every: One link of so many is another.
         kind: Type of the audits.
+        change: One of CHANGES.
 
     Returns:
         A row.
@@ -48,10 +53,11 @@ def measure(folder: Path, every: int, kind: str) -> list[Row]:
         RuntimeError: They come to other findings or counts.
     """
     os.environ["KGCHECK_DUCKDB_THREADS"] = "1"
-    older, newer = folder / "reference.duckdb", folder / f"changed{every}.duckdb"
+    facts = folder / f"changed{'' if change == 'links' else '-' + change}{every}"
+    older, newer = folder / "reference.duckdb", facts.with_name(f"{facts.name}.duckdb")
     if not newer.exists():
-        change_facts(folder / "facts", folder / f"changed{every}", every)
-        spent("kgcheck", "reference", "build", str(folder / f"changed{every}"), "--out", str(newer))
+        CHANGES[change](folder / "facts", facts, every)
+        spent("kgcheck", "reference", "build", str(facts), "--out", str(newer))
     ledgers = {name: folder / f"{name}-{kind}.sqlite" for name in ("before", "full", "part")}
     audit = ["kgcheck", "audit", "--store", str(folder / "graph.lbdb"), "--limit", "0", "--format", "json"]
     audit += ["--type", kind] if kind != "all" else []
@@ -68,7 +74,7 @@ def measure(folder: Path, every: int, kind: str) -> list[Row]:
     full, part = taken["full"], taken["part"]
     return [
         Row(
-            f"audit --type {kind} --changed-since, one link of {every:,} is another: {checked:,} checked,"
+            f"audit --type {kind} --changed-since, {_SHOWN[change].format(every=every)}: {checked:,} checked,"
             f" {findings:,} findings",
             f"{part}, {part.cpu_s:.1f} s of processor time",
             f"{full}, {full.cpu_s:.1f} s of processor time (everything)",
@@ -86,12 +92,11 @@ def change_facts(facts: Path, changed: Path, every: int) -> None:
         every: One link of so many.
     """
     shutil.copytree(facts, changed, ignore=shutil.ignore_patterns("link.tsv"), dirs_exist_ok=True)
-    tsv = "delim = '\t', header = true, all_varchar = true, quote = '', escape = ''"
     with duckdb.connect(config=limits(Settings())) as db:
         db.execute(
             f"""
             CREATE VIEW link AS SELECT *, hash(source, relation, head, tail) AS drawn
-            FROM read_csv({literal(str(facts / "link.tsv"))}, {tsv});
+            FROM read_csv({literal(str(facts / "link.tsv"))}, {_TSV});
             COPY (
                 SELECT * EXCLUDE (drawn) REPLACE (
                     CASE WHEN drawn % {every} = 1 AND score IS NOT NULL THEN '0.05' ELSE score END AS score,
@@ -106,6 +111,72 @@ def change_facts(facts: Path, changed: Path, every: int) -> None:
             ) TO {literal(str(changed / "link.tsv"))} (FORMAT csv, DELIMITER '\t', HEADER, QUOTE '')
             """
         ).fetchall()
+
+
+def change_nodes(facts: Path, changed: Path, every: int) -> None:
+    """Write a facts folder in which some ids are withdrawn, merged, renamed or gone, or have other values.
+
+    Args:
+        facts: The folder as it is.
+        changed: The folder to write.
+        every: One id of so many for each.
+    """
+    shutil.copytree(facts, changed, ignore=shutil.ignore_patterns("entity.tsv", "value.tsv"), dirs_exist_ok=True)
+    drawn = "hash(source, id, count(*) OVER ())"
+    with duckdb.connect(config=limits(Settings())) as db:
+        for name in ("entity", "value"):
+            db.execute(
+                f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(str(facts / f'{name}.tsv'))}, {_TSV})"
+            ).fetchall()
+        _write(
+            db,
+            changed / "entity.tsv",
+            f"""
+            SELECT * EXCLUDE (drawn, later, own) REPLACE (
+                CASE drawn WHEN 0 THEN 'deleted' WHEN 1 THEN 'merged' ELSE state END AS state,
+                CASE drawn WHEN 2 THEN 'another name of ' || id ELSE name END AS name,
+                CASE drawn WHEN 1 THEN later ELSE successors END AS successors)
+            FROM (SELECT *, CASE WHEN state = 'current' AND later IS NOT NULL THEN own END AS drawn FROM (
+                SELECT *, {drawn} % {every} AS own, lead(id) OVER (PARTITION BY source, namespace ORDER BY id) AS later
+                FROM entity)) WHERE drawn IS DISTINCT FROM 3
+            """,
+        )
+        _write(
+            db,
+            changed / "value.tsv",
+            f"""
+            SELECT * EXCLUDE (drawn) REPLACE (CASE drawn WHEN 1 THEN 'other ' || value ELSE value END AS value)
+            FROM (SELECT *, {drawn} % {every} AS drawn FROM value) WHERE drawn <> 0
+            UNION ALL BY NAME
+            SELECT source, release, id, 'gene_name' AS attribute, 'GENE' || own AS value, 'current' AS status
+            FROM (SELECT *, {drawn} AS own FROM entity WHERE source = 'uniprot') WHERE own % {every} = 2
+            """,
+        )
+
+
+def change_releases(facts: Path, changed: Path, every: int) -> None:
+    """Write a facts folder of newer releases, which say what the older ones did; one of so many sources has none."""
+    changed.mkdir(exist_ok=True)
+    with duckdb.connect(config=limits(Settings())) as db:
+        for path in sorted(facts.glob("*.tsv")):
+            read = f"read_csv({literal(str(path))}, {_TSV})"
+            newer = f"CASE WHEN hash(source) % {every} = 0 THEN {{0}} ELSE '2027' END AS {{0}}"
+            dated = [newer.format("release"), *([newer.format("released")] if path.stem == "releases" else [])]
+            _write(db, changed / path.name, f"SELECT * REPLACE ({', '.join(dated)}) FROM {read}")
+
+
+def _write(db: duckdb.DuckDBPyConnection, path: Path, select: str) -> None:
+    db.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT csv, DELIMITER '\t', HEADER, QUOTE '')").fetchall()
+
+
+CHANGES = {"links": change_facts, "nodes": change_nodes, "releases": change_releases}
+"""What writes the facts of the newer snapshot."""
+
+_SHOWN = {
+    "links": "one link of {every:,} is another",
+    "nodes": "one id of {every:,} each is withdrawn, merged, renamed, gone or of another value",
+    "releases": "newer releases that say the same",
+}
 
 
 def compare(full: Path, part: Path) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import URL, create_engine, insert, make_url
 
@@ -30,7 +30,7 @@ from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerServer
 from kgcheck.ledger.rows import FindingRows, finding_row
-from kgcheck.ledger.tables import FINDING, METADATA, RUN
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
 from kgcheck.model import (
     CheckTask,
     CheckType,
@@ -56,6 +56,7 @@ _ASKED = 100
 _ONE_OF = 1_000
 _REASONS = (Reason.EDGE_UNSUPPORTED,) * 90 + (Reason.VALUE_MISMATCH,) * 9 + (Reason.ID_DELETED,)
 _LABELS = ("A", "B", "C", "D")
+_WRITTEN = [FINDING.c[name] for name in FINDING_COLUMNS]
 Place = Path | URL
 
 
@@ -116,10 +117,15 @@ def _in_columns(database: str, place: Place, count: int) -> list[Row]:
     with Ledger(place) as ledger:
         table = ComparisonTable(ledger.database)
         compared = timed(partial(table.record, "again", "many", (), datetime(2026, 1, 3, tzinfo=UTC)))
+    alone, beside = (
+        f"{count / spent.pieces:,.0f}/s ({count / spent.seconds:,.0f}/s and {count / spent.processor:,.0f}/s of "
+        f"processor time with the end of the run)"
+        for spent in (first, second)
+    )
     return [
         Row(
             f"{database}: findings written as rows, {count:,}, one process",
-            f"{count / first:,.0f}/s; into a ledger with as many, {count / second:,.0f}/s",
+            f"{alone}; into a ledger with as many, {beside}",
             "",
             "",
         ),
@@ -160,24 +166,37 @@ def _copied(source: str, place: Place, target: str, to: Place, count: int) -> Ro
     return Row(what, f"{seconds:.1f} s ({count / seconds:,.0f}/s)", "", "")
 
 
-def _write_columns(place: Place, name: str, numbers: range, *, is_later: bool = False) -> float:
-    """Write a run, piece by piece, as rows that are there; seconds in the ledger alone."""
-    run, seconds = _run(name), 0.0
+class Spent(NamedTuple):
+    """What writing a run took, in the ledger alone."""
+
+    pieces: float
+    """Seconds until all pieces were written."""
+    seconds: float
+    """Until the run was whole, and could be read."""
+    processor: float
+    """Seconds of this process's time on a processor, until then."""
+
+
+def _write_columns(place: Place, name: str, numbers: range, *, is_later: bool = False) -> Spent:
+    """Write a run, piece by piece, as rows that are there."""
+    run, seconds, processor = _run(name), 0.0, 0.0
     bound = _binder(place, run)
     with Ledger(place) as ledger:
         ledger.start(run)
         for first in range(numbers.start, numbers.stop, _PIECE):
             rows = list(_rows(bound, run, numbers[first : first + _PIECE], is_later=is_later))
-            found = FindingRows([rows])
+            found, begun = FindingRows([rows]), time.process_time()
             seconds += timed(partial(ledger.record, run, f"piece {first}", found, [_tally(len(rows))]))
-        ledger.finish(run)
-    return seconds
+            processor += time.process_time() - begun
+        begun = time.process_time()
+        ended = timed(partial(ledger.finish, run))
+        return Spent(seconds, seconds + ended, processor + time.process_time() - begun)
 
 
 def _binder(place: Place, run: Run) -> Callable[[Finding], tuple[Any, ...]]:
     """What makes a finding the values that the driver of a database takes."""
     dialect = create_engine(place if isinstance(place, URL) else f"sqlite:///{place}").dialect
-    processors = [(c.name, c.type.dialect_impl(dialect).bind_processor(dialect)) for c in FINDING.columns]
+    processors = [(c.name, c.type.dialect_impl(dialect).bind_processor(dialect)) for c in _WRITTEN]
 
     def bound(finding: Finding) -> tuple[Any, ...]:
         row = finding_row(run.id, finding)
@@ -190,7 +209,7 @@ def _rows(
     bound: Callable[[Finding], tuple[Any, ...]], run: Run, numbers: range, *, is_later: bool
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of made-up findings: one of each hundred is made by kgcheck, and the others like it."""
-    places = {column.name: place for place, column in enumerate(FINDING.columns)}
+    places = {column.name: place for place, column in enumerate(_WRITTEN)}
     alike: dict[Reason, list[Any]] = {}
     for number in numbers:
         if is_later and number % _ONE_OF == 7:
@@ -256,13 +275,13 @@ def _raw(place: Place, count: int) -> float:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
     made = _findings(run, count)
     bound = _binder(place, run)
-    names = ", ".join(c.name for c in FINDING.columns)
+    names = ", ".join(FINDING_COLUMNS)
     while found := list(islice(made, _PIECE)):
         rows = list(map(bound, found))
         with engine.connect() as connection:
             cursor: Any = connection.connection.cursor()
             if isinstance(place, Path):
-                statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in FINDING.columns)})"
+                statement = f"INSERT INTO finding ({names}) VALUES ({', '.join('?' for _ in FINDING_COLUMNS)})"
                 seconds += timed(partial(cursor.executemany, statement, rows))
             else:
                 seconds += timed(partial(_copy, cursor, f"COPY finding ({names}) FROM STDIN", rows))

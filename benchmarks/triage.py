@@ -47,7 +47,7 @@ def main() -> None:
         names = _decide(ledger)
         service = Service(ServiceOptions(ledger=str(ledger)), Settings(home=Path(folder) / "home"))
         with TestClient(create_app(service), "http://127.0.0.1") as client:
-            first = _seconds(client, "")
+            first = _seconds(client, "/findings")
             rows = [
                 Row(
                     f"triage page over {options.findings:,}, the first of all",
@@ -62,10 +62,15 @@ def main() -> None:
                     if "decision before" in what:
                         with service.open() as workspace:
                             workspace.decide([names[number % len(names)]], "reopen", by="bench")
-                    times.append(_seconds(client, wanted.format(number)))
-                p50, p95 = (1000 * quantiles(times, n=100)[n] for n in (49, 94))
-                shown = f"p50 {p50:.0f} ms, p95 {p95:.0f} ms of processor time"
-                rows.append(Row(f"triage page over {options.findings:,}, {what}, {PAGES} times", shown, "", ""))
+                    times.append(_seconds(client, f"/findings?{wanted.format(number)}"))
+                rows.append(_row(f"triage page over {options.findings:,}, {what}", times))
+            for what, paths in {
+                "the overview": ["/"],
+                "a finding beside the list": [f"/findings/{name}/panel?decision=open" for name in names],
+                "a finding's page": [f"/findings/{name}?decision=open" for name in names],
+            }.items():
+                times = [_seconds(client, path) for path in islice(cycle(paths), PAGES)]
+                rows.append(_row(f"{what}, of {options.findings:,}", times))
     print_table(rows)
 
 
@@ -77,13 +82,18 @@ def _decide(ledger: Path) -> list[str]:
     return names
 
 
-def _seconds(client: TestClient, query: str) -> float:
+def _row(what: str, times: list[float]) -> Row:
+    p50, p95 = (1000 * quantiles(times, n=100)[n] for n in (49, 94))
+    return Row(f"{what}, {len(times)} times", f"p50 {p50:.0f} ms, p95 {p95:.0f} ms of processor time", "", "")
+
+
+def _seconds(client: TestClient, path: str) -> float:
     # Processor time: that of a busy machine says nothing about the page.
     started = time.process_time()
-    answer = client.get(f"/findings?{query}")
+    answer = client.get(path)
     seconds = time.process_time() - started
-    if answer.status_code != 200 or (not query and 'class="row' not in answer.text):
-        raise RuntimeError(f"{answer.status_code} for {query}")
+    if answer.status_code != 200 or (path == "/findings" and 'class="row' not in answer.text):
+        raise RuntimeError(f"{answer.status_code} for {path}")
     return seconds
 
 

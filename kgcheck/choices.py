@@ -18,6 +18,9 @@ VERIFIERS = ("trained", "llm")
 SCOPES = ("corpus", "documents", "passages")
 """What is read for a claim of a batch."""
 
+PAPER_SOURCES = ("europepmc", "pubmed", "semantic_scholar", "openalex")
+"""Services where papers are gathered."""
+
 SECTIONS = ("abstract", "introduction", "methods", "results", "discussion", "conclusion", "other")
 """Kinds of sections of a paper."""
 

@@ -32,7 +32,9 @@ class Settings(BaseSettings):
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")
     neo4j_in_flight: int = Field(default=3, gt=0, description="statements to Neo4j that are under way at a time")
     duckdb_memory_limit: str = Field(default="4GB", description="memory of DuckDB, which spills to disk beyond it")
-    duckdb_threads: int | None = Field(default=None, description="threads of DuckDB; one a core unless set")
+    duckdb_threads: int | None = Field(
+        default=None, description="threads of DuckDB; one a core unless set, and one to audit a small graph"
+    )
     llm_base_url: str | None = Field(default=None, description="any OpenAI-compatible endpoint, up to and with /v1")
     llm_api_key: SecretStr | None = Field(default=None, description="key of that endpoint; never logged")
     llm_model: str | None = Field(default=None, description="name of the model")
@@ -52,6 +54,23 @@ class Settings(BaseSettings):
     )
     string_calls_per_s: float = Field(default=1.0, gt=0, description="STRING asks for at most one")
     string_species: int = Field(default=9606, gt=0, description="NCBI taxonomy id of the proteins that STRING is asked")
+    europepmc_url: str = Field(
+        default="https://www.ebi.ac.uk/europepmc/webservices/rest", description="Europe PMC, where papers are gathered"
+    )
+    europepmc_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to Europe PMC")
+    pubmed_url: str = Field(
+        default="https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="the E-utilities of NCBI, for PubMed"
+    )
+    pubmed_calls_per_s: float = Field(default=3.0, gt=0, description="NCBI asks for at most three without a key")
+    semantic_scholar_url: str = Field(
+        default="https://api.semanticscholar.org/graph/v1", description="the graph of Semantic Scholar"
+    )
+    semantic_scholar_calls_per_s: float = Field(default=1.0, gt=0, description="most calls to Semantic Scholar")
+    semantic_scholar_key: SecretStr | None = Field(
+        default=None, description="key of Semantic Scholar, sent as a header; never logged"
+    )
+    openalex_url: str = Field(default="https://api.openalex.org", description="OpenAlex")
+    openalex_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to OpenAlex")
     caller_identity: str = Field(default="kgcheck", min_length=1, description="what STRING is told of the caller")
     contact: str = Field(default="", description="mail address for providers, in the user agent")
     offline: bool = Field(default=False, description="open no connection: only kept answers")
@@ -85,7 +104,10 @@ class Settings(BaseSettings):
             raise ValueError("it must not carry a user or a password: KGCHECK_LEDGER_USER and ..._PASSWORD do")
         return place or None
 
-    @field_validator("llm_base_url", "uniprot_url", "string_url")
+    @field_validator(
+        *("llm_base_url", "uniprot_url", "string_url"),
+        *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url"),
+    )
     @classmethod
     def _bare(cls, address: str | None) -> str | None:
         """An address goes into messages, evidence and reports: a secret in it would, too."""

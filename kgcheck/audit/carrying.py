@@ -5,7 +5,7 @@ cannot be known to be the same is taken for another.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.profile.schema import Schema
-from kgcheck.reference.snapshot import Snapshot
+from kgcheck.reference.snapshot import Snapshot, SourceRelease
 
 SINCE, OLDER, KGCHECK, PROFILE, GRAPH, REFERENCE = "since", "older", "kgcheck", "profile", "graph", "reference"
 """Keys of Run.made_with: the run whose findings were carried over, with its snapshot; and what must be the same."""
@@ -30,21 +30,24 @@ class Since(NamedTuple):
     older: Path
 
 
-def made_with(store: GraphStore, snapshot: Path | None) -> dict[str, str]:
-    """What a run is made with, for Run.made_with."""
+def made_with(store: GraphStore, snapshot: Path | None, releases: Iterable[SourceRelease]) -> dict[str, str]:
+    """What a run is made with, for Run.made_with: a graph, and a snapshot with its releases."""
     return {
         KGCHECK: __version__,
         PROFILE: store.schema.digest,
         GRAPH: store.state() or "",
-        REFERENCE: snapshot_digest(snapshot, store.schema) if snapshot else "",
+        REFERENCE: _digest(snapshot, releases) if snapshot else "",
     }
 
 
 def snapshot_digest(snapshot: Path, schema: Schema) -> str:
     """Names a snapshot wherever it lies: its releases, when each was built, its rows and its length."""
     with Snapshot(snapshot, schema) as opened:
-        releases = [release.model_dump_json() for release in opened.releases()]
-    parts = [str(snapshot.stat().st_size), *sorted(releases)]
+        return _digest(snapshot, opened.releases())
+
+
+def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
+    parts = [str(snapshot.stat().st_size), *sorted(release.model_dump_json() for release in releases)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -18,7 +18,7 @@ from kgcheck.duck import literal
 from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
 from kgcheck.ledger.basis import DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
 from kgcheck.ledger.rows import WORST_FIRST, FindingRows
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.tables import FINDING_COLUMNS
 from kgcheck.model import CheckType, Evidence, Outcome, Reason
 
 _TOGETHER = 10_000
@@ -266,7 +266,7 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
     }
     tails = f"LEFT JOIN node_name t ON t.label = {_text(tail)} AND t.id = f.tail" if tail is not None else ""
     return f"""
-    SELECT f.task, {", ".join(f"{columns[column.name]} AS {column.name}" for column in FINDING.columns)}
+    SELECT f.task, {", ".join(f"{columns[name]} AS {name}" for name in FINDING_COLUMNS)}
     FROM found_known f LEFT JOIN repair_plan p USING (verdict, replaced, offered)
     {"LEFT JOIN whole_value w USING (task)" if completes else ""}
     LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""

@@ -20,7 +20,7 @@ from kgcheck.duck import literal
 from kgcheck.ledger.basis import digest_sql
 from kgcheck.ledger.ledger import Ledger, Run, of_target
 from kgcheck.ledger.run import CARRIED
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally
 
@@ -126,12 +126,13 @@ class RecordedOutcomes:
 
     def _keys_of_findings(self, fingerprints: list[str]) -> Counter[Key]:
         texts = cast(FINDING.c.evidence, Text), cast(FINDING.c.gaps, Text)
-        query = select(FINDING.c.outcome, FINDING.c.reason, *texts).where(FINDING.c.run == self._run.id)
+        query = select(FINDING.c.outcome, FINDING.c.reason, *texts).join(KEY, KEY.c.finding == FINDING.c.number)
+        query = query.where(KEY.c.run == self._run.id)
         keys: Counter[Key] = Counter()
         with self._ledger.database.reading() as connection:
             for start in range(0, len(fingerprints), _TOGETHER):
                 some = fingerprints[start : start + _TOGETHER]
-                for outcome, reason, evidence, gaps in connection.execute(query.where(FINDING.c.fingerprint.in_(some))):
+                for outcome, reason, evidence, gaps in connection.execute(query.where(KEY.c.fingerprint.in_(some))):
                     sources = tuple(sorted({observed["source"] for observed in json.loads(evidence)}))
                     unseen = tuple(sorted(Gap(source, Reason(cause)) for source, cause in json.loads(gaps)))
                     keys[Outcome(outcome), Reason(reason), sources, unseen] += 1

@@ -31,6 +31,9 @@ from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
 
+SMALL_GRAPH, SMALL_SNAPSHOT = 1_000_000, 200 << 20
+"""Nodes and edges, and bytes: hardly a table has much more than the 122,880 rows by which DuckDB shares work out."""
+
 OLD_YEARS = 3
 """A reference of this age or older is warned about."""
 
@@ -89,7 +92,7 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         place, releases = store_place(self._store), _releases(self._snapshot, self._store.schema)
         before = self._ledger.audit_before(place)
-        made = made_with(self._store, self._snapshot)
+        made = made_with(self._store, self._snapshot, releases)
         warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
         if since and (why := hindrance(since.former, counts, made)):
             warnings = (*warnings, f"everything was checked: {why}")
@@ -101,7 +104,7 @@ class Audit:
             store=place,
             profile=self._store.schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
-            releases=pinned_releases(self._snapshot, self._store.schema),
+            releases=_pinned(releases),
             warnings=warnings,
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
@@ -148,7 +151,8 @@ class Audit:
         units = make_plan(options, self._store.schema, counts)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
-        with working_database(self._settings) as db, damage_named(self._snapshot), InTurn() as in_turn:
+        limits = self._limits(counts)
+        with working_database(limits) as db, damage_named(self._snapshot), InTurn() as in_turn:
             verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
@@ -176,6 +180,14 @@ class Audit:
                 worker.compare(units, run_before(self._ledger.runs(), run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+
+    def _limits(self, counts: Counts) -> Settings:
+        """The settings; with one thread, where a second one of DuckDB would have little to do and cost as much."""
+        of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
+        is_small = counts.total_nodes + counts.total_edges <= SMALL_GRAPH and of_snapshot <= SMALL_SNAPSHOT
+        if self._settings.duckdb_threads or not is_small:
+            return self._settings
+        return self._settings.model_copy(update={"duckdb_threads": 1})
 
     def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
         """Where what is judged is kept; the working database may write there, and nowhere else."""
@@ -219,9 +231,13 @@ def store_place(store: GraphStore) -> str:
 
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
     """The releases of a snapshot, as runs keep them."""
+    return _pinned(_releases(snapshot, schema))
+
+
+def _pinned(releases: Iterable[SourceRelease]) -> tuple[PinnedRelease, ...]:
     return tuple(
         PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
-        for r in _releases(snapshot, schema)
+        for r in releases
     )
 
 

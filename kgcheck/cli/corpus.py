@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kgcheck.choices import PAPER_SOURCES
 from kgcheck.cli.options import FilePath, index_option, table_or_json_option
 from kgcheck.cli.output import json_result, note
 
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.gather import SourceName
     from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.papers import Paper
+    from kgcheck.literature.papers import WholePaper
 
 
 @click.group("corpus")
@@ -57,6 +59,59 @@ def add(
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
         _build(corpus, model, anew=False)
+
+
+@command.command("gather")
+@click.argument("query")
+@index_option(required=True)
+@click.option(
+    "--source",
+    type=click.Choice(PAPER_SOURCES),
+    default="europepmc",
+    show_default=True,
+    help="Where to look; QUERY is in its own language.",
+)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True, help="Most papers.")
+@click.option("--full-text", is_flag=True, help="Whole papers where the record names an open licence (europepmc).")
+@click.option("--references", is_flag=True, help="Also the papers that each one cites.")
+@click.option("--citations", is_flag=True, help="Also the papers that cite each one.")
+@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+@click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
+def gather_(
+    query: str,
+    index: Path,
+    source: "SourceName",
+    limit: int,
+    full_text: bool,
+    references: bool,
+    citations: bool,
+    model: str | None,
+    offline: bool,
+) -> None:
+    """Gather the papers that a service finds for QUERY into an index, which is made when it is missing.
+
+    What was cut off goes on with the same command: pages that came are not asked for again.
+
+    Exit codes: 0 done; 2 usage or configuration; 3 the service could not be looked at: what came is kept.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.gather import Gathering, gather
+    from kgcheck.providers.http import Http
+    from kgcheck.settings import Settings
+
+    settings = Settings()
+    if offline:
+        settings = settings.model_copy(update={"offline": True})
+    wanted = Gathering(source, query, limit, full_text, references, citations)
+    with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
+        try:
+            done = gather(wanted, corpus, http)
+            counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(done.counts.items()))
+            note(f"records of {done.day}: {counts or 'none'}; {source} has {done.total:,}")
+        finally:
+            # What came before the service was gone can be searched.
+            _build(corpus, model, anew=False)
 
 
 @command.command("build")
@@ -160,7 +215,7 @@ def show(paper: str, index: Path, format_: str) -> None:
     results().print(Group(_about(found, retracted=retracted), sections, references))
 
 
-def _about(paper: "Paper", *, retracted: bool) -> "RenderableType":
+def _about(paper: "WholePaper", *, retracted: bool) -> "RenderableType":
     from rich.table import Table
 
     rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -168,6 +223,8 @@ def _about(paper: "Paper", *, retracted: bool) -> "RenderableType":
     rows.add_row("title", paper.title)
     rows.add_row("in", ", ".join(filter(None, (paper.journal, str(paper.year or ""), paper.type))))
     rows.add_row("licence", paper.licence or "not named")
+    if paper.citations:
+        rows.add_row("cited by", f"{len(paper.citations):,}: {', '.join(paper.citations[:5])}")
     if retracted:
         rows.add_row("RETRACTED", "it is found, and never counts")
     for notice in paper.notices:

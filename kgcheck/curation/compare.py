@@ -20,15 +20,17 @@ from kgcheck.ledger.comparisons import (
     ComparisonState,
     FormerFinding,
     Pair,
+    Present,
     absent,
     compared_with,
     present,
+    recorded,
     run_before,
 )
 from kgcheck.ledger.decisions import DecisionState, is_due, state_column
-from kgcheck.ledger.ledger import Ledger, Run, in_order
-from kgcheck.ledger.rows import finding_of
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import WORST_FIRST, finding_of
+from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, Outcome, Value
 
 __all__ = ["ComparedFinding", "ComparisonState", "RunDiff", "diff_of"]
@@ -134,18 +136,17 @@ class RunDiff:
         if fail_on == "never":
             return False
         with self._opened() as (ledger, _), ledger.database.reading() as connection:
-            is_kept = compared_with(connection, self.after.id) == self.before_id
-            found = present(self._pair, is_kept=is_kept)
-            decided = state_column(FINDING.c.fingerprint, found.basis, day)
-            query = select(FINDING.c.fingerprint).select_from(found.rows).where(found.where)
+            found = present(self._pair, recorded(connection, self._pair))
+            decided = state_column(found.of.c.fingerprint, found.basis, day)
+            query = select(found.of.c.fingerprint).select_from(found.rows).where(found.where)
             query = query.where(decided.not_in((DecisionState.REJECTED.value, DecisionState.DEFERRED.value)))
             if fail_on == "new":
                 came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
                 if self.before:
-                    came_back |= is_due(FINDING.c.fingerprint, found.basis, self.before.started.date(), day)
+                    came_back |= is_due(found.of.c.fingerprint, found.basis, self.before.started.date(), day)
                 query = query.where((found.state == ComparisonState.NEW.value) | came_back)
             elif fail_on == "refuted":
-                query = query.where(FINDING.c.outcome == Outcome.REFUTED.value)
+                query = query.where(found.of.c.severity == WORST_FIRST.index(Outcome.REFUTED))
             return connection.execute(query.limit(1)).first() is not None
 
     def exit_code(self, fail_on: str = "never") -> int:
@@ -189,22 +190,28 @@ class RunDiff:
     def rows(self, ledger: Ledger, state: ComparisonState) -> Iterator[Row[Any]]:
         """Rows of the findings in a state, as `read` takes them."""
         with ledger.database.reading() as connection:
-            for query, of_state in (self.present_rows(connection), self.absent_rows(connection)):
-                yield from connection.execute(query.where(of_state == state.value))
+            here, found = self.present_rows(connection, (state,))
+            yield from connection.execute(here.where(found.state == state.value))
+            lost, of_state = self.absent_rows(connection)
+            yield from connection.execute(lost.where(of_state == state.value))
 
-    def present_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
+    def present_rows(
+        self, connection: Connection, states: Collection[ComparisonState] = ()
+    ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports.
 
         Args:
             connection: Of the ledger.
+            states: Others may be left out; none if empty.
 
         Returns:
-            A select, and the state in it.
+            A select, and what it is made of.
         """
-        found = present(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id)
-        query = in_order(self.after.id).select_from(found.rows).where(found.where)
-        named = FINDING.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
-        return query.add_columns(*named, *_labelled(found.kept)), found.state
+        what = recorded(connection, self._pair)
+        found = present(self._pair, what, {state.value for state in states})
+        query = select(FINDING).select_from(found.rows).where(found.where).order_by(*found.order)
+        named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
+        return query.add_columns(*named, *_labelled(found.kept)), found
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
         """The findings of the earlier run that the later one did not find, by fingerprint.
@@ -215,13 +222,14 @@ class RunDiff:
         Returns:
             A select, and the state in it.
         """
-        lost = absent(self._pair, is_kept=compared_with(connection, self.after.id) == self.before_id).subquery("lost")
-        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        lost = absent(self._pair, recorded(connection, self._pair)).subquery("lost")
+        there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         kept = COMPARED.alias("kept")
         here = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == self.after.id)
         named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.former_basis.label("decided_basis")
         query = select(FINDING, *named, *_labelled(kept)).order_by(lost.c.fingerprint)
-        return query.select_from(lost.outerjoin(FINDING, there).outerjoin(kept, here)), lost.c.state
+        rows = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
+        return query.select_from(rows.outerjoin(kept, here)), lost.c.state
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
         """Findings of rows, each with what was decided.

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.thresholds import Counted
-from kgcheck.ledger.comparisons import ComparisonState, Pair, compared_with, present
+from kgcheck.ledger.comparisons import ComparisonState, Present
 from kgcheck.ledger.decisions import DecisionState, is_due, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING
@@ -60,13 +60,10 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     """
     diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
     with ledger.database.reading() as connection:
-        is_kept = compared_with(connection, run.id) == diff.before_id
-        found = present(Pair(diff.before_id or "", run.id), is_kept=is_kept)
-        is_new = _is_new(found.state, found.basis, diff, day)
+        rows, found = diff.present_rows(connection)
+        is_new = _is_new(found, diff, day)
         query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
         counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
-        rows, state = diff.present_rows(connection)
-        is_new = _is_new(state, rows.selected_columns["decided_basis"], diff, day)
         examples = list(connection.execute(rows.where(is_new).limit(shown)))
     return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
 
@@ -75,13 +72,14 @@ _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "
 _SETTLED = (DecisionState.REJECTED.value, DecisionState.DEFERRED.value)
 
 
-def _is_new(state: ColumnElement[Any], basis: ColumnElement[Any], diff: RunDiff, day: date) -> ColumnElement[bool]:
+def _is_new(found: Present, diff: RunDiff, day: date) -> ColumnElement[bool]:
     """As `RunDiff.fails` has it for ``new``."""
-    decided = state_column(FINDING.c.fingerprint, basis, day)
-    came_back = (state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+    fingerprint = found.of.c.fingerprint
+    decided = state_column(fingerprint, found.basis, day)
+    came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
     if diff.before:
-        came_back |= is_due(FINDING.c.fingerprint, basis, diff.before.started.date(), day)
-    return decided.not_in(_SETTLED) & ((state == ComparisonState.NEW.value) | came_back)
+        came_back |= is_due(fingerprint, found.basis, diff.before.started.date(), day)
+    return decided.not_in(_SETTLED) & ((found.state == ComparisonState.NEW.value) | came_back)
 
 
 def _counted(row: Any) -> Counted:

@@ -138,15 +138,17 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     found = Counter[FacetKind]()
     diff = findings.diff
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        for is_there, (query, state) in ((True, diff.present_rows(connection)), (False, diff.absent_rows(connection))):
+        here, there = diff.present_rows(connection)
+        lost, lost_state = diff.absent_rows(connection)
+        for query, of, state in ((here, there.of, there.state), (lost, FINDING, lost_state)):
             basis = query.selected_columns.decided_basis
             decision: ColumnElement[Any] = literal(DecisionState.OPEN.value)
-            rows = query.order_by(None).where(findings.condition(connection, state, basis))
+            rows = query.order_by(None).where(findings.condition(connection, of, state, basis))
             if day:
-                decision = state_column(FINDING.c.fingerprint, basis, day)
-                rows = rows.where(FINDING.c.fingerprint.in_(select(DECISION.c.fingerprint)))
+                decision = state_column(of.c.fingerprint, basis, day)
+                rows = rows.where(of.c.fingerprint.in_(select(DECISION.c.fingerprint)))
             columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
             kinds = rows.with_only_columns(*columns).subquery("kind")
             for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
-                found[FacetKind(is_there, *row[:-1])] += row[-1]
+                found[FacetKind(query is here, *row[:-1])] += row[-1]
     return found

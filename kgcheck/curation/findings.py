@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select, true, tuple_
 
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
@@ -15,7 +15,9 @@ from kgcheck.errors import UnknownName
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.ledger import Run
-from kgcheck.ledger.tables import FINDING, RUN
+from kgcheck.ledger.rows import WORST_FIRST
+from kgcheck.ledger.settling import number_of
+from kgcheck.ledger.tables import FINDING, KEY, RUN, SHOWN_ORDER
 from kgcheck.model import CheckType, Outcome, Reason, Value
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
@@ -152,57 +154,57 @@ class FindingList:
         states = self._wanted.states
         here = None
         if not states or set(states) & set(is_there):
-            query, state = self._diff.present_rows(connection)
+            query, found = self._diff.present_rows(connection, states)
             here = self._place(connection, after) if after else None
             if here or not after:
-                query = query.where(self.condition(connection, state, query.selected_columns.decided_basis))
-                yield query.where(_order() > tuple_(*here)) if here else query
+                query = query.where(self.condition(connection, found.of, found.state, found.basis))
+                yield query.where(tuple_(*found.order) > tuple_(*here)) if here else query
         if set(states) & set(_NOT_THERE):
             query, state = self._diff.absent_rows(connection)
-            query = query.where(self.condition(connection, state, query.selected_columns.decided_basis))
+            query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 
     def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
         """Where a finding stands in the order; None where the run has it not."""
-        query = select(*_order().clauses).where(FINDING.c.run == self._diff.after.id)
-        row = connection.execute(query.where(FINDING.c.fingerprint == fingerprint)).first()
+        number = number_of(self._diff.after.id, fingerprint).scalar_subquery()
+        columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
+        row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
     def condition(
-        self, connection: Connection, state: ColumnElement[Any], basis: ColumnElement[Any]
+        self, connection: Connection, of: Table, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
         """What makes a finding one of the list, as SQL.
 
         Args:
             connection: Of the ledger.
+            of: PLACE or FINDING, whichever leads the select.
             state: What became of it, in the select.
             basis: What decisions about it belong to, in the select.
 
         Returns:
             The condition.
         """
-        wanted, found = self._wanted, FINDING.c
-        named = (
-            (state, wanted.states),
-            (found.outcome, wanted.outcomes),
-            (found.type, wanted.types),
-            (found.reason, wanted.reasons),
+        wanted, found = self._wanted, of.c
+        named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
+            (state, [one.value for one in wanted.states]),
+            (found.severity, [WORST_FIRST.index(one) for one in wanted.outcomes]),
+            (found.type, [one.value for one in wanted.types]),
+            (found.reason, [one.value for one in wanted.reasons]),
         )
-        # Each twice: with one value alone SQLite takes the column for a constant, no longer sees that its index is in
-        # the order that is wanted, and sorts a million rows for a page of fifty.
-        conditions: list[ColumnElement[bool]] = [
-            column.in_([value.value for value in values] * 2) for column, values in named if values
-        ]
+        # Each twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in
+        # the order that is wanted, and sorts a million of them for a page of fifty.
+        conditions: list[ColumnElement[bool]] = [column.in_(values * 2) for column, values in named if values]
         if wanted.labels:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:
             conditions.append(found.relation.in_(wanted.relations))
         if wanted.text:
-            parts = [_contains(connection, found[name], wanted.text) for name in _SEARCHED]
+            parts = [_contains(connection, FINDING.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.since:
-            conditions.append(~self._found_before(wanted.since))
+            conditions.append(~self._found_before(found.fingerprint, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
@@ -211,10 +213,10 @@ class FindingList:
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 
-    def _found_before(self, day: date) -> ColumnElement[bool]:
-        earlier, run = FINDING.alias("earlier"), RUN.alias("earlier_run")
+    def _found_before(self, fingerprint: ColumnElement[Any], day: date) -> ColumnElement[bool]:
+        earlier, run = KEY.alias("earlier"), RUN.alias("earlier_run")
         found = select(earlier.c.fingerprint).join_from(earlier, run, run.c.id == earlier.c.run)
-        found = found.where(earlier.c.fingerprint == FINDING.c.fingerprint, run.c.store == self._diff.after.store)
+        found = found.where(earlier.c.fingerprint == fingerprint, run.c.store == self._diff.after.store)
         return found.where(run.c.started < datetime.combine(day, time(), UTC)).exists()
 
 
@@ -249,8 +251,3 @@ def _contains(connection: Connection, column: ColumnElement[Any], text: str) -> 
     # The LIKE of SQLite takes no notice of case by itself, and without lower() it takes half the time.
     contains = column.contains if connection.dialect.name == "sqlite" else column.icontains
     return contains(text, autoescape=True)
-
-
-def _order() -> Any:
-    index = next(i for i in FINDING.indexes if i.name == "finding_in_order")
-    return tuple_(*(FINDING.c[column.name] for column in list(index.columns)[1:]))

@@ -10,7 +10,7 @@ from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of
-from kgcheck.ledger.tables import FINDING, RUN
+from kgcheck.ledger.tables import FINDING, KEY, RUN
 from kgcheck.model import Change, Finding, Outcome, Reason, Value
 
 
@@ -85,8 +85,9 @@ def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence
         AmbiguousName: Several fingerprints begin so.
     """
     name = ledger.finding(fingerprint).fingerprint
-    query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)
-    query = query.where(FINDING.c.fingerprint == name).order_by(RUN.c.number.desc()).limit(limit)
+    query = select(FINDING, RUN.c.started.label("run_started")).join(KEY, KEY.c.finding == FINDING.c.number)
+    query = query.join(RUN, RUN.c.id == KEY.c.run).where(KEY.c.fingerprint == name)
+    query = query.order_by(RUN.c.number.desc()).limit(limit)
     with ledger.database.reading() as connection:
         rows = connection.execute(query).all()
     found = []

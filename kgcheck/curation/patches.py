@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from kgcheck.audit.run import store_place
+from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.operations import Operation, Patch, in_words
 from kgcheck.curation.steps import STEPS, DraftGraph, Step, do, do_all, inverse, touched
@@ -32,7 +33,6 @@ UNDO = "undo.jsonl"
 MOST_STEPS = 500
 """Steps of one transaction, but for those of one operation, which is never divided."""
 
-_PREFIX = "patch "
 _OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 
 
@@ -258,8 +258,8 @@ def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:
     """The patches that a store knows, by id, in no order."""
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        keys = [key for key in changes.records(_PREFIX) if key.count(" ") == 1]
-        return {key.removeprefix(_PREFIX): _record_of(key, changes.record(key)) for key in keys}
+        keys = [key for key in changes.records(PREFIX) if key.count(" ") == 1]
+        return {key.removeprefix(PREFIX): _record_of(key, changes.record(key)) for key in keys}
 
 
 def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
@@ -274,7 +274,7 @@ def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
     """
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        for key in changes.records(f"{_PREFIX}{patch} "):
+        for key in changes.records(f"{PREFIX}{patch} "):
             yield _read(changes, patch, int(key.rpartition(" ")[2]))
 
 
@@ -351,7 +351,7 @@ def _ends(operation: Operation) -> set[Ref]:
 
 
 def _key(patch: Patch, number: int | None = None) -> str:
-    return f"{_PREFIX}{patch.id}" + (f" {number:08d}" if number else "")
+    return f"{PREFIX}{patch.id}" + (f" {number:08d}" if number else "")
 
 
 def _numbers(changes: StoreChanges, patch: Patch) -> list[int]:
@@ -386,7 +386,7 @@ def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp) -> str:
 
 def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
     try:
-        line: dict[str, Any] = json.loads(changes.record(f"{_PREFIX}{patch} {number:08d}") or "")
+        line: dict[str, Any] = json.loads(changes.record(f"{PREFIX}{patch} {number:08d}") or "")
         steps = STEPS.validate_python(line["steps"])
         operation = _OPERATION.validate_python(line["operation"])
         return Recorded(patch, number, operation, steps, str(line["at"]), str(line["by"]))

@@ -13,17 +13,8 @@ from kgcheck.loading.curated import Curated, CuratedFact
 from kgcheck.model import Ref, Triple
 
 
-def curated_in(store: OpenedStore) -> Curated:
-    """What the patches that are applied to a store changed in it.
-
-    Args:
-        store: Open.
-
-    Returns:
-        Each node and edge once, whatever the number of patches that changed it.
-    """
-    if not store.meta():
-        return Curated()
+def curated_by_patches(store: OpenedStore) -> Curated:
+    """What patches changed in a store that knows of some."""
     recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
     return curated_by(sorted(recorded, key=lambda r: (r.at, r.patch, r.number)))
 

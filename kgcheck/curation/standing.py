@@ -11,7 +11,6 @@ from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.ledger.tables import FINDING
 from kgcheck.model import Finding
 from kgcheck.report.standing import ALONE, Decided, Left, Standing
 
@@ -75,9 +74,9 @@ class _Beside:
     def _states(self) -> dict[str, tuple[str, str | None]]:
         """State and basis of the findings that are not as most are."""
         with self._ledger.database.reading() as connection:
-            query, state = self._diff.present_rows(connection)
-            columns = FINDING.c.fingerprint, state.label("state"), query.selected_columns.decided_basis
-            rows = connection.execute(query.order_by(None).with_only_columns(*columns).where(state != self._most))
+            query, found = self._diff.present_rows(connection)
+            columns = found.of.c.fingerprint, found.state.label("state"), query.selected_columns.decided_basis
+            rows = connection.execute(query.order_by(None).with_only_columns(*columns).where(found.state != self._most))
             return {row.fingerprint: (row.state, row.decided_basis) for row in rows}
 
     @cached_property

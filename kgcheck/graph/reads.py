@@ -74,21 +74,24 @@ class CatalogueReads(ABC):
         return [str(id_) for (id_,) in self._of_pattern(statement, pattern, few=True, id=ref.id, limit=limit)]
 
     def counts(self) -> Counts:
-        nodes, edges = dict[str, int](), dict[str, int]()
-        for label in self.schema.labels:
-            if self._has(label.name):
-                places = label_place(label) | {"where": where(self._hidden(n=label.name))}
-                nodes[label.name] = int(self._ask("count_nodes", places)[0][0])
-        for pattern in self.schema.relations:
-            if (count := self._count_edges(pattern)) is not None:
-                edges[str(pattern)] = count
+        labels = [label for label in self.schema.labels if self._has(label.name)]
+        nodes = dict(zip((label.name for label in labels), self._count_nodes(labels), strict=True))
+        patterns = [p for p in self.schema.relations if self._has(p.head, p.type, p.tail)]
+        # An edge is where its ends are: a new store is not asked for any.
+        peopled = [p for p in patterns if nodes[p.head] and nodes[p.tail]]
+        edges = dict.fromkeys(map(str, patterns), 0)
+        edges |= zip(map(str, peopled), self._count_edges(peopled), strict=True)
         return Counts(nodes=nodes, edges=edges)
 
-    def _count_edges(self, pattern: Pattern) -> int | None:
-        """The edges of a pattern; None where the store cannot hold any."""
-        for (n,) in self._of_pattern("count_edges", pattern):
-            return int(n)
-        return None
+    def _count_nodes(self, labels: Sequence[Label]) -> list[int]:
+        """The nodes of each label; the store may hold some of all of them."""
+        wheres = [where(self._hidden(n=label.name)) for label in labels]
+        places = [label_place(label) | {"where": w} for label, w in zip(labels, wheres, strict=True)]
+        return [int(self._ask("count_nodes", p)[0][0]) for p in places]
+
+    def _count_edges(self, patterns: Sequence[Pattern]) -> list[int]:
+        """The edges of each pattern; the store may hold some of all of them."""
+        return [int(n) for pattern in patterns for (n,) in self._of_pattern("count_edges", pattern)]
 
     def _of_pattern(
         self, statement: str, pattern: Pattern, *, few: bool = False, **parameters: Any

@@ -7,26 +7,31 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.settling import last_number, leave_unsettled, settle_run
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS
 
 
-def insert_findings(connection: Connection, rows: FindingRows) -> None:
+def insert_findings(connection: Connection, run: str, rows: FindingRows) -> None:
     """Insert findings, in the transaction of the connection.
 
     Args:
         connection: Of SQLite or PostgreSQL.
+        run: Of the findings.
         rows: The findings.
 
     Raises:
         SQLAlchemyError: The database refuses.
     """
-    names = ", ".join(column.name for column in FINDING.columns)
+    names, newest = ", ".join(FINDING_COLUMNS), last_number(connection)
     if connection.dialect.name == "postgresql":
         copy_in(connection, f"COPY {FINDING.name} ({names}) FROM STDIN", rows.batches)
+        # Several write at once here, and who may only read must find everything settled.
+        settle_run(connection, run, newest)
         return
-    places = ", ".join("?" for _ in FINDING.columns)
+    places = ", ".join("?" for _ in FINDING_COLUMNS)
     for batch in rows.batches:
         connection.exec_driver_sql(f"INSERT INTO {FINDING.name} ({names}) VALUES ({places})", batch)
+    leave_unsettled(connection, run, newest)
 
 
 def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple[Any, ...]]]) -> None:

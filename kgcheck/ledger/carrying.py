@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, insert, literal, select
+from sqlalchemy import func, insert, literal, select
 
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.ledger import of_target
 from kgcheck.ledger.rows import batches, tally_row
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.tables import FINDING, PIECE, TALLY
+from kgcheck.ledger.settling import last_number, remove_findings, settle_run
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PIECE, TALLY
 from kgcheck.model import CheckType, Reason, Tally, Target
 
 _TOGETHER = 500
@@ -45,7 +46,7 @@ def carry(
     Returns:
         How many findings were carried over.
     """
-    names = [column.name for column in FINDING.c]
+    names = list(FINDING_COLUMNS)
     own = {"run": literal(run.id), "carried_from": func.coalesce(FINDING.c.carried_from, literal(former.id))}
     which = FINDING.c.type == kind.value
     if target is not None:
@@ -56,11 +57,13 @@ def carry(
     kept = select(*(own.get(name, FINDING.c[name]).label(name) for name in names)).where(which)
     with database.writing() as connection:
         connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
+        newest = last_number(connection)
         count = connection.execute(insert(FINDING).from_select(names, kept)).rowcount
+        settle_run(connection, run.id, newest)
         for start in range(0, len(without), _TOGETHER):
             some = list(without[start : start + _TOGETHER])
-            gone = delete(FINDING).where(FINDING.c.run == run.id, FINDING.c.fingerprint.in_(some))
-            count -= connection.execute(gone).rowcount
+            gone = select(KEY.c.finding).where(KEY.c.run == run.id, KEY.c.fingerprint.in_(some))
+            count -= remove_findings(connection, connection.scalars(gone).all())
         for rows in batches([tally_row(run.id, piece, tally) for tally in tallies]):
             connection.execute(insert(TALLY), rows)
     return count

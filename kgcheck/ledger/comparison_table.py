@@ -9,17 +9,24 @@ from sqlalchemy import Connection, Row, Text, cast, delete, func, insert, select
 from kgcheck.ledger.comparisons import (
     COMPARED,
     COMPARISON,
+    LISTED,
+    NOTHING,
+    OPEN,
     ComparisonState,
     FormerFinding,
     Pair,
+    Recorded,
     absent,
     compared_with,
     found_by,
     known_after,
+    listed_rows,
+    recorded,
     states_of,
 )
 from kgcheck.ledger.rows import batches, finding_of
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.settling import number_of
+from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding
 
 if TYPE_CHECKING:
@@ -57,13 +64,19 @@ class ComparisonTable:
         """
         rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
         with self._database.writing() as connection:
-            for table in (COMPARED, COMPARISON):
+            for table in (COMPARED, COMPARISON, LISTED):
                 connection.execute(delete(table).where(table.c.run == run))
             for some in batches(rows):
                 connection.execute(insert(COMPARED), some)
-            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}))
-            counts = _counts(connection, Pair(before, run)) if before else {}
-            connection.execute(COMPARISON.update().where(COMPARISON.c.run == run).values(counts=counts))
+            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}, is_listed=False))
+            if not before:
+                return {}
+            pair = Pair(before, run)
+            for query in listed_rows(pair, recorded(connection, pair)):
+                connection.execute(insert(LISTED).from_select(list(LISTED.columns.keys()), query))
+            counts = _counts(connection, pair, Recorded(is_kept=True, is_listed=True))
+            kept = COMPARISON.update().where(COMPARISON.c.run == run)
+            connection.execute(kept.values(counts=counts, is_listed=True))
         return counts
 
     def counts(self, pair: Pair) -> dict[str, int]:
@@ -71,15 +84,15 @@ class ComparisonTable:
         kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
         with self._database.reading() as connection:
             found: dict[str, int] | None = connection.execute(kept).scalar()
-            return _counts(connection, pair) if found is None else found
+            return _counts(connection, pair, recorded(connection, pair)) if found is None else found
 
     def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
         """The states of some findings; those that neither run knows are left out."""
         rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
         with self._database.reading() as connection:
-            is_kept = compared_with(connection, pair.after) == pair.before
+            what = recorded(connection, pair)
             for start in range(0, len(rest), _TOGETHER):
-                states = states_of(pair, is_kept=is_kept, only=rest[start : start + _TOGETHER])
+                states = states_of(pair, what, only=rest[start : start + _TOGETHER])
                 found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
         return found
 
@@ -113,11 +126,12 @@ class ComparisonTable:
             A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
             and ``named`` and ``kept_...``, which are there where the run that found it is not.
         """
-        lost, now, kept = absent(pair, is_kept=False).subquery("lost"), FINDING.alias(), COMPARED.alias()
-        there = (FINDING.c.fingerprint == lost.c.fingerprint) & (FINDING.c.run == lost.c.found_in)
+        lost, now, kept = absent(pair, NOTHING).subquery("lost"), KEY.alias(), COMPARED.alias()
+        there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
         earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
-        joined = lost.outerjoin(FINDING, there).outerjoin(now, here).outerjoin(kept, earlier)
+        joined = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
+        joined = joined.outerjoin(now, here).outerjoin(kept, earlier)
         columns = [c.label(f"kept_{c.name}") for c in kept.columns]
         named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
         query = select(FINDING, *named, *columns).select_from(joined)
@@ -152,25 +166,33 @@ class ComparisonTable:
         Yields:
             The finding as it is, and as it was last found.
         """
-        found, known, then = found_by(pair.after, ()), known_after(pair.before, ()), FINDING.alias()
+        found, known = found_by(pair.after, ()), known_after(pair.before, ())
         changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
         changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
-        now = FINDING.c.fingerprint, FINDING.c.run
         with self._database.reading() as connection:
             ids = changed.subquery("changed_finding")
-            query = select(FINDING).join(ids, ids.c.fingerprint == now[0]).where(now[1] == pair.after)
+            query = select(FINDING).join(KEY, KEY.c.finding == FINDING.c.number).where(KEY.c.run == pair.after)
+            query = query.join(ids, ids.c.fingerprint == KEY.c.fingerprint)
             # A gap is text here: an empty list is what most have.
             query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
             for row in connection.execute(query):
-                old = select(then).where(then.c.fingerprint == row.fingerprint, then.c.run == row.found_in)
+                number = number_of(row.found_in, row.fingerprint).scalar_subquery()
+                old = select(FINDING).where(FINDING.c.number == number)
                 if former := connection.execute(old).first():
                     yield finding_of(row), finding_of(former)
 
 
-def _counts(connection: Connection, pair: Pair) -> dict[str, int]:
-    states = states_of(pair, is_kept=compared_with(connection, pair.after) == pair.before)
-    rows = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order({row[0]: row[1] for row in rows})}
+def _counts(connection: Connection, pair: Pair, what: Recorded) -> dict[str, int]:
+    if what.is_listed:
+        every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
+        grouped = select(LISTED.c.state, func.count(), func.count(LISTED.c.found_in)).where(LISTED.c.run == pair.after)
+        rows = connection.execute(grouped.group_by(LISTED.c.state)).all()
+        there = sum(count - absent_ for _, count, absent_ in rows)
+        still = {ComparisonState.STILL.value: connection.execute(every).scalar_one() - there}
+        return {state.value: count for state, count in _in_order(still | {row[0]: row[1] for row in rows})}
+    states = states_of(pair, what)
+    found = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
+    return {state.value: count for state, count in _in_order({row[0]: row[1] for row in found})}
 
 
 def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:

@@ -4,12 +4,13 @@ That a finding is new, still there or changed is seen from the findings of two r
 not find again only that run could tell, while it had the graph and the references: it writes it down here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    Boolean,
     Column,
     ColumnElement,
     Connection,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     case,
     func,
     literal,
+    null,
     select,
     true,
     union_all,
@@ -31,11 +33,8 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.tables import FINDING, METADATA, RUN, JsonText, UtcTime
+from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, PLACED, RUN, SHOWN_ORDER, JsonText, UtcTime
 from kgcheck.model import Outcome, Value
-
-if TYPE_CHECKING:
-    pass
 
 COMPARISON = Table(
     "comparison",
@@ -44,7 +43,20 @@ COMPARISON = Table(
     Column("before", String, comment="id of the run that it was compared with; NULL where there was none"),
     Column("at", UtcTime, nullable=False),
     Column("counts", JsonText(dict[str, int]), nullable=False, comment="of the states, against the run before"),
+    Column("is_listed", Boolean, comment="whether LISTED has it; NULL where there was no such table"),
 )
+LISTED = Table(
+    "compared_state",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column("state", String, primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("found_in", String, comment="of one that the run did not find: id of the latest run that found it"),
+    Column("basis", String, comment="of one that the run did not find: as it was found"),
+    Index("compared_state_of_finding", "run", "fingerprint"),
+    sqlite_with_rowid=False,
+)
+"""The findings of a run, and of the run that it was compared with, that are not still as they were."""
 COMPARED = Table(
     "compared",
     METADATA,
@@ -63,6 +75,9 @@ COMPARED = Table(
     Column("about", Text, nullable=False, comment="the task in words"),
     Index("compared_by_state", "run", "state", "fingerprint"),
 )
+
+OPEN_SEVERITIES = (0, 1)
+"""Where they stand among the places of findings."""
 
 OPEN = (Outcome.REFUTED.value, Outcome.INSUFFICIENT.value)
 """Outcomes of which runs keep every finding: these are compared."""
@@ -117,35 +132,94 @@ class Pair(NamedTuple):
     after: str
 
 
+class Recorded(NamedTuple):
+    """What the later of two runs wrote down about both when it ended."""
+
+    is_kept: bool
+    """What became of findings that it did not find."""
+    is_listed: bool
+    """What became of all findings, by state."""
+    rare: frozenset[str] = frozenset()
+    """The states of few findings."""
+
+
+NOTHING = Recorded(is_kept=False, is_listed=False)
+
+_FEW = 20_000
+"""So many findings of a state are looked up and sorted while somebody waits for a page of them."""
+
+
 class Present(NamedTuple):
     """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
 
     rows: FromClause
-    """FINDING and, where the later run wrote something down, ``kept``."""
+    """FINDING, ``of`` and, where the later run wrote something down, ``kept``."""
+    of: Table
+    """What they are sorted and filtered by: PLACE; or FINDING, where they are few."""
     kept: NamedFromClause
     where: ColumnElement[bool]
     state: ColumnElement[Any]
     basis: ColumnElement[Any]
     """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
-    former_basis: ColumnElement[Any]
-    """NULL of what is new."""
-    found_in: ColumnElement[Any]
-    """The run that found it before; NULL of what is new."""
+
+    @property
+    def order(self) -> tuple[ColumnElement[Any], ...]:
+        """In which findings are shown."""
+        return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
-def present(pair: Pair, *, is_kept: bool) -> Present:
+def present(pair: Pair, what: Recorded, states: Collection[str] = ()) -> Present:
     """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
 
     Args:
         pair: The runs.
-        is_kept: The later one was compared with the earlier one when it ended.
+        what: What the later one wrote down.
+        states: Others may be left out; none if empty.
 
     Returns:
         What a select is made of.
     """
-    kept, old, left = COMPARED.alias("kept"), FINDING.alias("old"), COMPARED.alias("left_over")
-    is_old = (old.c.fingerprint == FINDING.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
-    is_left = (left.c.fingerprint == FINDING.c.fingerprint) & (left.c.run == pair.before)
+    kept = COMPARED.alias("kept")
+    if what.is_listed and states and what.rare.issuperset(states):
+        return _few(pair, kept, states)
+    state = _listed_state(pair, PLACE) if what.is_listed else _compared_state(pair)
+    here = (kept.c.fingerprint == PLACE.c.fingerprint) & (kept.c.run == pair.after)
+    here &= literal(what.is_kept) == true()
+    return Present(
+        rows=PLACED.outerjoin(kept, here),
+        of=PLACE,
+        kept=kept,
+        where=(PLACE.c.run == pair.after) & PLACE.c.severity.in_(OPEN_SEVERITIES),
+        state=state if what.is_listed else func.coalesce(kept.c.state, state),
+        basis=_basis(kept),
+    )
+
+
+def _few(pair: Pair, kept: NamedFromClause, states: Collection[str]) -> Present:
+    """The findings of the later run that are in one of some states of few."""
+    same = (KEY.c.run == LISTED.c.run) & (KEY.c.fingerprint == LISTED.c.fingerprint)
+    here = (kept.c.fingerprint == LISTED.c.fingerprint) & (kept.c.run == pair.after)
+    rows = LISTED.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding).outerjoin(kept, here)
+    wanted = LISTED.c.state.in_(sorted(states)) & LISTED.c.found_in.is_(None)
+    return Present(rows, FINDING, kept, (LISTED.c.run == pair.after) & wanted, LISTED.c.state, _basis(kept))
+
+
+def _basis(kept: NamedFromClause) -> ColumnElement[Any]:
+    return case((kept.c.state == ComparisonState.UNCHECKED.value, kept.c.basis), else_=FINDING.c.basis)
+
+
+def _listed_state(pair: Pair, of: Table) -> ColumnElement[Any]:
+    """The state of a finding of the later run, as that wrote it down."""
+    mine = (LISTED.c.run == pair.after) & (LISTED.c.fingerprint == of.c.fingerprint)
+    found = select(LISTED.c.state).where(mine).scalar_subquery()
+    return func.coalesce(found, ComparisonState.STILL.value)
+
+
+def _compared_state(pair: Pair) -> ColumnElement[Any]:
+    """The state of a finding of the later run, by that which the earlier run has."""
+    old, left = KEY.alias("old"), COMPARED.alias("left_over")
+    is_old = (old.c.fingerprint == PLACE.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
+    is_left = (left.c.fingerprint == PLACE.c.fingerprint) & (left.c.run == pair.before)
     is_left &= left.c.state == ComparisonState.UNCHECKED.value
 
     def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -154,26 +228,15 @@ def present(pair: Pair, *, is_kept: bool) -> Present:
 
     former_basis = before(func.coalesce(left.c.basis, ""), func.coalesce(old.c.basis, ""))
     # In this form the look-ups are made once for each finding.
-    plain = case(
+    return case(
         (literal(_NO_BASIS), ComparisonState.NEW.value),
         (func.coalesce(FINDING.c.basis, ""), ComparisonState.STILL.value),
         value=func.coalesce(former_basis, _NO_BASIS),
         else_=ComparisonState.CHANGED.value,
     )
-    here = (kept.c.fingerprint == FINDING.c.fingerprint) & (kept.c.run == pair.after) & (literal(is_kept) == true())
-    unchecked = kept.c.state == ComparisonState.UNCHECKED.value
-    return Present(
-        rows=FINDING.outerjoin(kept, here),
-        kept=kept,
-        where=(FINDING.c.run == pair.after) & FINDING.c.outcome.in_(OPEN),
-        state=func.coalesce(kept.c.state, plain),
-        basis=case((unchecked, kept.c.basis), else_=FINDING.c.basis),
-        former_basis=former_basis,
-        found_in=before(left.c.found_in, old.c.run),
-    )
 
 
-def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any]:
+def absent(pair: Pair, what: Recorded, only: Sequence[str] = ()) -> Select[Any]:
     """The findings of the earlier run that the later one did not find: fingerprint, state, former_basis, found_in.
 
     Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
@@ -181,20 +244,24 @@ def absent(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Select[Any
 
     Args:
         pair: The runs.
-        is_kept: The later one was compared with the earlier one when it ended.
+        what: What the later one wrote down.
         only: Only these; all if empty.
 
     Returns:
         A select.
     """
+    if what.is_listed:
+        lost = select(LISTED.c.fingerprint, LISTED.c.state, LISTED.c.basis.label("former_basis"), LISTED.c.found_in)
+        lost = lost.where(LISTED.c.run == pair.after, LISTED.c.found_in.is_not(None))
+        return lost.where(LISTED.c.fingerprint.in_(only)) if only else lost
     known, kept = known_after(pair.before, only), _kept(pair.after, only)
-    now = FINDING.alias("now")
+    now = KEY.alias("now")
     again = select(now.c.fingerprint).where(
         now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
     settled = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
-    state = func.coalesce(kept.c.state, settled) if is_kept else settled
-    joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if is_kept else known
+    state = func.coalesce(kept.c.state, settled) if what.is_kept else settled
+    joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if what.is_kept else known
     columns = known.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
     return select(*columns).select_from(joined).where(~again.exists())
 
@@ -227,10 +294,22 @@ def compared_with(connection: Connection, run: str) -> str | None:
     return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
 
 
+def recorded(connection: Connection, pair: Pair) -> Recorded:
+    """What the later of two runs wrote down about both when it ended."""
+    columns = COMPARISON.c.before, COMPARISON.c.is_listed, COMPARISON.c.counts
+    row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
+    if not row:
+        return Recorded(is_kept=not pair.before, is_listed=False)
+    is_kept = (row.before or "") == pair.before
+    few = (state for state in ComparisonState if row.counts.get(state.value, 0) <= _FEW)
+    rare = frozenset(state.value for state in few if state is not ComparisonState.STILL)
+    return Recorded(is_kept, is_kept and bool(row.is_listed), rare)
+
+
 def found_by(run: str, only: Sequence[str]) -> Subquery:
     """The findings of a run, or some of them: fingerprint, basis, outcome."""
-    columns = FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.outcome
-    return _some(select(*columns).where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN)), FINDING, only)
+    columns = KEY.c.fingerprint, KEY.c.basis, KEY.c.outcome
+    return _some(select(*columns).where(KEY.c.run == run, KEY.c.outcome.in_(OPEN)), KEY, only)
 
 
 def _kept(run: str, only: Sequence[str]) -> Subquery:
@@ -243,14 +322,14 @@ def known_after(run: str, only: Sequence[str]) -> Subquery:
     left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
     left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
     is_left = select(COMPARED.c.fingerprint).where(
-        COMPARED.c.fingerprint == FINDING.c.fingerprint,
+        COMPARED.c.fingerprint == KEY.c.fingerprint,
         COMPARED.c.run == run,
         COMPARED.c.state == ComparisonState.UNCHECKED.value,
     )
-    found = select(FINDING.c.fingerprint, FINDING.c.basis, FINDING.c.run.label("found_in"))
-    found = found.where(FINDING.c.run == run, FINDING.c.outcome.in_(OPEN), ~is_left.exists())
+    found = select(KEY.c.fingerprint, KEY.c.basis, KEY.c.run.label("found_in"))
+    found = found.where(KEY.c.run == run, KEY.c.outcome.in_(OPEN), ~is_left.exists())
     if only:
-        left, found = left.where(COMPARED.c.fingerprint.in_(only)), found.where(FINDING.c.fingerprint.in_(only))
+        left, found = left.where(COMPARED.c.fingerprint.in_(only)), found.where(KEY.c.fingerprint.in_(only))
     return union_all(found, left).subquery()
 
 
@@ -263,10 +342,8 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
     store = select(RUN.c.store).where(RUN.c.id == pair.after).scalar_subquery()
     seen_by, by = RUN.alias(), RUN.alias()
-    seen = select(func.max(seen_by.c.number)).join_from(FINDING, seen_by, seen_by.c.id == FINDING.c.run)
-    seen = seen.where(
-        FINDING.c.fingerprint == known.c.fingerprint, FINDING.c.outcome.in_(OPEN), seen_by.c.store == store
-    )
+    seen = select(func.max(seen_by.c.number)).join_from(KEY, seen_by, seen_by.c.id == KEY.c.run)
+    seen = seen.where(KEY.c.fingerprint == known.c.fingerprint, KEY.c.outcome.in_(OPEN), seen_by.c.store == store)
     seen = seen.where(seen_by.c.number <= ends[pair.after])
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(
@@ -279,9 +356,26 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
 
 
-def states_of(pair: Pair, *, is_kept: bool, only: Sequence[str] = ()) -> Subquery:
+def listed_rows(pair: Pair, what: Recorded) -> Iterator[Select[Any]]:
+    """What stands in LISTED of two runs.
+
+    Args:
+        pair: The runs.
+        what: What the later one has written down by now.
+
+    Yields:
+        A select of the columns of LISTED, in their order.
+    """
+    found, lost = present(pair, what), absent(pair, what).subquery("lost")
+    run, none = literal(pair.after), null()
+    here = select(run, found.state.label("state"), PLACE.c.fingerprint, none, none).select_from(found.rows)
+    yield here.where(found.where, found.state != ComparisonState.STILL.value)
+    yield select(run, lost.c.state, lost.c.fingerprint, lost.c.found_in, lost.c.former_basis)
+
+
+def states_of(pair: Pair, what: Recorded, only: Sequence[str] = ()) -> Subquery:
     """The states of all findings of two runs, or of some: fingerprint, state."""
-    found, lost = present(pair, is_kept=is_kept), absent(pair, is_kept=is_kept, only=only).subquery("lost")
-    here = select(FINDING.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
-    here = here.where(FINDING.c.fingerprint.in_(only)) if only else here
+    found, lost = present(pair, what), absent(pair, what, only).subquery("lost")
+    here = select(PLACE.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
+    here = here.where(PLACE.c.fingerprint.in_(only)) if only else here
     return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")

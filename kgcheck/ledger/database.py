@@ -17,7 +17,9 @@ from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger import sessions as _sessions  # noqa: F401  (its tables)
 from kgcheck.ledger import tasks as _tasks  # noqa: F401  (its tables)
 from kgcheck.ledger import users as _users  # noqa: F401  (its tables)
+from kgcheck.ledger.engines import let_go
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
+from kgcheck.ledger.settling import is_settled, settle
 from kgcheck.ledger.sqlite import SqliteFile
 from kgcheck.ledger.tables import FORMAT, METADATA, VERSION
 
@@ -48,6 +50,9 @@ class Backend(Protocol):
     def finish(self, connection: Connection, format_: int) -> None:
         """What must be done when the tables are made or changed, before the transaction ends."""
 
+    def after_a_run(self, connection: Connection) -> None:
+        """What helps those who read a run that is whole now."""
+
     def about(self, connection: Connection) -> tuple[str, int]:
         """The program with its version, and the bytes that the ledger takes."""
 
@@ -71,6 +76,7 @@ class Database:
     def __init__(self, where: LedgerPlace | URL, *, create: bool) -> None:
         self._backend = _backend(where, create)
         self.where = self._backend.name
+        self._is_closed = False
         try:
             self._open(create)
         except BaseException:
@@ -79,7 +85,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that reads; what others write meanwhile is not seen.
+        """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place.
 
         Yields:
             The connection.
@@ -87,6 +93,12 @@ class Database:
         Raises:
             LedgerError: The database refuses.
         """
+        with self._connected(self._backend.reading()) as connection:
+            if is_settled(connection):
+                yield connection
+                return
+        with self.writing():
+            """It settles them."""
         with self._connected(self._backend.reading()) as connection:
             yield connection
 
@@ -96,7 +108,7 @@ class Database:
 
         Args:
             alone: False for one that only adds rows, without looking at others first: where the database can, such
-                ones do not wait for each other.
+                ones do not wait for each other. Only to others has every finding its key and place.
 
         Yields:
             The connection.
@@ -104,20 +116,27 @@ class Database:
         Raises:
             LedgerError: The database refuses; nothing was written.
         """
-        with self._connected(self._backend.writing()) as connection:
-            self._backend.lock(connection, alone=alone)
+        with self._locked(alone=alone) as connection:
+            if alone:
+                settle(connection)
             yield connection
+
+    def after_a_run(self, connection: Connection) -> None:
+        """Do what helps those who read a run that is whole now."""
+        self._backend.after_a_run(connection)
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The program with its version, and the bytes that the ledger takes."""
         return self._backend.about(connection)
 
     def close(self) -> None:
-        """Close the file."""
-        self._backend.engine.dispose()
+        """Close the file, unless somebody else in this process has it open."""
+        if not self._is_closed:
+            self._is_closed = True
+            let_go(self._backend.engine)
 
     def _open(self, create: bool) -> None:
-        with self.reading() as connection:
+        with self._connected(self._backend.reading()) as connection:
             found = self._backend.format(connection)
         if found is None and not create:
             raise LedgerError(f"{self.where} is not a ledger: it is empty", _ANOTHER)
@@ -135,7 +154,7 @@ class Database:
             with self._in_words():
                 self._backend.prepare()
         try:
-            with self.writing() as connection:
+            with self._locked(alone=True) as connection:
                 match self._backend.format(connection):
                     case None:
                         METADATA.create_all(connection)
@@ -154,6 +173,12 @@ class Database:
                 f"{error}",
                 _ANOTHER,
             ) from error
+
+    @contextmanager
+    def _locked(self, *, alone: bool) -> Iterator[Connection]:
+        with self._connected(self._backend.writing()) as connection:
+            self._backend.lock(connection, alone=alone)
+            yield connection
 
     @contextmanager
     def _connected(self, options: dict[str, Any]) -> Iterator[Connection]:

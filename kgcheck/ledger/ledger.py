@@ -17,9 +17,11 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delet
 from kgcheck.closing import Closing
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
+from kgcheck.ledger.comparisons import COMPARISON
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
+    WORST_FIRST,
     FindingRows,
     batches,
     finding_of,
@@ -31,7 +33,8 @@ from kgcheck.ledger.rows import (
     tally_row,
 )
 from kgcheck.ledger.run import PinnedRelease, Run
-from kgcheck.ledger.tables import FINDING, HANDED, PIECE, RELEASE, RUN, TALLY
+from kgcheck.ledger.settling import is_settled, last_number, remove_findings, replace_finding, settle_run
+from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RELEASE, RUN, SHOWN_ORDER, TALLY
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
@@ -76,7 +79,9 @@ class Ledger(Closing):
             The run with its time of ending.
         """
         ended = run.model_copy(update={"finished": now()})
-        self.note(ended)
+        with self._database.writing() as connection:
+            connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
+            self._database.after_a_run(connection)
         return ended
 
     def note(self, run: Run) -> None:
@@ -88,7 +93,9 @@ class Ledger(Closing):
         """Write a finished run of one task, all or nothing."""
         with self._database.writing() as connection:
             _insert_run(connection, run.model_copy(update={"finished": now()}))
+            newest = last_number(connection)
             connection.execute(insert(FINDING), [finding_row(run.id, finding)])
+            settle_run(connection, run.id, newest)
             connection.execute(insert(TALLY), [tally_row(run.id, "check", tally)])
 
     def done(self, run: Run) -> dict[str, str]:
@@ -124,10 +131,14 @@ class Ledger(Closing):
             with self._database.writing(alone=False) as connection:
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
                 if isinstance(findings, FindingRows):
-                    insert_findings(connection, findings)
+                    insert_findings(connection, run.id, findings)
+                newest = last_number(connection) if found else 0
                 for table, rows in ((FINDING, found), (TALLY, counted)):
                     for some in batches(rows):
                         connection.execute(insert(table), some)
+                # Where earlier ones of the run wait, these wait with them.
+                if found and is_settled(connection, run.id):
+                    settle_run(connection, run.id, newest)
 
     def handed(self, run: Run) -> dict[str, str]:
         """What came of each finding that was handed to the team, by fingerprint."""
@@ -159,8 +170,7 @@ class Ledger(Closing):
                 count=1,
             )
             connection.execute(insert(TALLY), [tally_row(run.id, "", tally)])
-            found = (FINDING.c.run == run.id) & (FINDING.c.fingerprint == old.fingerprint)
-            connection.execute(update(FINDING).where(found).values(**finding_row(run.id, new)))
+            replace_finding(connection, finding_row(run.id, new))
 
     def unlooked(self, run: Run) -> list[tuple[CheckType, Target]]:
         """Types and targets of a run for which a service could not be looked at."""
@@ -176,13 +186,14 @@ class Ledger(Closing):
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
+            connection.execute(update(COMPARISON).where(COMPARISON.c.run == run.id).values(is_listed=False))
             for kind, target in targets:
                 counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
                 pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)
                 connection.execute(delete(PIECE).where(PIECE.c.run == run.id, PIECE.c.piece.in_(pieces)))
                 connection.execute(delete(TALLY).where(counted))
                 found = of_target(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
-                connection.execute(delete(FINDING).where(found))
+                remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
 
     def runs(self) -> list[Run]:
         """All runs, newest first."""
@@ -260,23 +271,28 @@ class Ledger(Closing):
             AmbiguousName: Several fingerprints begin so.
         """
         # A fingerprint is hexadecimal digits: no other begins so and comes after "g". An index serves this.
-        begins = FINDING.c.fingerprint.between(fingerprint, f"{fingerprint}g")
+        begins = KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g")
+        every = select(KEY).join(RUN, RUN.c.id == KEY.c.run)
         with self._read("finding"), self._database.reading() as connection:
-            names = list(connection.scalars(select(FINDING.c.fingerprint).where(begins).distinct().limit(9)))
+            names = list(
+                connection.scalars(every.with_only_columns(KEY.c.fingerprint).where(begins).distinct().limit(9))
+            )
             if not names:
                 raise UnknownName("finding", fingerprint, [], "kgcheck report RUN lists the findings of a run")
             if len(names) > 1:
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
-            newest = select(FINDING).join(RUN, RUN.c.id == FINDING.c.run).where(FINDING.c.fingerprint == names[0])
-            return finding_of(connection.execute(newest.order_by(RUN.c.number.desc()).limit(1)).one())
+            newest = every.with_only_columns(KEY.c.finding).where(KEY.c.fingerprint == names[0])
+            number = connection.scalar(newest.order_by(RUN.c.number.desc()).limit(1))
+            return finding_of(connection.execute(select(FINDING).where(FINDING.c.number == number)).one())
 
     def known(self, fingerprints: Sequence[str]) -> set[str]:
         """Which of some fingerprints any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for start in range(0, len(fingerprints), _TOGETHER):
-                some = FINDING.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
-                found |= set(connection.scalars(select(FINDING.c.fingerprint).where(some).distinct()))
+                some = KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+                names = select(KEY.c.fingerprint).join(RUN, RUN.c.id == KEY.c.run).where(some)
+                found |= set(connection.scalars(names.distinct()))
         return found
 
     def tallies(self, run: Run) -> list[Tally]:
@@ -314,7 +330,7 @@ def new_run_id() -> str:
 
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
-    """The findings of a run in the order in which they are shown, which an index has ready.
+    """The findings of a run in the order in which they are shown, which the table of places has ready.
 
     Args:
         run: The run's id.
@@ -323,10 +339,10 @@ def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
     Returns:
         A select of all columns.
     """
-    index = next(i for i in FINDING.indexes if i.name == "finding_in_order")
-    query = select(FINDING).where(FINDING.c.run == run).order_by(*(FINDING.c[c.name] for c in list(index.columns)[1:]))
-    wanted = [o.value for o in outcomes]
-    return query.where(FINDING.c.outcome.in_(wanted)) if wanted else query
+    query = select(FINDING).select_from(PLACED).where(PLACE.c.run == run).order_by(*SHOWN_ORDER)
+    wanted = [WORST_FIRST.index(o) for o in outcomes]
+    # Twice, for SQLite: see kgcheck.curation.findings.
+    return query.where(PLACE.c.severity.in_(wanted * 2)) if wanted else query
 
 
 def of_target(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:

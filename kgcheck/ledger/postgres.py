@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Engine, String, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError
 
 from kgcheck.errors import LedgerError, MissingExtra
+from kgcheck.ledger.engines import shared_engine
 from kgcheck.ledger.place import LedgerServer
 from kgcheck.ledger.tables import METADATA, VERSION, JsonText
 
@@ -44,12 +45,18 @@ class PostgresDatabase:
         self.name = str(server)
         url = server.url()
         given = {name: value for name, value in _CONNECTION.items() if name not in url.query}
-        try:
+
+        def make() -> Engine:
             # A connection that was broken while nothing was asked is made anew, unseen.
-            self.engine: Engine = create_engine(url, connect_args=given, pool_pre_ping=True, hide_parameters=True)
+            checked = {"pool_pre_ping": True, "hide_parameters": True}
+            engine = create_engine(url, connect_args=given, max_overflow=-1, **checked)
+            event.listen(engine, "connect", _configure)
+            return engine
+
+        try:
+            self.engine = shared_engine(url, make)
         except ImportError as error:
             raise MissingExtra("a ledger on PostgreSQL", "postgres") from error
-        event.listen(self.engine, "connect", _configure)
 
     def reading(self) -> dict[str, Any]:
         """Options of a connection that reads: all its statements see the same."""
@@ -110,6 +117,10 @@ class PostgresDatabase:
                 f'ALTER COLUMN {quoted(c.name)} TYPE {c.type.compile(connection.dialect)} COLLATE "C"' for c in words
             ]
             connection.exec_driver_sql(f"ALTER TABLE {quoted(table.name)} {', '.join(changes)}")
+
+    def after_a_run(self, connection: Connection) -> None:
+        """Let the server look at what was added: by what it knew before, it takes tables of millions for small ones."""
+        connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared_state")
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The version of the server, and the size of the tables with their indexes."""

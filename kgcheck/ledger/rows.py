@@ -52,7 +52,7 @@ def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
 
 
 class FindingRows:
-    """Findings as rows of the table finding, ready to be written: in the order of its columns, JSON as text.
+    """Findings as rows of the table finding, ready to be written: in the order of FINDING_COLUMNS, JSON as text.
 
     Args:
         batches: Some rows at a time.

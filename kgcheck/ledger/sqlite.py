@@ -5,11 +5,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DatabaseError
+from sqlalchemy.schema import CreateTable
 
 from kgcheck.errors import InputError, LedgerError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
+from kgcheck.ledger.engines import shared_engine
+from kgcheck.ledger.settling import settle
+from kgcheck.ledger.tables import KEY, PLACE, UNSETTLED
 
 APPLICATION = 0x6B676331
 """What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
@@ -19,6 +24,9 @@ _WAIT_S = 30
 
 _CACHE_KB = 64 * 1024
 """Memory for pages of the file: with less, a piece of many findings writes pages of its indexes more than once."""
+
+_LOG_PAGES = 8_000
+"""Pages that are written to the log before they go into the file: those of many pieces go there once."""
 
 _ANOTHER = "name another ledger with --ledger"
 
@@ -37,9 +45,14 @@ class SqliteFile:
     def __init__(self, where: Path, *, create: bool) -> None:
         self.name = str(where)
         _check_place(where, create)
-        self.engine: Engine = create_engine(_address(where, create))
-        event.listen(self.engine, "connect", _configure)
-        event.listen(self.engine, "begin", _begin)
+        address = _address(where, create)
+        try:
+            file = where.stat()
+        except OSError:
+            # There is nothing yet that another could have open.
+            self.engine: Engine = _engine(address)
+        else:
+            self.engine = shared_engine((address, file.st_dev, file.st_ino), lambda: _engine(address))
 
     def reading(self) -> dict[str, Any]:
         """Options of a connection that reads."""
@@ -81,6 +94,9 @@ class SqliteFile:
         """Write down of which format the ledger is now."""
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
+
+    def after_a_run(self, connection: Connection) -> None:
+        """SQLite goes by the keys alone."""
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The version of SQLite, and the size of the file."""
@@ -131,7 +147,7 @@ def _address(where: Path, create: bool) -> URL:
         hint = error.hint if isinstance(error, InputError) else _ANOTHER
         raise LedgerError(f"the ledger cannot be read: {error}", hint) from error
     if not address:
-        return URL.create("sqlite", database=str(where))
+        return URL.create("sqlite", database=str(where.absolute()))
     name, _, query = address.partition("?")
     return URL.create("sqlite", database=name, query={**dict(parse_qsl(query)), "uri": "true"})
 
@@ -149,7 +165,33 @@ def _configure(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
     # A ledger may come from anybody.
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
+
+
+def _engine(address: URL) -> Engine:
+    # Each thread that reads has a connection, and one more for each list that it is going through.
+    engine = create_engine(address, max_overflow=-1)
+    event.listen(engine, "connect", _configure)
+    if address.query:
+        event.listen(engine, "connect", _settle_aside)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _settle_aside(connection: Any, _record: Any) -> None:
+    """Of a file that is only read: findings that have no key and place yet get them beside it, while it is open."""
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    if UNSETTLED.name not in names or not connection.execute(f"SELECT 1 FROM {UNSETTLED.name}").fetchall():
+        return
+    # A temporary table is found before one of the same name in the file.
+    for table in (KEY, PLACE, UNSETTLED):
+        made = str(CreateTable(table, include_foreign_key_constraints=[]).compile(dialect=sqlite.dialect()))
+        connection.execute(made.replace("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))
+        order = ", ".join(column.name for column in table.primary_key.columns)
+        connection.execute(f"INSERT INTO temp.{table.name} SELECT * FROM main.{table.name} ORDER BY {order}")
+    with create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool).connect() as opened:
+        settle(opened)
 
 
 def _begin(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 4: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 5: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 4
+FORMAT = 5
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 METADATA = MetaData()
@@ -126,9 +126,11 @@ HANDED = Table(
 FINDING = Table(
     "finding",
     METADATA,
-    # The key begins with the fingerprint: it serves a finding in any run, and two runs side by side.
-    Column("fingerprint", String, primary_key=True),
-    Column("run", ForeignKey("run.id"), primary_key=True),
+    # Rows are only added at the end, and no index of random keys slows that down: KEY and PLACE are filled when a run
+    # is read or ends, many rows at a time, each in its order, and without a look at the run for each.
+    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
+    Column("fingerprint", String, nullable=False),
+    Column("run", ForeignKey("run.id"), nullable=False),
     Column("type", String, nullable=False),
     Column("subject_label", String, nullable=False),
     Column("subject_id", String, nullable=False),
@@ -155,16 +157,56 @@ FINDING = Table(
     Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),
+    Index("finding_by_run", "run", "number"),
+)
+FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name != "number")
+"""What a row of a finding is written with; the database numbers it."""
+
+KEY = Table(
+    "finding_key",
+    METADATA,
+    Column("run", String, primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("finding", Integer, nullable=False, comment="its number"),
+    Column("outcome", String, nullable=False),
+    Column("basis", String),
+    sqlite_with_rowid=False,
+)
+"""Where the finding of a fingerprint is, and what two runs are compared by."""
+
+PLACE = Table(
+    "finding_place",
+    METADATA,
     # The order in which findings are shown, so that a page begins after any finding without counting those before it.
-    Index(
-        "finding_in_order",
-        *("run", "severity", "type", "by_confidence", "by_score", "reason"),
-        *("subject_label", "subject_id", "fingerprint"),
+    Column("run", String, primary_key=True),
+    Column("severity", Integer, primary_key=True, autoincrement=False),
+    Column("type", String, primary_key=True),
+    Column("by_confidence", Float, primary_key=True),
+    Column("by_score", Float, primary_key=True),
+    Column("reason", String, primary_key=True),
+    Column("subject_label", String, primary_key=True),
+    Column("subject_id", String, primary_key=True),
+    Column("fingerprint", String, primary_key=True),
+    Column("finding", Integer, nullable=False, comment="its number"),
+    # So that most filters need no row of a finding that they leave out.
+    Column("relation", String),
+    Column("object_label", String),
+    sqlite_with_rowid=False,
+)
+"""The findings of a run in the order in which they are shown, with what they are filtered by."""
+
+SHOWN_ORDER = tuple(column for column in PLACE.primary_key.columns if column.name != "run")
+
+PLACED = PLACE.join(FINDING, FINDING.c.number == PLACE.c.finding)
+"""Findings by their places: a select of them is led by PLACE, and takes a row of FINDING only where it needs one."""
+
+UNSETTLED = Table(
+    "unsettled",
+    METADATA,
+    Column("run", ForeignKey("run.id"), primary_key=True),
+    Column(
+        "after", Integer, nullable=False, comment="findings of the run with larger numbers have no key or place yet"
     ),
-    Index("finding_by_reason", "run", "reason"),
-    Index("finding_by_subject", "run", "subject_label", "subject_id"),
-    Index("finding_by_object", "run", "object_label", "object_id"),
-    Index("finding_by_relation", "run", "relation"),
 )
 TALLY = Table(
     "tally",

@@ -26,6 +26,7 @@ from kgcheck.duck import literal
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.run import CARRIED, LAST, Run
+from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, PIECE, RUN
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
 from kgcheck.outputs import replacing
@@ -283,8 +284,8 @@ class VerifiedReader:
         found = Verified(run=run.id, at=run.started, **{name: row.get(name) for name in COLUMNS[2:]})
         if run.team and found.outcome is not Outcome.SUPPORTED:
             # The team may have decided it afterwards: the finding says so.
-            of_run = (FINDING.c.run == run.id) & (FINDING.c.fingerprint == task.fingerprint)
-            query = select(FINDING.c.outcome, FINDING.c.reason, FINDING.c.confidence).where(of_run)
+            number = number_of(run.id, task.fingerprint).scalar_subquery()
+            query = select(FINDING.c.outcome, FINDING.c.reason, FINDING.c.confidence).where(FINDING.c.number == number)
             with self._ledger.database.reading() as connection:
                 if decided := connection.execute(query).one_or_none():
                     if decided.outcome != found.outcome.value:

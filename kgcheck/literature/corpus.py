@@ -34,7 +34,7 @@ from kgcheck.literature.manifest import (
     read_manifest,
     write_manifest,
 )
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.locks import FileLock
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
@@ -135,6 +135,24 @@ class Corpus:
         self.store.retract(self._retracted)
         return AddedFiles(dict(counts), rejected, path)
 
+    def add_records(self, records: list[Record], source: str) -> Counter[str]:
+        """Put records into the store that came from a service, in one transaction.
+
+        Args:
+            records: Papers, documents, and what is neither.
+            source: Where they are from, for the quarantine.
+
+        Returns:
+            What became of them, counted.
+        """
+        counts: Counter[str] = Counter()
+        self._retracted = []
+        with self._quarantine(self.folder / QUARANTINE) as put:
+            for item in self._add(records, replace=False, counts=counts, file=Path(source)):
+                put(item)
+        self.store.retract(self._retracted)
+        return counts
+
     def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
         rejected: list[Rejected] = []
         with self.store.writing():
@@ -143,7 +161,7 @@ class Corpus:
                     counts[record.reason] += 1
                     rejected.append(record)
                     continue
-                if isinstance(record, Paper):
+                if isinstance(record, WholePaper):
                     became, met = self.store.add_paper(record, replace=replace)
                     self._retracted += record.retracts
                 else:

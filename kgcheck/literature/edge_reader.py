@@ -1,15 +1,15 @@
 """What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
 from urllib.parse import quote as quoted
 
 from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
-from kgcheck.literature.names import Names, naming
+from kgcheck.literature.names import Names
+from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
 from kgcheck.literature.search import LiteratureIndex, SearchHit
+from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, World
 from kgcheck.profile.claims import form_of, load_claim_forms
@@ -27,23 +27,6 @@ _READ = 8
 _SHOWN = 20
 _LONGEST = 1_000
 _NAMES = 4
-
-
-class EdgeClaim(NamedTuple):
-    """An edge in words, and the names of its ends."""
-
-    claim: str
-    head: tuple[str, ...]
-    tail: tuple[str, ...]
-    words: str
-    cues: tuple[str, ...]
-
-    @property
-    def matches(self) -> Callable[[str], bool]:
-        """Whether a sentence names both ends and holds one of the cues."""
-        head, tail = naming(self.head), naming(self.tail)
-        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.cues))})" if self.cues else "")
-        return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
 
 
 class TripleReader:
@@ -109,9 +92,10 @@ class TripleReader:
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        judged = verify(
-            claim.claim, [_only_matching(d, matches) for d in read.values()], self._verifier, (claim.head, claim.tail)
-        )
+        reads_pairs = isinstance(self._verifier, TrainedVerifier)
+        verifier = PairVerifier(claim, unlike=triple.head.label != triple.tail.label) if reads_pairs else self._verifier
+        documents = [_only_matching(d, matches) for d in read.values()]
+        judged = verify(claim.claim, documents, verifier, (claim.head, claim.tail))
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:

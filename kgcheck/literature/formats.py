@@ -12,12 +12,13 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import Paper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.pdf import read_pdf
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
+from kgcheck.providers.pubmed import article_fields
 
-Record = Document | Paper | Rejected
-_Raw = tuple[str, dict[str, Any] | Paper | Rejected]
+Record = Document | WholePaper | Rejected
+_Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
 """Place, and the fields of a record as they stand there, or a whole paper."""
 
 _WIDEST_FIELD = 50_000_000
@@ -84,7 +85,7 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
                 yield raw.model_copy(update={"place": place})
                 continue
             count += 1
-            if isinstance(raw, Paper):
+            if isinstance(raw, WholePaper):
                 yield raw.model_copy(update={"recipe": recipe.name})
                 continue
             made = make_document(_mapped(raw, recipe), recipe.name)
@@ -251,27 +252,8 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _article(element: Any) -> dict[str, Any]:
-    citation = element.find("MedlineCitation")
-    article = element.find("MedlineCitation/Article")
-    if citation is None or article is None:
-        return {}
-
-    def text(path: str) -> str:
-        found = article.find(path)
-        return "".join(found.itertext()) if found is not None else ""
-
-    date = text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate")
-    return {
-        "id": "".join(citation.find("PMID").itertext()) if citation.find("PMID") is not None else "",
-        "title": text("ArticleTitle"),
-        "abstract": ["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
-        "year": date,
-        "journal": text("Journal/Title"),
-        "types": ["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
-        "retracted": any(
-            c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
-        ),
-    }
+    fields = article_fields(element)
+    return {**fields._asdict(), "id": fields.pmid} if fields else {}
 
 
 def read_retractions(path: Path) -> Iterable[str]:

@@ -17,10 +17,10 @@ from kgcheck.literature.documents import Rejected, clean
 from kgcheck.literature.jats_links import ids_of, licence_of, notices_of, reference_of, text_of, year_of
 from kgcheck.literature.papers import (
     CitationMarker,
-    Paper,
     Paragraph,
     Section,
     SectionKind,
+    WholePaper,
     kind_of,
 )
 
@@ -73,7 +73,7 @@ _NAMED = {
 _RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECASE)
 
 
-def read_jats(path: Path) -> Iterator[tuple[str, Paper | Rejected]]:
+def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
     """The papers of a JATS file.
 
     Args:
@@ -112,7 +112,7 @@ def read_jats(path: Path) -> Iterator[tuple[str, Paper | Rejected]]:
         raise InputFormat(f"{path} is not JATS XML: {error!r}"[:300], "it may be cut off") from error
 
 
-def paper_of(article: Any) -> Paper | Rejected:
+def paper_of(article: Any) -> WholePaper | Rejected:
     """A paper from the element ``article``, whose tags have no namespace.
 
     Args:
@@ -138,7 +138,7 @@ def paper_of(article: Any) -> Paper | Rejected:
     if not any(any(map(str.isalpha, p.text)) for s in reader.sections for p in s.paragraphs):
         return Rejected(reason="no_text", detail="the article has no text, only what is known of it", record=ids[0])
     notices = notices_of(article, ids)
-    return Paper(
+    return WholePaper(
         ids=ids,
         title=title,
         type=clean(str(article.get("article-type") or "")),

@@ -64,7 +64,7 @@ class Notice(Value):
     of: str = Field(description="id of the paper that it is about")
 
 
-class Paper(Value):
+class WholePaper(Value):
     """A paper as a whole."""
 
     ids: tuple[str, ...] = Field(min_length=1)
@@ -76,6 +76,7 @@ class Paper(Value):
     retracted: bool = False
     sections: tuple[Section, ...] = ()
     references: tuple[CitedWork, ...] = ()
+    citations: tuple[str, ...] = Field(default=(), description="ids of papers that cite it, where they were asked for")
     notices: tuple[Notice, ...] = ()
     recipe: str = ""
 
@@ -85,7 +86,7 @@ class Paper(Value):
         return self.ids[0]
 
     @model_validator(mode="after")
-    def _has_text(self) -> "Paper":
+    def _has_text(self) -> "WholePaper":
         if not any(True for _ in _pieces(self)):
             raise ValueError("it has no text")
         return self
@@ -103,7 +104,7 @@ class Parts(NamedTuple):
     paragraphs: tuple[Document, ...]
 
 
-def parts_of(paper: Paper) -> Parts:
+def parts_of(paper: WholePaper) -> Parts:
     """A paper as documents that are searched.
 
     Args:
@@ -156,7 +157,7 @@ class _Piece(NamedTuple):
     text: str
 
 
-def _pieces(paper: Paper) -> Iterator[_Piece]:
+def _pieces(paper: WholePaper) -> Iterator[_Piece]:
     """The paragraphs of a paper that hold letters, in order; one that is too long, in parts."""
     for section in paper.sections:
         for paragraph in section.paragraphs:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kgcheck.errors import InputFormat, InputMissing, MissingExtra
 from kgcheck.inputs import LARGEST_WHOLE, MIB
 from kgcheck.literature.documents import Rejected, clean, sentences
-from kgcheck.literature.papers import Paper, Paragraph, Section, SectionKind, kind_of
+from kgcheck.literature.papers import Paragraph, Section, SectionKind, WholePaper, kind_of
 
 EXTRA = "pdf"
 
@@ -29,7 +29,7 @@ _BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")
 """A word that was cut at the end of a line."""
 
 
-def read_pdf(path: Path) -> Iterator[tuple[str, Paper | Rejected]]:
+def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
     """The paper of a PDF file.
 
     Args:
@@ -80,7 +80,7 @@ def read_pdf(path: Path) -> Iterator[tuple[str, Paper | Rejected]]:
     if not found:
         yield place, Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
         return
-    yield place, Paper(ids=(_id(data, named, pages),), title=title or path.stem, sections=tuple(found))
+    yield place, WholePaper(ids=(_id(data, named, pages),), title=title or path.stem, sections=tuple(found))
 
 
 def _id(data: bytes, named: list[str], pages: list[str]) -> str:

@@ -162,6 +162,11 @@ class LiteratureIndex:
             if scores[i] > 0
         ]
 
+    @property
+    def holds_whole_papers(self) -> bool:
+        """Whether it holds paragraphs, and not abstracts alone."""
+        return self._papers is not None
+
     def sentence_vectors(self, numbers: Sequence[int]) -> dict[int, Vectors]:
         """The vectors of the sentences of documents, as the index keeps them: computed when it was built.
 

@@ -16,7 +16,7 @@ from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, InputError
 from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.literature.documents import Document
-from kgcheck.literature.papers import Paper, parts_of
+from kgcheck.literature.papers import WholePaper, parts_of
 
 FORMAT = "2"
 _BEFORE = "1"
@@ -210,7 +210,7 @@ class DocumentStore(Closing):
         self._changed()
         return (Added.REPLACED, next(iter(known))) if known else (Added.NEW, "")
 
-    def add_paper(self, paper: Paper, *, replace: bool = False) -> tuple[Added, str]:
+    def add_paper(self, paper: WholePaper, *, replace: bool = False) -> tuple[Added, str]:
         """Put a whole paper in: its abstract, and each paragraph for itself.
 
         An abstract that is here under one of its ids, without the paper, is completed; the ids of both stay.
@@ -226,7 +226,8 @@ class DocumentStore(Closing):
         whole = paper.model_dump_json()
         known = {n for i in head.ids if (n := self.number_of(i)) is not None}
         before = next(iter(known)) if len(known) == 1 else None
-        completing = before is not None and not self._rows("SELECT 1 FROM paper WHERE number = ?", [before])
+        whole_before = self._rows("SELECT 1 FROM document WHERE paper = ? LIMIT 1", [before])
+        completing = before is not None and bool(paragraphs) and not whole_before
         if before is not None and completing:
             head = head.model_copy(update={"ids": tuple(dict.fromkeys((*self._ids(before), *head.ids)))})
         became, met = self.add(head, replace=replace or completing)
@@ -236,7 +237,12 @@ class DocumentStore(Closing):
         kept = self._rows("SELECT whole FROM paper WHERE number = ?", [number])
         if kept and kept[0][0] == whole:
             return became, met
-        if kept and not replace:
+        if kept and not paragraphs:
+            # An abstract that is here already, as a service knows it now: its links may have changed.
+            if not whole_before:
+                self._db.execute("UPDATE paper SET whole = ? WHERE number = ?", [whole, number])
+            return became, met
+        if kept and not (replace or completing):
             return Added.CONFLICT, paper.id
         self._drop_paragraphs(number)
         for part in paragraphs:
@@ -266,10 +272,10 @@ class DocumentStore(Closing):
         )
         return int(row.lastrowid or 0)
 
-    def paper(self, name: str) -> Paper | None:
+    def paper(self, name: str) -> WholePaper | None:
         """The whole paper with this id; None where there is none, or its abstract alone."""
         rows = self._rows("SELECT whole FROM paper JOIN name USING (number) WHERE id = ?", [name.partition("#")[0]])
-        return Paper.model_validate_json(rows[0][0]) if rows else None
+        return WholePaper.model_validate_json(rows[0][0]) if rows else None
 
     def sections(self) -> tuple[list[int], list[str]] | None:
         """For each document, in order of number, the number of its paper and its section; None without whole papers."""

@@ -166,7 +166,7 @@ class _Load:
             staging.stage(changed, self._progress)
             comparison = Comparison(db, self._store, prune=self._options.prune, curated=curated)
             with _with_retired(self._store):
-                comparison.judge(self._store.counts(), changed, self._progress)
+                comparison.judge(self._store.counts() if changed else stored, changed, self._progress)
             files = _file_counts(staging, comparison, before, same)
             warnings = (*cut_short(staging), *costly(staging, files))
             removed, left = self._gone(comparison, before, same)

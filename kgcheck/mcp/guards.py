@@ -26,7 +26,7 @@ LOG = logging.getLogger(__name__)
 _LONGEST = 500
 
 
-class Record:
+class ActionRecord:
     """Writes into the ledger who did what. A ledger that is not there is not made for it.
 
     Args:
@@ -66,7 +66,7 @@ class Record:
             LOG.error("an action of %s is not in the record: %s", action.name, error.message)
 
 
-class _Counted:
+class _ByToken:
     """Lets each token send so many requests in a minute; where there are none, nobody is counted.
 
     Args:
@@ -95,7 +95,7 @@ class _Tries:
         record: Of actions.
     """
 
-    def __init__(self, app: "ASGIApp", rates: Rates, record: Record) -> None:
+    def __init__(self, app: "ASGIApp", rates: Rates, record: ActionRecord) -> None:
         self._app = app
         self._rates = rates
         self._record = record
@@ -165,7 +165,7 @@ class _InTime:
         await self._app(scope, in_time, sending)
 
 
-def guard(app: "Starlette", record: Record, limits: ServiceLimits) -> "ASGIApp":
+def guard(app: "Starlette", record: ActionRecord, limits: ServiceLimits) -> "ASGIApp":
     """Guard the SDK's application as the service guards its own.
 
     Args:
@@ -178,7 +178,7 @@ def guard(app: "Starlette", record: Record, limits: ServiceLimits) -> "ASGIApp":
     """
     rates = Rates(limits)
     # At the end: after the SDK has found out whose token it is.
-    app.user_middleware.append(Middleware(_Counted, rates=rates))
+    app.user_middleware.append(Middleware(_ByToken, rates=rates))
     return _InTime(_Tries(app, rates, record), limits.seconds)
 
 

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
-from kgcheck.mcp.guards import Record, guard
+from kgcheck.mcp.guards import ActionRecord, guard
 from kgcheck.mcp.server import ToolServer, make_server
 from kgcheck.service.headers import SecurityHeaders
 from kgcheck.service.limits import ServiceLimits
@@ -123,7 +123,7 @@ def make_app(
         max_sessions=_SESSIONS,
         transport_security=security,
     )
-    guarded = guard(app, Record(workspace.ledger), limits or ServiceLimits())
+    guarded = guard(app, ActionRecord(workspace.ledger), limits or ServiceLimits())
     return server, RequestLog(SecurityHeaders(guarded if users else _Direct(guarded)))
 
 

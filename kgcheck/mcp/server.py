@@ -19,7 +19,7 @@ from kgcheck import __version__
 from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.mcp import prompts, words
 from kgcheck.mcp.access import Asking
-from kgcheck.mcp.guards import Record, about
+from kgcheck.mcp.guards import ActionRecord, about
 from kgcheck.mcp.resources import Resources
 from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.model import Value
@@ -60,7 +60,7 @@ class ToolServer(MCPServer[Any]):
         how: What the SDK's takes.
     """
 
-    def __init__(self, asking: Asking, record: Record, **how: Any) -> None:
+    def __init__(self, asking: Asking, record: ActionRecord, **how: Any) -> None:
         super().__init__(NAME, title="kgcheck", version=__version__, **how)
         self._asking = asking
         self._record = record
@@ -168,7 +168,7 @@ def make_server(workspace: Workspace, asking: Asking, *, seconds: float = CALL_S
         The server, with everything that it offers.
     """
     # A subscription would hold a stream open for news that nobody sends.
-    record = Record(workspace.ledger)
+    record = ActionRecord(workspace.ledger)
     server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
     calls = _Calls(workspace, seconds)
     for name, offered in Tools(workspace, asking).offered().items():

@@ -25,6 +25,13 @@ class ProviderService(NamedTuple):
     setting: str
     release_header: str = ""
     release: str = ""
+    accept: str = "application/json"
+    headers: Mapping[str, str] = {}
+    """Of every call, say a key; they are neither kept nor shown."""
+
+    def sent_headers(self, agent: str) -> dict[str, str]:
+        """All headers of a call."""
+        return {"User-Agent": agent, "Accept": self.accept, "Accept-Encoding": "gzip", **self.headers}
 
 
 class ServiceAnswer(NamedTuple):

@@ -254,7 +254,7 @@ class Http(Closing):
                 "POST" if form else "GET",
                 url,
                 data=form,
-                headers={"User-Agent": self._agent(), "Accept": "application/json", "Accept-Encoding": "gzip"},
+                headers=service.sent_headers(self._agent()),
             ).prepare()
         except (*WIRE_ERRORS, ValueError) as error:
             raise ConfigurationError(

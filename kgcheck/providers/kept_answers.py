@@ -60,6 +60,10 @@ class KeptAnswers(Closing):
             response: The answer.
         """
         ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
+        # The question is kept with the answer, and a key may be among the headers of the service.
+        response.request = response.request.copy()
+        for name in service.headers:
+            response.request.headers.pop(name, None)
         with self._keeping():
             self._cache.save_response(response, self._key(release, request), ends)
         if service.release_header and release != self._release(service):

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from kgcheck.service.state import Service
 
 LONGEST_S = 0.8
-"""How long a look may take: whoever asks has an answer within a second."""
+"""How long to wait for a look: whoever asks has an answer within a second."""
+
+PATIENCE_S = 10.0
+"""How long a part counts as it was seen last while it is looked at, and how long the first look of all may take."""
 
 _OF_GRAPH = ("store", "literature")
 """What is closed while the store is written to."""
@@ -28,31 +32,28 @@ class Looks:
 
     def __init__(self, service: "Service") -> None:
         self._service = service
-        self._under_way: dict[PartName, Future[Part]] = {}
+        self._under_way: dict[PartName, tuple[Future[Part], float]] = {}
+        self._known: dict[PartName, Part] = {}
 
-    async def parts(self, seconds: float = LONGEST_S) -> list[Part]:
-        """Every part as it is now.
-
-        Args:
-            seconds: How long to wait. A part of which nothing is known by then is not ready.
-
-        Returns:
-            The parts.
-        """
+    async def parts(self) -> list[Part]:
+        """Every part as it is now; one that does not answer is not ready."""
         names = part_names(self._service.shared)
         looks = {name: self._under_way.get(name) or self._begin(name) for name in names}
-        await asyncio.wait([asyncio.wrap_future(look) for look in looks.values()], timeout=seconds)
-        return [self._seen(name, look) for name, look in looks.items()]
+        seconds = LONGEST_S if self._known.keys() >= set(names) else PATIENCE_S
+        await asyncio.wait([asyncio.wrap_future(look) for look, _ in looks.values()], timeout=seconds)
+        return [self._seen(name, *look) for name, look in looks.items()]
 
-    def _seen(self, name: PartName, look: "Future[Part]") -> Part:
-        if not look.done():
+    def _seen(self, name: PartName, look: "Future[Part]", begun: float) -> Part:
+        if look.done():
+            self._under_way.pop(name, None)
+            self._known[name] = look.result()
+        elif name not in self._known or time.monotonic() - begun > PATIENCE_S:
             return Part(name=name, is_ready=False, kind_of_error="TookTooLong")
-        self._under_way.pop(name, None)
-        return look.result()
+        return self._known[name]
 
-    def _begin(self, name: PartName) -> "Future[Part]":
+    def _begin(self, name: PartName) -> "tuple[Future[Part], float]":
         look: Future[Part] = Future()
-        self._under_way[name] = look
+        self._under_way[name] = look, time.monotonic()
 
         def work() -> None:
             try:
@@ -62,7 +63,7 @@ class Looks:
 
         # One that hangs must keep no process from ending.
         threading.Thread(target=work, name=f"looking at {name}", daemon=True).start()
-        return look
+        return self._under_way[name]
 
     def _look(self, name: PartName) -> Part:
         service = self._service

@@ -19,11 +19,11 @@ from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 
 if TYPE_CHECKING:
-    from kgcheck.workspace.workspace import Workspace
+    from kgcheck.workspace.base import WorkspaceBase
 
 
 def make(
-    workspace: "Workspace", folder: Path, *, findings: Mapping[str, str | None], accepted: bool, run: str, by: str
+    workspace: "WorkspaceBase", folder: Path, *, findings: Mapping[str, str | None], accepted: bool, run: str, by: str
 ) -> PatchMade:
     """See Workspace.make_patch."""
     if accepted == bool(findings):
@@ -45,14 +45,14 @@ def make(
     return made
 
 
-def check(workspace: "Workspace", folder: Path) -> PatchOutcome:
+def check(workspace: "WorkspaceBase", folder: Path) -> PatchOutcome:
     """See Workspace.check_patch."""
     patch = read_patch(folder)
     with _opened(workspace, write=False) as store:
         return check_patch(patch, store)
 
 
-def apply(workspace: "Workspace", folder: Path, *, by: str, delete: bool) -> PatchOutcome:
+def apply(workspace: "WorkspaceBase", folder: Path, *, by: str, delete: bool) -> PatchOutcome:
     """See Workspace.apply_patch."""
     patch = read_patch(folder)
     # Opened before the store is written to: what cannot be listed is better known then.
@@ -63,7 +63,7 @@ def apply(workspace: "Workspace", folder: Path, *, by: str, delete: bool) -> Pat
     return outcome
 
 
-def undo(workspace: "Workspace", folder: Path, *, by: str) -> PatchOutcome:
+def undo(workspace: "WorkspaceBase", folder: Path, *, by: str) -> PatchOutcome:
     """See Workspace.undo_patch."""
     patch = read_patch(folder)
     with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
@@ -82,7 +82,7 @@ def whoami() -> str:
 
 
 @contextmanager
-def _opened(workspace: "Workspace", *, write: bool) -> Iterator[OpenedStore]:
+def _opened(workspace: "WorkspaceBase", *, write: bool) -> Iterator[OpenedStore]:
     """The store, to be written to or not; a file that is not there is not made."""
     make_ready = write and (is_address(workspace.store) or Path(workspace.store).exists())
     # A store that is written to is open for nobody else.
@@ -141,7 +141,7 @@ def _keep(
     PatchTable(ledger.database).keep(entry, operations)
 
 
-def export(workspace: "Workspace", folder: Path, of: Path, out: Path) -> Exported:
+def export(workspace: "WorkspaceBase", folder: Path, of: Path, out: Path) -> Exported:
     """See Workspace.export_patch."""
     patch = read_patch(folder)
     with _opened(workspace, write=False) as store:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
 from tests.support.hostile import HostileWorld, new_seed
-from tests.support.service_pages import WAIT_MS, listening, visiting
+from tests.support.service_pages import AXE, WAIT_MS, listening, visiting
 
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 MADE = """() => [...document.querySelectorAll("main *")].flatMap((e) => [...e.attributes].map((a) => a.name))
@@ -61,6 +62,10 @@ def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_
                 assert page.evaluate("() => window.pwned") is None, path
                 assert page.evaluate(MADE) == [], path
                 assert page.evaluate(OVERFLOW) <= 0, path
+            for path in ("/ask?search=binds", "/ask?claim=binds", "/findings?done=reject&count=2&first=1"):
+                page.goto(served.address + path)
+                found = Axe().run(page, options=AXE).response["violations"]
+                assert [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found] == [], path
             page.goto(f"{served.address}/findings")
             for _ in world.findings[:5]:
                 page.keyboard.press("j")

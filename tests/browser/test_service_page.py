@@ -28,7 +28,7 @@ from kgcheck.model import (
 )
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
-from tests.support.service_pages import WAIT_MS, Served, listening, serving_demo, visiting
+from tests.support.service_pages import AXE, WAIT_MS, Served, listening, serving_demo, visiting
 
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOSTILE = '"></script><script>window.hacked=1</script><img src=//example.org/x.png onerror="window.hacked=1">'
@@ -40,10 +40,6 @@ SHIFT = """() => new Promise((done) => {
   seen.observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(sum), 100);
 })"""
-AXE = {
-    "resultTypes": ["violations"],
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
-}
 
 
 @pytest.fixture(scope="module")

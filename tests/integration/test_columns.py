@@ -25,7 +25,7 @@ from kgcheck.evidence.tables import ADDRESS_SQL, address
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of, finding_row
-from kgcheck.ledger.tables import FINDING, JsonText
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, JsonText
 from kgcheck.model import CheckTask, CheckType, Finding, Ref
 from tests.support.audits import MemoryStore, audited, demo
 from tests.support.facts import SCHEMA, Facts
@@ -65,8 +65,8 @@ STORE = MemoryStore(
 
 def read(row: Sequence[Any]) -> dict[str, Any]:
     """A row as the ledger reads it."""
-    named = dict(zip(FINDING.columns.keys(), row, strict=True))
-    for column in FINDING.columns:
+    named = dict(zip(FINDING_COLUMNS, row, strict=True))
+    for column in (FINDING.c[name] for name in FINDING_COLUMNS):
         if isinstance(column.type, JsonText):
             named[column.name] = column.type.process_result_value(named[column.name], SQLiteDialect())
     return named
@@ -217,7 +217,8 @@ def assert_rows_are_findings(ledger: Path) -> int:
         for row in connection.execute(select(FINDING)):
             finding = finding_of(row)
             found, task = finding.verdict, finding.task
-            assert dict(row._mapping) == finding_row(row.run, finding)
+            written = {name: getattr(row, name) for name in FINDING_COLUMNS}
+            assert written == finding_row(row.run, finding)
             assert finding.fingerprint == task.fingerprint
             assert finding.change == propose(task, found)
             assert found == verdict(task.type, found.evidence, found.missing)

@@ -154,7 +154,7 @@ def test_a_copy_again_adds_what_is_missing(places: Places, kinds: tuple[str, str
 
     assert more.code == 0, more.err
     assert {row["table"]: row["added"] for row in json.loads(more.out) if row["added"]} == {
-        "run": 1, "piece": 1, "finding": 70, "tally": 1,
+        "run": 1, "piece": 1, "finding": 70, "finding_key": 70, "finding_place": 70, "tally": 1,
     }  # fmt: skip
     assert content(target) == content(source)
 

@@ -12,6 +12,7 @@ from benchmarks.generate import generate
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.numbers import pairs_of
 from kgcheck.audit.plain import PlainPairs
+from kgcheck.evidence import edges
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.embedded import EmbeddedStore
@@ -32,10 +33,10 @@ ENDS = {
 }
 
 
-def alike_among(db: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]], edges: PlainEdges) -> set[str]:
+def alike_among(db: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]], asked: PlainEdges) -> set[str]:
     """The pairs that are plainly supported, in words; what is said of their links is about them."""
     table = pa.table(dict(zip(("head", "tail"), map(list, zip(*pairs, strict=True)), strict=True)))
-    alike, is_plain = PlainPairs(db, records=True).among(pairs_of(table), edges)
+    alike, is_plain = PlainPairs(db, records=True).among(pairs_of(table), asked)
     heads, tails = alike.pairs.ends()
     assert is_plain.sum() == len(heads)
     if alike.links is not None:
@@ -53,8 +54,8 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
         join = EvidenceJoin(db, snapshot)
         for number, pair in enumerate(pairs):
             join.tables.add_task(number, *pair)
-        edges = join.plainly_supported(pattern, head, tail)
-        plain = alike_among(db, pairs, edges) if edges else set()
+        asked = join.plainly_supported(pattern, head, tail)
+        plain = alike_among(db, pairs, asked) if asked else set()
         join.edges(pattern, head, tail)
         judge_tasks(db, CheckType.TRIPLE)
         told = db.execute(
@@ -94,6 +95,30 @@ def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
 ) -> None:
     relation, facts = crowd
     assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(crowded_snapshots())
+def test_of_few_links_and_of_many_the_same_count(
+    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
+) -> None:
+    relation, facts = crowd
+    snapshot = facts.build(tmp_path_factory.mktemp("generated"))
+    for pattern in SCHEMA.patterns(relation):
+        if pattern.head not in ENDS or pattern.tail not in ENDS:
+            continue
+        pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
+        observed = []
+        for few in (0, len(pairs) * 1_000):
+            with pytest.MonkeyPatch.context() as patch, duckdb.connect() as db:
+                patch.setattr(edges, "_FEW", few)
+                join = EvidenceJoin(db, snapshot)
+                for number, pair in enumerate(pairs):
+                    join.tables.add_task(number, *pair)
+                join.edges(pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail))
+                columns = "* EXCLUDE (retrieved_at)"
+                observed.append(db.execute(f"SELECT {columns} FROM evidence ORDER BY ALL").fetchall())
+        assert observed[0] == observed[1]
 
 
 def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ NOT_RUN_COUNT = {
     r"\.xml\.gz": 1,
     "Klippel-Feil": 1,
 }
-NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 18, "mcp --http": 1}
+NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
 

@@ -12,12 +12,12 @@ import pytest
 
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
+from kgcheck.curation.applied import curated_in
 from kgcheck.curation.decisions import Decisions, decide
 from kgcheck.curation.export import export_patch
 from kgcheck.curation.making import make_patch
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.curation.proposals import Wanted
-from kgcheck.curation.reload import curated_in
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import LoadOptions, load_directory

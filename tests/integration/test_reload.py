@@ -1,13 +1,15 @@
 """A reload does not undo curation: what patches changed stays, and what the files newly state of it is named."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from kgcheck.curation.applied import curated_in
 from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
 from kgcheck.curation.patches import apply_patch, undo_patch
-from kgcheck.curation.reload import curated_in
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import open_store
@@ -286,3 +288,22 @@ def test_taken_away_for_good_it_stays_away(place: Place) -> None:
     for options in ({"full": True, "prune": True},):
         assert place.load(**options).settled == ()
         assert place.digest() == patched
+
+
+def test_a_store_without_patches_is_loaded_without_what_patches_need(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.load()
+    program = (
+        "import sys\n"
+        "from kgcheck.curation.applied import curated_in\n"
+        "from kgcheck.graph.open import open_store\n"
+        "from kgcheck.profile.schema import load_schema\n"
+        "from kgcheck.settings import Settings\n"
+        "with open_store(sys.argv[1], load_schema(), Settings()) as store:\n"
+        "    assert store.meta() and not any(curated_in(store))\n"
+        "print([m for m in ('kgcheck.curation.patches', 'kgcheck.audit.run', 'sqlalchemy') if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, place.store], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

@@ -31,6 +31,7 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import IDLE, LONGEST
 from tests.support import ROOT
+from tests.support.audits import kgcheck
 
 HERE = "http://127.0.0.1:8000"
 BEARER = "authorization"
@@ -397,6 +398,23 @@ def test_without_users_this_machine_alone_is_let_in(tmp_path: Path) -> None:
     beyond = Service(options.model_copy(update={"is_local": False, "ledger": str(tmp_path / "m.sqlite")}))
     assert TestClient(create_app(beyond), HERE).get("/v1/actions").status_code == 401
     beyond.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", "0.0.0.0"], "would listen on 0.0.0.0"),  # noqa: S104
+        (["--host", "::"], "would listen on ::"),
+        (["--host", "192.0.2.1"], "would listen on 192.0.2.1"),
+        (["--allowed-host", "kg.example.org"], "would answer to kg.example.org"),
+    ],
+)
+def test_without_users_it_does_not_listen_beyond_this_machine(tmp_path: Path, options: list[str], words: str) -> None:
+    refusal = kgcheck("serve", "--ledger", tmp_path / "l.sqlite", "--port", "0", *options)
+
+    assert refusal.refuses("the service has no users", code=2)
+    assert words in refusal.err
+    assert "kgcheck token add NAME --role admin" in refusal.err
 
 
 HOSTS = ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "a b", "[::1", ":80"]

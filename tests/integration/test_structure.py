@@ -297,6 +297,21 @@ def test_what_many_break_alike_is_one_finding_with_its_number_and_examples(graph
     assert sorted(map(repr, folded.tallies)) == sorted(map(repr, unfolded.tallies))
 
 
+def test_what_is_folded_is_counted_among_the_nodes_that_are_asked_for(graph: Graph, tmp_path: Path) -> None:
+    graph.nodes["Gene"] += [{"id": f"GENE{n:02}", "name": f"gene {n}"} for n in range(40)]
+    # Of one node twice: a hit that stands for itself and one that is made of several.
+    graph.nodes["Gene"].append({"id": "GENE07", "name": "gene 7"})
+    asked = tuple(f"GENE{n:02}" for n in range(5, 30))
+
+    some = structure(graph, tmp_path / "1", ids=asked)
+    few = structure(graph, tmp_path / "2", ids=asked[:3])
+
+    (fold,) = (f for f in some.findings if f.task.rule == "orphan_node")
+    examples = "; ".join(f"{name} no edge" for name in asked[:5])
+    assert fold.task.value == f"25 nodes, among them {examples}"
+    assert {f.task.subject.id for f in few.findings if f.task.rule == "orphan_node"} == set(asked[:3])
+
+
 def test_placeholders_are_folded_by_property(graph: Graph, tmp_path: Path) -> None:
     pathways = [f"R-HSA-{n}" for n in range(100, 200)]
     graph.nodes["Pathway"] += [{"id": i, "name": i} for i in pathways]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.store import DocumentStore
 from tests.support.audits import kgcheck
 from tests.support.jats import article, related
@@ -116,6 +117,17 @@ def test_a_quote_says_its_section(folder: Path) -> None:
     assert "section" in run(*claim)
 
 
+def test_of_a_paper_the_paragraph_is_read_that_names_all(folder: Path) -> None:
+    """The abstract has more of the words, and speaks of another kinase."""
+    body = "<sec><title>Results</title><p>At night, and only then, kinase Q binds kinase R.</p></sec>"
+    (folder / "one.xml").write_text(article("10.5555/one", body=body))
+    index = added(folder)
+    verdict = json.loads(run("verify", "Kinase Q binds kinase R.", "--index", index, "--top", 1, "--format", "json"))
+
+    (opinion,) = verdict["opinions"]
+    assert (opinion["section"], opinion["stance"]) == ("results", "supports")
+
+
 def test_a_broken_file_of_a_folder_is_quarantined_and_the_others_stay(folder: Path) -> None:
     (folder / "half.xml").write_text(article("10.5555/half")[:900])
     (folder / "laughs.xml").write_text('<!DOCTYPE article [<!ENTITY a "ha">]><article>&a;</article>')
@@ -207,10 +219,19 @@ def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
 
 
 def test_meaning_is_searched_by_paragraph(folder: Path) -> None:
-    index, model = folder.parent / "index", WordsModel()
-    with Corpus(index, create=True) as corpus:
+    pytest.importorskip("faiss")
+    place, model = folder.parent / "index", WordsModel()
+    with Corpus(place, create=True) as corpus:
         corpus.add([folder])
-        assert corpus.build(model).paragraphs == 12
+        manifest = corpus.build(model)
+    assert (manifest.documents, manifest.paragraphs, manifest.papers) == (14, 12, 2)
+    with LiteratureIndex(place, model) as index:
+        (hit,) = index.search("dye C stained", limit=1, sections=["methods"])
+        assert (hit.document.paper_id, hit.document.section) == ("doi:10.5555/one", "methods")
+        assert hit.cosine is not None
+        assert len(index.search("kinase", limit=50)) == 2
+        assert len(index.search("kinase", limit=50, every=True)) > 2
+        assert [d.section for d in index.best_of("cells were stained", ["doi:10.5555/one"])] == ["methods"]
 
 
 def test_a_pdf_has_sections(folder: Path) -> None:

@@ -17,6 +17,10 @@ from kgcheck.workspace import Workspace
 from tests.support.audits import demo
 
 WAIT_MS = 30_000
+AXE = {
+    "resultTypes": ["violations"],
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
+}
 
 
 class Served:

@@ -17,7 +17,7 @@ LONGER = {
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
     "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
     "kgcheck/agents/toolbox.py": "one list of tools, each with what it does",
-    "kgcheck/workspace/workspace.py": "one class, the API, whose methods document every argument",
+    "kgcheck/workspace/workspace.py": "what is asked of a graph, one method after the other, each with its arguments",
     "kgcheck/literature/store.py": "one store, and all that is put into it and taken out",
     "kgcheck/questions/joining.py": "one search for ways between what a question names",
 }

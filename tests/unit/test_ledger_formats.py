@@ -19,9 +19,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger.comparisons import Pair, Recorded, present
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.migrations.format_1 import REASONS_OF_FORMAT_1
-from kgcheck.ledger.tables import FINDING, METADATA
+from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, PLACE, SHOWN_ORDER
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
 from tests.support import ROOT
 from tests.unit.test_ledger import finding, run, tally
@@ -134,7 +135,7 @@ def test_runs_of_format_1_keep_what_they_were(old: Path) -> None:
         assert check.as_row() == CHECK_1 | {"made_with": {}}
         assert ledger.done(audit) == {"existence Protein #last": "d1"}
         assert ledger.handed(audit) == {"00ff": "refuted", "11ff": "not decided"}
-    assert state(old)[0] == 4
+    assert state(old)[0] == FORMAT
 
 
 def test_findings_of_format_1_have_the_reasons_of_now(old: Path) -> None:
@@ -198,7 +199,7 @@ def test_what_cannot_be_read_stays_as_it_was(old: Path, statement: str) -> None:
         db.execute(statement)
     before = state(old)
 
-    with pytest.raises(LedgerError, match="is of format 1 and holds what cannot be brought to format 4"):
+    with pytest.raises(LedgerError, match=f"is of format 1 and holds what cannot be brought to format {FORMAT}"):
         Ledger(old)
 
     assert state(old) == before
@@ -334,36 +335,39 @@ def path(tmp_path: Path) -> Path:
 
 def test_pages_of_findings_need_no_sorting(path: Path) -> None:
     query = in_order("r").limit(50)
-    keys = [FINDING.c[c.name] for c in next(i for i in FINDING.indexes if i.name == "finding_in_order").columns][1:]
-    after = tuple_(*keys) > tuple_(*(literal_column("'x'") for _ in keys))
+    after = tuple_(*SHOWN_ORDER) > tuple_(*(literal_column("'x'") for _ in SHOWN_ORDER))
 
-    for page in (query, query.where(after)):
-        assert "USING INDEX finding_in_order (run=?" in plan(path, page)
+    for page in (query, query.where(after), in_order("r", [Outcome.REFUTED]).limit(50)):
+        assert "SEARCH finding_place USING PRIMARY KEY (run=?" in plan(path, page)
+        assert "SEARCH finding USING INTEGER PRIMARY KEY (rowid=?)" in plan(path, page)
         assert "TEMP B-TREE" not in plan(path, page)
 
 
-@pytest.mark.parametrize(
-    ("column", "index"),
-    [
-        ("reason", "by_reason"),
-        ("subject_label", "by_subject"),
-        ("object_label", "by_object"),
-        ("relation", "by_relation"),
-    ],
-)
-def test_filters_are_served_by_an_index(path: Path, column: str, index: str) -> None:
-    query = select(FINDING).where(FINDING.c.run == "r", FINDING.c[column] == "x").limit(50)
+@pytest.mark.parametrize("column", ["severity", "type", "reason", "subject_label", "object_label", "relation"])
+def test_filters_look_at_places_before_findings(path: Path, column: str) -> None:
+    query = in_order("r").where(PLACE.c[column].in_(["x", "x"])).limit(50)
 
-    assert f"finding_{index} (run=? AND {column}=?" in plan(path, query)
+    first, second = plan(path, query).split("; ")
+    assert first.startswith("SEARCH finding_place USING PRIMARY KEY (run=?")
+    assert second == "SEARCH finding USING INTEGER PRIMARY KEY (rowid=?)"
 
 
 def test_two_runs_are_compared_by_an_index(path: Path) -> None:
-    before, now = FINDING.alias("before"), FINDING.alias("now")
+    before, now = KEY.alias("before"), KEY.alias("now")
     same = (before.c.run == "a") & (before.c.fingerprint == now.c.fingerprint)
-    query = select(now.c.fingerprint, before.c.reason).select_from(now.outerjoin(before, same)).where(now.c.run == "b")
+    query = select(now.c.fingerprint, before.c.basis).select_from(now.outerjoin(before, same)).where(now.c.run == "b")
 
-    assert plan(path, query).count("(fingerprint=? AND run=?)") == 1
+    assert plan(path, query).count("(run=? AND fingerprint=?)") == 1
     assert "SCAN" not in plan(path, query)
+
+
+def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
+    rare = present(Pair("a", "b"), Recorded(is_kept=True, is_listed=True, rare=frozenset(["new"])), ["new"])
+    query = select(FINDING).select_from(rare.rows).where(rare.where).order_by(*rare.order).limit(50)
+
+    first, *rest = plan(path, query).split("; ")
+    assert first == "SEARCH compared_state USING PRIMARY KEY (run=? AND state=?)"
+    assert not any("SCAN" in step for step in rest)
 
 
 def test_a_tally_counts_what_the_team_decided_apart(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -20,7 +21,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.migration import configuration
 from kgcheck.ledger.migrations import format_2
 from kgcheck.ledger.rows import finding_row, run_row, tally_row
-from kgcheck.ledger.tables import FINDING, FORMAT, METADATA, VERSION
+from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, VERSION
 from kgcheck.model import Change, ChangeKind, Finding
 from tests.support import ROOT
 from tests.support.postgres import fresh_schema
@@ -103,7 +104,7 @@ def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
         script = ScriptDirectory.from_config(configuration(connection))
 
     assert script.get_heads() == [str(FORMAT)]
-    assert [revision.revision for revision in script.walk_revisions()] == ["4", "3", "2"]
+    assert [revision.revision for revision in script.walk_revisions()] == ["5", "4", "3", "2"]
 
 
 def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:
@@ -117,19 +118,41 @@ def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place:
     assert version(place) == str(FORMAT)
 
 
-def test_a_ledger_of_format_3_gets_what_a_service_needs(place: Path | URL) -> None:
-    added = [table for table in METADATA.sorted_tables if table.name.startswith("service_")]
-    with Ledger(place) as ledger:
-        ledger.start(run())
-        with ledger.database.writing() as connection:
-            METADATA.drop_all(connection, added)
-            connection.execute(update(VERSION).values(version_num="3"))
-            if isinstance(place, Path):
-                connection.exec_driver_sql("PRAGMA user_version = 3")
-    assert len(differences(place)) > len(added) == 4
+def write_format(place: Path | URL, format_: int, findings: list[Finding]) -> None:
+    """A ledger of format 2 that a kgcheck of a later format brought forward."""
+    write_format_2(place, findings)
+    if format_ == 2:
+        return
+    engine = engine_of(place)
+    with engine.begin() as connection:
+        VERSION.create(connection)
+        connection.execute(insert(VERSION).values(version_num="2"))
+        command.upgrade(configuration(connection), str(format_))
+        if isinstance(place, Path):
+            connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
+    engine.dispose()
+
+
+@pytest.mark.parametrize("format_", [3, 4])
+def test_a_ledger_of_a_format_between_keeps_all(place: Path | URL, format_: int) -> None:
+    write_format(place, format_, found())
+    assert version(place) == str(format_)
+    added = {table.name for table in METADATA.sorted_tables} - set(state(place))
+    assert {"finding_key", "finding_place", "unsettled", "compared_state"} <= added
+    assert ("service_token" in added) == (format_ == 3)
 
     with Ledger(place, create=False) as ledger:
         assert [r.id for r in ledger.runs()] == [run().id]
+        # The order in which they are shown is another table's now.
+        shown = [f.fingerprint for f in ledger.findings(run())]
+        assert shown == [f.fingerprint for f in sorted(found(), key=lambda f: f.task.subject.id)]
+        assert ledger.finding(found()[7].fingerprint) == found()[7]
+        assert ledger.known([f.fingerprint for f in found()]) == {f.fingerprint for f in found()}
+        ledger.record(run(), "two", [finding(run(), "Q1")], [tally()])
+        assert len(list(ledger.findings(run()))) == len(found()) + 1
+        with ledger.database.reading() as connection:
+            bases = dict(connection.execute(select(KEY.c.fingerprint, KEY.c.basis)).all())
+        assert {f.fingerprint: basis_of(f) for f in found()}.items() <= bases.items()
 
     assert differences(place) == []
     assert version(place) == str(FORMAT)
@@ -198,7 +221,7 @@ def test_what_cannot_be_read_stays_as_it_was(place: Path | URL, column: str) -> 
     engine.dispose()
     before = state(place)
 
-    with pytest.raises(LedgerError, match="is of format 2 and holds what cannot be brought to format 4"):
+    with pytest.raises(LedgerError, match=f"is of format 2 and holds what cannot be brought to format {FORMAT}"):
         Ledger(place)
 
     assert state(place) == before
@@ -244,9 +267,12 @@ ON_POSTGRESQL = pytest.mark.parametrize(
 
 
 @ON_POSTGRESQL
-@pytest.mark.parametrize("statements", [11, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 14))])
-def test_a_killed_change_of_format_is_begun_again(place: Path | URL, statements: int) -> None:
-    write_format_2(place, found())
+@pytest.mark.parametrize(
+    ("format_", "statements"),
+    [(2, 11), (4, 12), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, 8), (2, 14), (4, 9), (4, 20)))],
+)
+def test_a_killed_change_of_format_is_begun_again(place: Path | URL, format_: int, statements: int) -> None:
+    write_format(place, format_, found())
     before = state(place)
     killed = opened(place, statements)
     killed.communicate(timeout=120)
@@ -277,13 +303,15 @@ def test_a_ledger_of_a_later_format_is_refused_and_stays_as_it_is(place: Path | 
     with Ledger(place) as ledger:
         ledger.start(run())
         with ledger.database.writing() as connection:
-            connection.execute(update(VERSION).values(version_num="5"))
+            connection.execute(update(VERSION).values(version_num=str(FORMAT + 1)))
             if isinstance(place, Path):
-                connection.exec_driver_sql("PRAGMA user_version = 5")
+                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT + 1}")
     before = state(place)
 
     for create in (True, False):
-        with pytest.raises(LedgerError, match="is a ledger of format 5, and this kgcheck reads 4") as caught:
+        with pytest.raises(
+            LedgerError, match=f"is a ledger of format {FORMAT + 1}, and this kgcheck reads {FORMAT}"
+        ) as caught:
             Ledger(place, create=create)
         assert "a newer kgcheck" in caught.value.hint
     assert state(place) == before

@@ -17,17 +17,17 @@ from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import choose_recipe, read_documents
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import CitedWork, Notice, Paper, SectionKind, kind_of, parts_of
+from kgcheck.literature.papers import CitedWork, Notice, SectionKind, WholePaper, kind_of, parts_of
 from tests.support.jats import article, related
 
 WORDS = re.compile(r"[^\W_]+")
 
 
-def paper_in(folder: Path, text: str) -> Paper:
+def paper_in(folder: Path, text: str) -> WholePaper:
     path = folder / "a.xml"
     path.write_text(text, encoding="utf-8")
     ((_, paper),) = read_jats(path)
-    assert isinstance(paper, Paper)
+    assert isinstance(paper, WholePaper)
     return paper
 
 
@@ -130,11 +130,11 @@ def test_articles_of_a_set_are_read_one_by_one(tmp_path: Path) -> None:
     path.write_text(f"<pmc-articleset>{''.join(inner)}</pmc-articleset>")
 
     first, second, third = [r for _, r in read_jats(path)]
-    assert isinstance(first, Paper)
+    assert isinstance(first, WholePaper)
     assert first.ids == ("doi:10.5555/a",)
     assert isinstance(second, Rejected)
     assert second.reason == "no_id"
-    assert isinstance(third, Paper)
+    assert isinstance(third, WholePaper)
     assert third.ids == ("doi:10.5555/c",)
 
 
@@ -201,7 +201,7 @@ def test_a_body_of_any_pieces_is_read_or_refused(tmp_path_factory: pytest.TempPa
         ((_, paper),) = read_jats(path)
     except InputFormat:
         return
-    assert isinstance(paper, Paper)
+    assert isinstance(paper, WholePaper)
     keys = {r.key for r in paper.references}
     for paragraph in (p for s in paper.sections for p in s.paragraphs):
         assert paragraph.text == paragraph.text.strip()
@@ -237,7 +237,7 @@ def test_a_jats_file_is_known_by_its_form(tmp_path: Path) -> None:
 
     assert choose_recipe(path).name == "jats"
     (paper,) = read_documents(path, choose_recipe(path))
-    assert isinstance(paper, Paper)
+    assert isinstance(paper, WholePaper)
     assert paper.recipe == "jats"
 
 
@@ -270,12 +270,12 @@ def sections_by_xpath(root: Any) -> list[tuple[str, int, list[str]]]:
 
 
 @cache
-def plos(folder: Path) -> list[tuple[str, Any, Paper]]:
+def plos(folder: Path) -> list[tuple[str, Any, WholePaper]]:
     """Name, the XML itself, and what the reader makes of it."""
     found = []
     for path in sorted(folder.glob("*.xml")):
         ((_, paper),) = read_jats(path)
-        assert isinstance(paper, Paper)
+        assert isinstance(paper, WholePaper)
         found.append((path.name, etree.parse(path).getroot(), paper))
     assert len(found) == 76
     return found

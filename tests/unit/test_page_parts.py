@@ -48,6 +48,10 @@ def test_a_drawing_shows_some_of_many_neighbours_in_its_box(ends: int) -> None:
     # Where it is of one node, the other end of the edge is a neighbour, too.
     assert len(drawing.neighbours) == 22 - ends
     assert drawing.is_cut
+    assert drawing.narrow
+    assert drawing.narrow.width < 330
+    assert sorted(dot.text for dot in drawing.narrow.dots) == sorted(dot.text for dot in drawing.dots)
+    assert len({dot.y for dot in drawing.narrow.dots}) == len(drawing.dots)
     for dot in drawing.dots:
         assert drawing.left <= dot.x <= drawing.left + drawing.width
         assert drawing.top <= dot.y <= drawing.top + drawing.height

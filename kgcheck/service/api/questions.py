@@ -115,6 +115,8 @@ class PaperRow(Value):
     year: int | None
     retracted: bool
     score: float
+    section: str = "abstract"
+    heading: str = ""
     passage: str
 
     @classmethod
@@ -127,6 +129,8 @@ class PaperRow(Value):
             year=document.year,
             retracted=bool(document.retracted),
             score=round(hit.score, 4),
+            section=hit.document.section,
+            heading=hit.document.heading,
             passage=hit.passage,
         )
 

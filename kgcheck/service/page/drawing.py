@@ -1,6 +1,7 @@
 """What lies around a finding in the graph, as a small drawing: the ends in the middle, their neighbours around them."""
 
 import math
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ _NEAR = 96
 _LETTER = 7.3
 """How wide a letter is, about."""
 _LONGEST = 20
+_STEP, _IN = 34, 64
+"""Of the narrow drawing: from one node down to the next, and from an end in to its neighbours."""
 
 
 class NearBy(NamedTuple):
@@ -64,6 +67,8 @@ class Drawing(NamedTuple):
     dots: tuple[Dot, ...]
     neighbours: tuple[NearBy, ...]
     is_cut: bool
+    narrow: "Drawing | None" = None
+    """The same for a narrow screen: the ends one below the other, each with its neighbours under it."""
 
 
 def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
@@ -106,10 +111,37 @@ def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     drawn = sum(min(len(some), MOST) for some in near)
     title = f"{' and '.join(str(e) for e in ends)} with {drawn} of the nodes around"
     is_cut = bool(found.more) or drawn < len(everything)
-    return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut)
+    narrow = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near)
+    box = _box(narrow.dots)
+    below = Drawing(*box, title, narrow.lines, narrow.dots, everything, is_cut)
+    return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut, below)
 
 
-def _box(dots: list[Dot]) -> tuple[int, int, int, int]:
+class _Narrow(NamedTuple):
+    lines: tuple[Line, ...]
+    dots: tuple[Dot, ...]
+
+
+def _narrow(names: list[str], near: list[list[NearBy]]) -> _Narrow:
+    """Like a tree: what would stand beside an end stands below it."""
+    lines: list[Line] = []
+    dots: list[Dot] = []
+    y, last = 0.0, None
+    for name, around in zip(names, near, strict=True):
+        if last is not None:
+            lines.append(_line(0, last, 0, y, True, 12))
+        dots.append(Dot(0, y, _short(name), "", 16, y + 4, "start", True))
+        last = y
+        for one in around[:MOST]:
+            y += _STEP
+            lines.append(_line(0, last, _IN, y, False, 7) if one.is_out else _line(_IN, y, 0, last, False, 11))
+            small = _short(one.relation.replace("_", " ").lower())
+            dots.append(Dot(_IN, y, _short(one.name or one.other), small, _IN + 11, y, "start", False))
+        y += _STEP * 1.2
+    return _Narrow(tuple(lines), tuple(dots))
+
+
+def _box(dots: Sequence[Dot]) -> tuple[int, int, int, int]:
     """Left, top, width and height of what is drawn, texts and all."""
     sides = []
     for dot in dots:

@@ -31,7 +31,7 @@ _RUNS = 20
 _NAMED = 12
 
 
-class Event(NamedTuple):
+class PastEvent(NamedTuple):
     """Something in the history of a finding: a decision about it, or a run that has it."""
 
     at: datetime
@@ -165,12 +165,14 @@ def choices_of(change: Change | None) -> list[str]:
     return list(dict.fromkeys([*([change.to] if change.to else []), *change.candidates]))
 
 
-def _history(workspace: Workspace, fingerprint: str) -> list[Event]:
+def _history(workspace: Workspace, fingerprint: str) -> list[PastEvent]:
     """What became of a finding, the newest first."""
     runs = workspace.occurrences(fingerprint, _RUNS)
     same = [(one.outcome, one.reason, one.value, one.change) for one in runs]
-    events = [Event(one.started, run=one, is_other=[same[at]] != same[at + 1 : at + 2]) for at, one in enumerate(runs)]
-    events += [Event(one.at, decision=one) for one in workspace.history(fingerprint)]
+    events = [
+        PastEvent(one.started, run=one, is_other=[same[at]] != same[at + 1 : at + 2]) for at, one in enumerate(runs)
+    ]
+    events += [PastEvent(one.at, decision=one) for one in workspace.history(fingerprint)]
     return sorted(events, key=lambda event: event.at, reverse=True)
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from kgcheck.curation.facets import facets_of
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Outcome, Tally
 from kgcheck.report.documents import REASONS
@@ -65,13 +64,13 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         if figures is None:
             return render(request, "overview", asking, run=None, store=workspace.store)
         listed = workspace.list_findings(figures.run)
-        facets, diff = facets_of(listed), workspace.diff(after=figures.run)
-        states = {state.value: count for state, count in diff.counts.items()}
+        facets = workspace.facets(listed)
     reasons = [(name, REASONS_BY_NAME.get(name, name), n) for name, n in facets.of("reasons").items()]
     return render(
         request, "overview", asking,
-        run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(), states=states,
-        before=diff.before_id, decisions=facets.of("decisions"), reason_counts=reasons[:_MOST_REASONS],
+        run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(),
+        states=facets.of("states"), before=listed.diff.before_id,
+        decisions=facets.of("decisions"), reason_counts=reasons[:_MOST_REASONS],
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
         sources=sources_of(figures.run.releases),
     )  # fmt: skip

@@ -27,7 +27,7 @@ Words = Annotated[str, Query(max_length=1_000)]
 End = Annotated[str, Query(max_length=300)]
 
 
-class Paper(NamedTuple):
+class ShownPaper(NamedTuple):
     """A paper, as it is shown beside what is quoted from it."""
 
     id: str
@@ -38,7 +38,7 @@ class Paper(NamedTuple):
     is_retracted: bool
 
 
-class Wanted(NamedTuple):
+class AskForm(NamedTuple):
     """What is asked: of one box alone, the first that holds something."""
 
     question: str
@@ -67,7 +67,7 @@ def ask(
     search: Words = "",
 ) -> Response:
     """The boxes, and what one of them came to."""
-    wanted = Wanted(q.strip(), claim.strip(), head.strip(), relation.strip(), tail.strip(), search.strip())
+    wanted = AskForm(q.strip(), claim.strip(), head.strip(), relation.strip(), tail.strip(), search.strip())
     found: dict[str, Any] = {}
     with service.reading() as workspace:
         try:
@@ -87,7 +87,7 @@ def check(request: Request, service: Served, asking: Curator, what: Annotated[st
     return redirect(request, f"/findings/{checked.finding.fingerprint}")
 
 
-def _answered(workspace: Workspace, wanted: Wanted) -> dict[str, Any]:
+def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
     """What the box that was filled in came to, as the template names it."""
     if wanted.question:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
@@ -106,6 +106,6 @@ def _answered(workspace: Workspace, wanted: Wanted) -> dict[str, Any]:
     return {}
 
 
-def _papers(workspace: Workspace, names: list[str]) -> dict[str, Paper]:
+def _papers(workspace: Workspace, names: list[str]) -> dict[str, ShownPaper]:
     found = workspace.index([]).documents(names) if names else []
-    return {d.id: Paper(d.id, d.title, d.year, address(d), d.abstract, d.retracted) for d in found}
+    return {d.id: ShownPaper(d.id, d.title, d.year, address(d), d.abstract, d.retracted) for d in found}

@@ -211,8 +211,12 @@ def _plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _when(at: datetime) -> Markup:
-    moment = at.astimezone(UTC)
+def _when(at: datetime | str) -> Markup:
+    """A moment as people read it; rows for tables have it as text."""
+    try:
+        moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone(UTC)
+    except ValueError:
+        return escape(visible(str(at)))
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M} UTC")
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck.choices import chosen
-from kgcheck.curation.facets import Facets, facets_of
+from kgcheck.curation.facets import Facets
 from kgcheck.curation.findings import FindingList, FindingPage
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
@@ -89,7 +89,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
     with service.reading() as workspace:
         if scope == "all":
             listed = workspace.list_findings(**query.filters)
-            count, names = facets_of(listed).total, []
+            count, names = workspace.facets(listed).total, []
             shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN) if one.finding]
         else:
             if not names:
@@ -158,7 +158,7 @@ def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
         return {"run": None, "is_first": True, "rows": [], "next": None, "total": 0, "facets": []}
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
-    facets = facets_of(listed)
+    facets = workspace.facets(listed)
     return {
         "run": listed.run,
         "is_first": listed.diff.before is None,

@@ -58,6 +58,8 @@ const load = async (row) => {
   loading?.abort();
   const mine = (loading = new AbortController());
   detail.setAttribute("aria-busy", "true");
+  const empty = detail.querySelector(".empty");
+  if (empty) empty.textContent = "Loading the evidence …";
   try {
     const node = await fetched(panelAddress(row), { signal: mine.signal });
     if (mine.signal.aborted) return;
@@ -204,6 +206,12 @@ const onKey = (event) => {
   const target = event.target;
   if (event.key === "Escape" && target.closest?.("input, .detail") && current) {
     link(current).focus();
+    return;
+  }
+  if (event.key === "Enter" && target.matches?.(".decide [name=note]") && current) {
+    event.preventDefault();
+    link(current).focus();
+    announce("The note is kept for what you decide now: a, r or d.");
     return;
   }
   if (document.querySelector("dialog[open]")) return;

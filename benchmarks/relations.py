@@ -1,0 +1,287 @@
+"""Trains the reader of pairs and measures it: ``python -m benchmarks.relations``.
+
+Sentences of BioInfer, HPRD50, IEPA, LLL, GAD, BioRelEx and BioRED in which people marked whether two names have to do
+with each other; those of BC5CDR are only for measuring. Each corpus is also left out of the training whole. Writes
+``corpus/verifier/pairs.json`` with ``--write``: single words with a weight, and no sentence. Needs scikit-learn and
+../shared/data.
+"""
+
+import argparse
+import json
+import re
+import sys
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.claim_attacks import _DIRECTED, _SHAPES, _symbols
+from benchmarks.relation_data import PPI, Pair, abstracts, biorelex, gad, in_abstract, marked_pairs, ppi
+from kgcheck.literature.pair_denials import denies
+from kgcheck.literature.pairs import PairWeights, directed, masked, pair_features, probability
+from kgcheck.resources import resource_dir
+
+Array = np.ndarray[Any, Any]
+
+STRENGTH = 0.015
+WORTH = 0.5
+"""Each corpus counts by its size to this power, less than its size: BioInfer has half of all pairs."""
+
+FEWEST = 8
+"""Sentences or documents, of two corpora at least, in which a word must stand to be a feature."""
+
+MEASURED_ONLY = "CDR"
+THRESHOLDS = np.linspace(0.05, 0.9, 69)
+SURE = 0.6
+BINDS = re.compile(
+    r"(?:interact|bind|bound|complex|associat|recruit|coprecip|co-precip|immunoprec|coimmuno|affinit|contact|dock|recogni|coupl"
+    r"|link|form|precipit|assembl|react|attach)"
+)
+VERBS = re.compile(
+    r"(?i)\b(?:interact|bind|bound|activat|inhibit|phosphorylat|complex|cleav|degrad|recruit|associat|mutat|varia|caus|risk"
+    r"|predispos|deficien|regulat|induc|express|mediat|stimulat|repress|suppress|reduc|increas|decreas|effect)"
+)
+
+
+class Found(NamedTuple):
+    """All pairs with their features, and the pairs of each two things of an abstract."""
+
+    pairs: list[Pair]
+    features: list[dict[str, float]]
+    together: list[tuple[str, str, str, int, range]]
+
+
+def main() -> None:
+    """Train, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--write", action="store_true", help="write corpus/verifier/pairs.json")
+    asked = parser.parse_args()
+    found = read(asked.data)
+    left_out, crossed = np.zeros(len(found.pairs)), np.zeros(len(found.pairs))
+    corpus = np.array([p.corpus for p in found.pairs])
+    learnt = corpus != MEASURED_ONLY
+    for name in sorted(set(corpus)):
+        weights = fit(found, np.flatnonzero(learnt & (corpus != name)))
+        left_out[corpus == name] = chances(found, np.flatnonzero(corpus == name), weights)
+    fold = np.array([zlib.crc32(p.group.encode()) % 5 for p in found.pairs])
+    for k in range(5):
+        weights = fit(found, np.flatnonzero(learnt & (fold != k)))
+        crossed[fold == k] = chances(found, np.flatnonzero(fold == k), weights)
+    sys.stdout.write(_HEAD.format(what="sentences"))
+    for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
+        _sentences(found, p, how)
+    sys.stdout.write(_HEAD.format(what="abstracts"))
+    for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
+        _abstracts(found, p, how)
+    _denials(asked.data, found)
+    _directions(found)
+    if asked.write:
+        everything = np.flatnonzero(learnt)
+        weights = fit(found, everything)
+        path = resource_dir("corpus") / "verifier" / "pairs.json"
+        path.write_text(json.dumps(weights.model_dump(mode="json")) + "\n", encoding="utf-8")
+        sys.stdout.write(f"{len(weights.weights)} weights\n")
+
+
+def read(data: Path) -> Found:
+    """Read all corpora and look at their pairs."""
+    pairs = [*(p for name in PPI for p in ppi(data, name)), *gad(data), *biorelex(data)]
+    together = []
+    for corpus, file in (("BioRED", "BioRED_Train.PubTator"), (MEASURED_ONLY, "CDR_TrainingSet.PubTator.txt")):
+        for abstract in abstracts(data / "literature" / file):
+            for kind, _, label, here in in_abstract(corpus, abstract):
+                if corpus == MEASURED_ONLY and kind != "chemical-disease":
+                    continue
+                together.append((corpus, abstract.name, kind, label, range(len(pairs), len(pairs) + len(here))))
+                pairs += here
+    return Found(pairs, [pair_features(p.text, p.one, p.two, unlike=_unlike(p)) for p in pairs], together)
+
+
+def fit(found: Found, rows: Array) -> PairWeights:
+    """Train on some of the pairs."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    groups, corpora = defaultdict(set), defaultdict(set)
+    for i in rows:
+        for name in found.features[i]:
+            groups[name].add(found.pairs[i].group)
+            corpora[name].add(found.pairs[i].corpus)
+    kept = {n for n in groups if ":" not in n or (len(groups[n]) >= FEWEST and len(corpora[n]) >= 2)}
+    vectors = DictVectorizer()
+    matrix = vectors.fit_transform({n: v for n, v in found.features[i].items() if n in kept} for i in rows)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    sizes = Counter(found.pairs[i].corpus for i in rows)
+    worth = np.array([sizes[found.pairs[i].corpus] ** -WORTH for i in rows])
+    labels = np.array([found.pairs[i].label == 1 for i in rows])
+    model = LogisticRegression(C=STRENGTH, solver="liblinear", max_iter=400)
+    model.fit(matrix, labels, worth * len(worth) / worth.sum())
+    named = zip(vectors.get_feature_names_out(), np.round(model.coef_[0], 4).tolist(), strict=True)
+    return PairWeights(version=1, intercept=round(float(model.intercept_[0]), 4), weights={n: w for n, w in named if w})
+
+
+def chances(found: Found, rows: Array, weights: PairWeights) -> Array:
+    """What a model makes of some of the pairs."""
+    return np.array([probability(found.features[i], weights) for i in rows])
+
+
+def best_threshold(found: Found, p: Array, sets: Sequence[tuple[str, Array]]) -> float:
+    """Where F1 gains most over naming both, on the mean of some sets."""
+    labels = _labels(found)
+
+    def gain(threshold: float) -> float:
+        gains = [_f1(labels[rows], p[rows] >= threshold)[2] - _both(labels[rows])[2] for _, rows in sets if len(rows)]
+        return float(np.mean(gains))
+
+    return float(max(THRESHOLDS, key=gain))
+
+
+_HEAD = (
+    "\n| {what}, how trained | set | pairs | related | both named P / R / F1 | and a verb F1 | reader P / R / F1"
+    " | at 0.6 P / R | calibration error |\n|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def _sets(found: Found) -> list[tuple[str, Array]]:
+    named = np.array([f"{p.corpus} {p.kind}" if p.corpus == "BioRED" else p.corpus for p in found.pairs])
+    return [(n, np.flatnonzero(named == n)) for n in sorted(set(named))]
+
+
+def _sentences(found: Found, p: Array, how: str) -> None:
+    labels = _labels(found)
+    verb = np.array([bool(VERBS.search(x.text)) for x in found.pairs])
+    marked = np.array([x.kind == "marked" for x in found.pairs])
+    sets = _sets(found)
+    for name, rows in sets:
+        unlike = _unlike(found.pairs[rows[0]])
+        others = [
+            s
+            for s in sets
+            if s[0].split()[0] not in (name.split()[0], MEASURED_ONLY) and _unlike(found.pairs[s[1][0]]) == unlike
+        ]
+        threshold = best_threshold(found, p, others)
+        _row(how, name, labels[rows], verb[rows], p[rows], threshold)
+        if name == "BioRelEx":
+            only = rows[marked[rows]]
+            _row(how, "BioRelEx, marked pairs alone", labels[only], verb[only], p[only], threshold)
+
+
+def _abstracts(found: Found, p: Array, how: str) -> None:
+    """Each two things of an abstract: related if its best sentence says so; those that never meet in one are not."""
+    kinds = sorted({(c, k) for c, _, k, _, _ in found.together})
+    for corpus, kind in kinds:
+        mine = [t for t in found.together if (t[0], t[2]) == (corpus, kind)]
+        others = [t for t in found.together if t[0] != MEASURED_ONLY and t[2] != kind and _like(t[2]) == _like(kind)]
+        best = np.array([max((p[i] for i in t[4]), default=0.0) for t in mine])
+        labels = np.array([t[3] == 1 for t in mine])
+        met = np.array([len(t[4]) > 0 for t in mine])
+        verb = np.array([any(VERBS.search(found.pairs[i].text) for i in t[4]) for t in mine])
+        other_best = np.array([max((p[i] for i in t[4]), default=0.0) for t in others])
+        other_labels = np.array([t[3] == 1 for t in others])
+        threshold = float(max(THRESHOLDS, key=lambda q: _f1(other_labels, other_best >= q)[2]))
+        _row(how, f"{corpus} {kind}", labels, verb, best, threshold, met)
+
+
+def _row(how: str, name: str, true: Array, verb: Array, p: Array, threshold: float, met: Array | None = None) -> None:
+    both = _both(true) if met is None else _f1(true, met)
+    read, sure = _f1(true, p >= threshold), _f1(true, p >= SURE)
+    met = np.ones(len(true), bool) if met is None else met
+    cells = (
+        str(len(true)),
+        f"{true.mean():.2f}",
+        " / ".join(f"{x:.3f}" for x in both),
+        f"{_f1(true, verb & met)[2]:.3f}",
+        f"{' / '.join(f'{x:.3f}' for x in read)} (at {threshold:.2f})",
+        f"{sure[0]:.3f} / {sure[1]:.3f}",
+        f"{_calibration(p, true):.3f}",
+    )
+    sys.stdout.write(f"| {how} | {name} | {' | '.join(cells)} |\n")
+
+
+def _denials(data: Path, found: Found) -> None:
+    """BioRelEx marks denials: how many of those read are some, and how many true bindings are called denied."""
+    told: Counter[tuple[int, bool]] = Counter()
+    for label, text, mentions in marked_pairs(data):
+        told[label, any(denies(text, one, two, BINDS) for one, two in mentions)] += 1
+    read = sum(n for (_, was), n in told.items() if was)
+    denied = sum(n for (label, _), n in told.items() if label == -1)
+    true = sum(n for (label, _), n in told.items() if label == 1)
+    sys.stdout.write(
+        f"\ndenials of BioRelEx: {told[-1, True]} of {denied} found, "
+        f"precision {told[-1, True] / max(read, 1):.3f} of {read};"
+        f" {told[1, True]} of {true} true bindings called denied\n"
+    )
+    other = Counter(
+        p.corpus for p in found.pairs if p.corpus not in ("BioRelEx", "GAD") and denies(p.text, p.one, p.two, BINDS)
+    )
+    sys.stdout.write(f"called denied elsewhere: {dict(other)}\n")
+
+
+def _directions(found: Found) -> None:
+    """LLL marks who regulates whom; and sentences made by rule."""
+    told: Counter[str] = Counter()
+    for pair in found.pairs:
+        if pair.corpus == "LLL" and pair.directed and pair.label == 1:
+            told[_way(pair.text, pair.one, pair.two)] += 1
+    sys.stdout.write(f"direction in LLL: {dict(told)}; the wrong one of {sum(told.values())} pairs: {told['turned']}\n")
+    made = Counter(_way(*sentence) for sentence in _made(400))
+    sys.stdout.write(f"direction in sentences made by rule: {dict(made)}\n")
+
+
+def _way(text: str, one: tuple[int, int], two: tuple[int, int]) -> str:
+    way = directed(masked(text, one, two))
+    return "not read" if way.straight == way.turned else "straight" if way.straight else "turned"
+
+
+def _made(count: int) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
+    import random
+
+    chance = random.Random(7)  # noqa: S311
+    for _ in range(count):
+        a, b = _symbols(chance, 2)
+        verb, past, noun = chance.choice(_DIRECTED)
+        text = chance.choice(_SHAPES).format(a=a, b=b, verb=verb, past=past, noun=noun, n=40, where="neurons")
+        yield text, _span(text, a), _span(text, b)
+
+
+def _span(text: str, name: str) -> tuple[int, int]:
+    return text.index(name), text.index(name) + len(name)
+
+
+def _labels(found: Found) -> Array:
+    return np.array([p.label == 1 for p in found.pairs])
+
+
+def _unlike(pair: Pair) -> bool:
+    return pair.corpus == "GAD" or not _like(pair.kind)
+
+
+def _like(kind: str) -> bool:
+    return len(set(kind.split("-"))) == 1
+
+
+def _both(true: Array) -> tuple[float, float, float]:
+    return _f1(true, np.ones(len(true), bool))
+
+
+def _f1(true: Array, found: Array) -> tuple[float, float, float]:
+    hits = float((true & found).sum())
+    return (
+        hits / max(found.sum(), 1),
+        hits / max(true.sum(), 1),
+        2 * hits / max(float(true.sum() + found.sum()), 1),
+    )
+
+
+def _calibration(p: Array, true: Array) -> float:
+    """Expected calibration error in ten bins."""
+    bins = np.minimum((p * 10).astype(int), 9)
+    return float(sum((bins == b).mean() * abs(p[bins == b].mean() - true[bins == b].mean()) for b in set(bins)))
+
+
+if __name__ == "__main__":
+    main()

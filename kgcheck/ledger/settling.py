@@ -1,0 +1,134 @@
+"""Findings get their keys and places: many at a time and sorted, so that both tables grow at their ends.
+
+A run's findings are written without any, which is several times faster where an index is larger than the memory that
+the database has for it. Whoever reads finds all of them settled.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from kgcheck.ledger.tables import FINDING, KEY, PLACE, UNSETTLED
+
+_TOGETHER = 500
+_SETTLED = tuple(
+    (table, [FINDING.c["number" if column.name == "finding" else column.name] for column in table.columns])
+    for table in (KEY, PLACE)
+)
+"""What is kept of a finding in each table."""
+
+_SAME_PLACE = and_(*(column == bindparam(f"of_{column.name}") for column in PLACE.primary_key.columns))
+
+
+def last_number(connection: Connection) -> int:
+    """The number of the newest finding; 0 where there is none."""
+    return connection.scalar(select(func.max(FINDING.c.number))) or 0
+
+
+def leave_unsettled(connection: Connection, run: str, after: int) -> None:
+    """Write down that findings of a run have no key and place yet.
+
+    Args:
+        connection: In a transaction that writes, alone.
+        run: The run.
+        after: The number of the newest finding that was there before them.
+    """
+    if is_settled(connection, run):
+        connection.execute(insert(UNSETTLED).values(run=run, after=after))
+
+
+def is_settled(connection: Connection, run: str | None = None) -> bool:
+    """Whether every finding has its key and its place, or every one of a run."""
+    waiting = select(UNSETTLED.c.run).limit(1)
+    return connection.scalar(waiting if run is None else waiting.where(UNSETTLED.c.run == run)) is None
+
+
+def settle(connection: Connection) -> None:
+    """Give every finding that was left without its key and its place.
+
+    Args:
+        connection: In a transaction that writes.
+    """
+    for run, after in connection.execute(select(UNSETTLED.c.run, UNSETTLED.c.after)).all():
+        connection.execute(delete(UNSETTLED).where(UNSETTLED.c.run == run))
+        try:
+            with connection.begin_nested():
+                settle_run(connection, run, after)
+        except IntegrityError:
+            # Two pieces of the run have a finding that is the same: that of the first stays.
+            newer = FINDING.c.number > after
+            first = (
+                select(func.min(FINDING.c.number)).where(FINDING.c.run == run, newer).group_by(FINDING.c.fingerprint)
+            )
+            known = select(KEY.c.fingerprint).where(KEY.c.run == run)
+            again = FINDING.c.number.not_in(first) | FINDING.c.fingerprint.in_(known)
+            connection.execute(delete(FINDING).where(FINDING.c.run == run, newer, again))
+            settle_run(connection, run, after)
+
+
+def settle_run(connection: Connection, run: str, after: int) -> None:
+    """Give findings of a run their keys and places.
+
+    Args:
+        connection: In a transaction that writes.
+        run: The run.
+        after: Those with larger numbers have none yet.
+
+    Raises:
+        IntegrityError: The run has one of them already.
+    """
+    for table, columns in _SETTLED:
+        order = [FINDING.c[column.name] for column in table.primary_key.columns]
+        rows = select(*columns).where(FINDING.c.run == run, FINDING.c.number > after).order_by(*order)
+        connection.execute(insert(table).from_select(list(table.columns.keys()), rows))
+
+
+def number_of(run: Any, fingerprint: Any) -> Select[int]:
+    """The number of the finding that a run has of a fingerprint, as a select; both may be SQL."""
+    return select(KEY.c.finding).where(KEY.c.run == run, KEY.c.fingerprint == fingerprint)
+
+
+def replace_finding(connection: Connection, row: dict[str, object]) -> None:
+    """Write a finding in the place of the one that its run has of the same fingerprint.
+
+    Args:
+        connection: In a transaction that writes, with all findings settled.
+        row: The finding, as a row of FINDING.
+    """
+    run, fingerprint = str(row["run"]), str(row["fingerprint"])
+    number = connection.scalar(number_of(run, fingerprint))
+    if number is None:
+        return
+    remove_findings(connection, [number], rows=False)
+    connection.execute(update(FINDING).where(FINDING.c.number == number).values(**row))
+    for table, columns in _SETTLED:
+        one = select(*columns).where(FINDING.c.number == number)
+        connection.execute(insert(table).from_select(list(table.columns.keys()), one))
+
+
+def remove_findings(connection: Connection, numbers: Iterable[int], *, rows: bool = True) -> int:
+    """Take findings out of the ledger.
+
+    Args:
+        connection: In a transaction that writes, with all findings settled.
+        numbers: Theirs.
+        rows: False to take only their keys and places.
+
+    Returns:
+        How many there were.
+    """
+    count, rest = 0, iter(numbers)
+    while numbered := list(islice(rest, _TOGETHER)):
+        some = FINDING.c.number.in_(numbered)
+        keys = connection.execute(select(*(FINDING.c[c.name] for c in PLACE.primary_key.columns)).where(some)).all()
+        if not keys:
+            continue
+        places = [{f"of_{name}": value for name, value in key._mapping.items()} for key in keys]
+        connection.execute(delete(PLACE).where(_SAME_PLACE), places)
+        same = KEY.c.run == bindparam("of_run"), KEY.c.fingerprint == bindparam("of_fingerprint")
+        connection.execute(delete(KEY).where(*same), [{n: p[n] for n in ("of_run", "of_fingerprint")} for p in places])
+        count += connection.execute(delete(FINDING).where(some)).rowcount if rows else len(keys)
+    return count

@@ -1,0 +1,196 @@
+"""Papers gathered from a service into an index: page by page, each kept at once, so that what was cut off goes on.
+
+Answers are kept under the day on which a gathering began: the same command asks for none of them again until it has
+ended, and a later day gathers anew.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import ValidationError
+
+from kgcheck.errors import IndexFault, InputError, InputFormat, SourceAnswer, UsageError
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.documents import Rejected, make_document
+from kgcheck.literature.formats import Record
+from kgcheck.literature.jats import read_jats
+from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper
+from kgcheck.outputs import write_text
+from kgcheck.providers.europepmc import EuropePmc
+from kgcheck.providers.gathered import PaperRecord, PaperService
+from kgcheck.providers.http import Http
+from kgcheck.providers.openalex import OpenAlex
+from kgcheck.providers.pubmed import PubMed
+from kgcheck.providers.semantic_scholar import SemanticScholar
+from kgcheck.settings import Settings
+
+SourceName = Literal["europepmc", "pubmed", "semantic_scholar", "openalex"]
+
+_SERVICES: dict[str, Callable[[Http, Settings, str], PaperService]] = {
+    "europepmc": EuropePmc,
+    "pubmed": PubMed,
+    "semantic_scholar": SemanticScholar,
+    "openalex": OpenAlex,
+}
+
+FOLDER = "gathered"
+
+
+class Gathering(NamedTuple):
+    """What is to be gathered."""
+
+    source: SourceName
+    query: str
+    limit: int = 1_000
+    full_text: bool = False
+    references: bool = False
+    citations: bool = False
+
+
+class Gathered(NamedTuple):
+    """What was gathered."""
+
+    counts: dict[str, int]
+    total: int
+    """How many the service has."""
+    day: str
+    """The day that the answers are of."""
+
+
+def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:
+    """Gather papers into an index, which is not built yet.
+
+    Args:
+        wanted: What.
+        corpus: Takes the papers.
+        http: What asks.
+        today: The day, as in 2026-11-22; by default, this one.
+
+    Returns:
+        What became of the records.
+
+    Raises:
+        SourceError: The service could not be looked at; what came before is kept, and the same call goes on from there.
+        UsageError: There is nothing to look for.
+    """
+    if not wanted.query.strip():
+        raise UsageError("there is nothing to look for", "name a query in the service's own language")
+    note = _note_of(corpus.folder, wanted)
+    day = _day(note, today or datetime.now(UTC).date().isoformat())
+    _write(note, wanted, day, ended=False)
+    service = _SERVICES[wanted.source](http, http.settings, day)
+    counts: Counter[str] = Counter()
+    after, came = "", 0
+    while True:
+        page = service.page(wanted.query, after, wanted.limit - came)
+        records = page.records[: wanted.limit - came]
+        made = [_made(service, record, wanted, corpus.folder) for record in records]
+        counts += corpus.add_records(made, wanted.source)
+        came, after = came + len(records), page.after
+        if not after or came >= wanted.limit:
+            break
+    _write(note, wanted, day, ended=True)
+    return Gathered(dict(counts), page.total, day)
+
+
+def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> Record:
+    """A paper of a record, whole where that is wanted and its licence is open."""
+    whole = _whole(service, record, wanted, index) if wanted.full_text and record.full_text else None
+    cited = tuple(service.references(record)) if wanted.references else ()
+    citing = tuple(service.citations(record)) if wanted.citations else ()
+    if whole:
+        return whole.model_copy(
+            update={
+                "ids": tuple(dict.fromkeys((*record.ids, *whole.ids))),
+                "licence": record.licence or whole.licence,
+                "retracted": whole.retracted or record.retracted,
+                "citations": citing,
+                "recipe": wanted.source,
+            }
+        )
+    fields = record._asdict() | {"id": record.ids[0] if record.ids else "", "abstract": _pieces(record)}
+    document = make_document(fields, wanted.source)
+    if isinstance(document, Rejected):
+        return document.model_copy(update={"place": f"{service.name}, {record.key}"})
+    return WholePaper(
+        ids=record.ids,
+        title=document.title,
+        type=", ".join(document.types)[:500],
+        year=document.year,
+        journal=document.journal,
+        licence=record.licence,
+        retracted=document.retracted,
+        sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
+        references=tuple(_work(number, name) for number, name in enumerate(cited, 1)),
+        citations=citing,
+        recipe=wanted.source,
+    )
+
+
+def _pieces(record: PaperRecord) -> str | list[str]:
+    return record.abstract if isinstance(record.abstract, str) else list(record.abstract)
+
+
+def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> WholePaper | None:
+    """The whole paper; None where the service has none."""
+    text = service.whole(record)
+    if text is None:
+        return None
+    path = index / FOLDER / f"{record.full_text}.xml"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+        read = [paper for _, paper in read_jats(path)]
+    except OSError as error:
+        raise IndexFault(f"cannot write {path}: {error.strerror}", "free disk space") from error
+    except (InputFormat, ValidationError) as error:
+        raise SourceAnswer(f"{service.name} sent {record.full_text} in a form that cannot be read: {error}") from error
+    paper = read[0] if len(read) == 1 else None
+    if isinstance(paper, WholePaper) and set(paper.ids) & {*record.ids, f"pmc:{record.full_text}"}:
+        return paper
+    if isinstance(paper, Rejected) and paper.reason == "no_text":
+        return None
+    raise SourceAnswer(f"{service.name} sent another paper than {record.full_text}", "try again later")
+
+
+def _work(number: int, name: str) -> CitedWork:
+    kind, _, value = name.partition(":")
+    return CitedWork(
+        key=str(number),
+        label=str(number),
+        doi=value if kind == "doi" else "",
+        pmid=value if kind == "pmid" else "",
+        text=name,
+    )
+
+
+def _note_of(index: Path, wanted: Gathering) -> Path:
+    """Where it stands when this was begun; with another limit or other links it is the same gathering."""
+    named = hashlib.sha256(f"{wanted.source}\n{wanted.query}".encode()).hexdigest()[:16]
+    return index / FOLDER / f"{wanted.source}-{named}.json"
+
+
+def _day(note: Path, today: str) -> str:
+    """The day that a gathering which did not end was begun on; today for a new one."""
+    if not note.is_file():
+        return today
+    try:
+        before = parse_json(read_whole(note))
+        return str(before["day"]) if before.get("ended") is False else today
+    except (InputError, ValueError, KeyError, AttributeError, TypeError):
+        # Only which answers are taken again depends on it.
+        return today
+
+
+def _write(note: Path, wanted: Gathering, day: str, *, ended: bool) -> None:
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexFault(f"cannot write {note}: {error.strerror}", "free disk space") from error
+    write_text(note, json.dumps({**wanted._asdict(), "day": day, "ended": ended}, indent=1) + "\n")

@@ -1,0 +1,170 @@
+"""Whether a sentence denies outright that two things which it names have to do with each other.
+
+Only a denial counts that has both names in its scope: "A does not bind B", "no binding of A to B was seen", "A binds C
+but not B". One of a mutant, under a condition, or in doubt denies nothing of the two as such.
+"""
+
+import re
+from collections.abc import Sequence
+
+from kgcheck.literature.documents import Span
+from kgcheck.literature.pairs import ONE, OTHER, TWO, masked
+
+_TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
+_DENIES = re.compile(r"(?:not|n't|no|never|cannot|fail(?:s|ed)?|unable|lack(?:s|ed)?)$")
+_BREAKS = frozenset((";", ":", "whereas", "while", "although", "though", "which", "because", "however", "since", "but"))
+_BESIDE = frozenset(("but", ",", "and", "or", "although", "though"))
+_SMALL = frozenset(
+    ("with", "to", "for", "by", "of", "the", "in", "from", "that", "on", "against", "towards", "a", "an", "either")
+)
+_LIST = frozenset((",", "and", "or", "/", "-", "nor", "with", "both", "either"))
+_NOT_AS_SUCH = re.compile(
+    r"(?:mutant|mutat|mutein|delet|truncat|lack|absen|without|variant|chimer|fragment|peptide|inhibitor|whether|if|unless|rule|ruled"
+    r"|unclear|unknown|may|might|could|possib|independent|unlike|substitut|disrupt|defect|defici|unphosph|dephos"
+    r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof)"
+)
+_OF_SOMETHING_ELSE = re.compile(
+    r"(?:affect|alter|chang|influenc|modulat|prevent|inhibit|abolish|disrupt|block|impair|reduc|increas|enhanc|requir|necess|suffic"
+    r"|exclusiv|explain|essential|respons|due|sensitive|differ|interfer|evidenc|provid|consist|result|compens|mediat|involv|lead)"
+)
+"""What follows a denial that is about something else than whether the two meet."""
+
+_SEEN = re.compile(r"(?:detect|observ|seen|found|evident|apparent|occur|demonstrat|shown|identif|visible|measur)")
+_ONLY = frozenset(
+    (
+        "shown",
+        "known",
+        "significant",
+        "significantly",
+        "considered",
+        "only",
+        "just",
+        "merely",
+        "longer",
+        "yet",
+        "solely",
+        "simply",
+        "necessarily",
+    )
+)
+_REACH = 14
+_AFTER = 5
+
+
+def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
+    """Whether a sentence denies that two names have to do with each other.
+
+    Args:
+        sentence: As it stands.
+        one: Where the one name is.
+        two: Where the other is; it does not overlap the first.
+        cues: What finds the words for what is denied, at the beginning of a word in lower case.
+
+    Returns:
+        Whether a denial has both in its scope.
+    """
+    tokens = [_plain(t) for t in _TOKEN.findall(masked(sentence, one, two))]
+    if ONE not in tokens or TWO not in tokens:
+        return False
+    a, b = sorted((tokens.index(ONE), tokens.index(TWO)))
+    for at, word in enumerate(tokens):
+        if not _DENIES.match(word) or (at + 1 < len(tokens) and tokens[at + 1] in _ONLY):
+            continue
+        if any(_OF_SOMETHING_ELSE.match(t) for t in tokens[at + 1 : at + 5]):
+            continue
+        if at > 1 and tokens[at - 2] in ("that", "which", "who"):
+            # "the A that are not bound to B": some of them.
+            continue
+        if _has_both(tokens, a, b, at, cues) and not _qualified(tokens, a, b, at):
+            return True
+    return False
+
+
+def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:
+    beside = tokens[at - 1] in _BESIDE if at else False
+    if a < at < b:
+        if beside and _small(tokens[at + 1 : b]) and tokens[b + 1 : b + 2] != ["-"]:
+            # "A binds C but not B"
+            near = tokens[max(a, at - 9) : at - 1]
+            return _cue(near, cues) and not _broken(tokens[a : at - 1]) and "," not in tokens[a : at - 1]
+        if beside and not _cue(tokens[at : at + 2], cues) and tokens[at - 1] != "and":
+            # "A, but not C, binds B"
+            return False
+        if tokens[at].startswith("lack") or tokens[b + 1 : b + 2] == ["-"] or _of_another(tokens[a:b]):
+            return False
+        return not _broken(tokens[a:b]) and "," not in tokens[at:b] and _cue(tokens[at:b], cues)
+    if at > b:
+        if (
+            at - b <= _AFTER
+            and _seen(tokens[at + 1 : at + 4])
+            and not _broken(tokens[a:at])
+            and "," not in tokens[a:at]
+        ):
+            # "binding of A to B was not seen"
+            return _cue(tokens[max(0, a - 4) : at], cues)
+        # "A and B do not interact"
+        together = all(t in _LIST for t in tokens[a + 1 : b]) and not _with_another(tokens[at:])
+        return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(tokens[at : at + _AFTER], cues)
+    if a - at > _REACH or _broken(tokens[at:b]) or "," in tokens[at:b]:
+        return False
+    if beside and _small(tokens[at + 1 : a]):
+        # "C but not A binds B"
+        return _cue(tokens[a:b], cues)
+    reach = tokens[at:a]
+    if "on" in reach or (all(t in _LIST for t in tokens[a + 1 : b]) and b - a > 2 and "between" not in reach):
+        # "no effect on A and B", "no role of A and B"
+        return False
+    if OTHER in reach or tokens[a + 1 : a + 2] == ["-"] != tokens[a + 1 : b]:
+        # What is denied is of another: "C does not bind D through A and B".
+        return False
+    follows = tokens[at : at + _AFTER]
+    return _cue(follows[: a - at], cues) or (
+        tokens[at] == "no"
+        and a - at <= 2
+        and all(t in _LIST for t in tokens[a + 1 : b])
+        and _cue(tokens[b : b + 3], cues)
+    )
+
+
+def _qualified(tokens: Sequence[str], a: int, b: int, at: int) -> bool:
+    """Whether it is denied of a part or a kind of the two, under a condition or with doubt."""
+    near = tokens[max(0, min(a, at) - 5) : max(b, at) + 6]
+    return any(_NOT_AS_SUCH.match(t) for t in near if t not in (tokens[at],))
+
+
+def _cue(tokens: Sequence[str], cues: re.Pattern[str]) -> bool:
+    return any(cues.match(t) for t in tokens)
+
+
+def _broken(tokens: Sequence[str]) -> bool:
+    return any(t in _BREAKS for t in tokens)
+
+
+def _seen(tokens: Sequence[str]) -> bool:
+    return any(_SEEN.match(t) for t in tokens)
+
+
+def _small(tokens: Sequence[str]) -> bool:
+    return len(tokens) <= 3 and all(t in _SMALL for t in tokens)
+
+
+def _with_another(tokens: Sequence[str]) -> bool:
+    """Whether the two are denied to do something with a third: "A and B do not interact with C"."""
+    at = next((i for i, t in enumerate(tokens[: _AFTER + 2]) if t in ("with", "to")), 0)
+    return bool(at) and tokens[at + 1 : at + 2] not in (["each"], ["one"])
+
+
+def _of_another(tokens: Sequence[str]) -> bool:
+    """Whether a name stands there that is no part of a list: "does not block the effect of C on B"."""
+    padded = ("", *tokens, "")
+    return any(
+        t == OTHER and padded[i - 1] not in _LIST and padded[i + 1] not in _LIST for i, t in enumerate(padded) if 0 < i
+    )
+
+
+def _plain(token: str) -> str:
+    if ONE in token or TWO in token:
+        return ONE if ONE in token else TWO
+    if len(token) > 1 and any(c.isdigit() or c.isupper() for c in token[1:]):
+        return OTHER
+    return token.lower()

@@ -1,0 +1,128 @@
+"""What papers say of an edge, read from the sentences that name both of its ends: the verifier without a key.
+
+The trained model of `kgcheck.literature.pairs` says how likely a sentence has the two to do with each other. Only an
+outright denial that has both in its scope contradicts; where an edge has a direction, a sentence counts only if it has
+the same one.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kgcheck.literature.documents import Document, Span
+from kgcheck.literature.names import naming
+from kgcheck.literature.pair_denials import denies
+from kgcheck.literature.pairs import directed, load_pair_weights, masked, pair_features, probability
+from kgcheck.literature.roles import acts
+from kgcheck.literature.verify import Opinion, Probabilities, quote_at
+from kgcheck.model import Stance
+
+DENIED = 0.8
+"""How sure an outright denial is: of those of BioRelEx that were read, so many are denials (the model card)."""
+
+_MOST = 12
+"""Places in a sentence where the two are named that are looked at."""
+
+_QUOTED = 2
+"""Sentences of a paper that are quoted."""
+
+
+class EdgeClaim(NamedTuple):
+    """An edge in words, and the names of its ends."""
+
+    claim: str
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    words: str
+    cues: tuple[str, ...]
+
+    @property
+    def matches(self) -> Callable[[str], bool]:
+        """Whether a sentence names both ends and holds one of the cues."""
+        head, tail = naming(self.head), naming(self.tail)
+        verb = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, self.cues))})" if self.cues else "")
+        return lambda text: bool(head and tail and head.search(text) and tail.search(text) and verb.search(text))
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether the claim has one end do something to the other."""
+        return any(not act.mutual for act in acts(self.claim))
+
+
+class _Reading(NamedTuple):
+    """What one sentence says of an edge."""
+
+    span: Span
+    chance: float
+    denied: bool
+
+
+class PairVerifier:
+    """Reads the sentences of papers that name both ends of one edge.
+
+    Args:
+        claim: The edge in words, with the names of its ends.
+        unlike: Whether the ends are of different kinds.
+    """
+
+    name = "trained"
+
+    def __init__(self, claim: EdgeClaim, *, unlike: bool) -> None:
+        self._claim = claim
+        self._unlike = unlike
+        self._head, self._tail = naming(claim.head), naming(claim.tail)
+        self._cues = re.compile(f"(?:{'|'.join(map(re.escape, claim.cues)) or '[a-z]'})".lower())
+        self._directed = claim.has_direction
+        self._weights = load_pair_weights()
+
+    def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
+        """See `kgcheck.literature.verify.Verifier`."""
+        return [self._opinion(document) for document in documents]
+
+    def _opinion(self, document: Document) -> Opinion:
+        readings = [r for span in document.spans if (r := self._reading(document.abstract, span))]
+        readings.sort(key=lambda r: -r.chance)
+        denials = [r for r in readings if r.denied]
+        speaks = [r for r in readings if not r.denied and r.chance >= 1 / 2]
+        best = max((r.chance for r in readings if not r.denied), default=0.0)
+        chances = Probabilities(supports=best, contradicts=0.0, silent=1 - best)
+        if denials and not speaks:
+            chances = Probabilities(supports=0.0, contradicts=DENIED, silent=1 - DENIED)
+        elif denials:
+            # One sentence has it, another denies it: of other conditions, or in doubt.
+            chances = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
+        stance = chances.stance
+        shown = {Stance.SUPPORTS: speaks, Stance.CONTRADICTS: denials}.get(stance, [])
+        return Opinion(
+            document=document.id,
+            title=document.title,
+            year=document.year,
+            also=document.ids[1:],
+            probabilities=chances,
+            stance=stance,
+            quotes=tuple(quote_at(document, span) for span in sorted(r.span for r in shown[:_QUOTED])),
+            note="one sentence of it says so, another denies it" if denials and speaks else "",
+        )
+
+    def _reading(self, text: str, span: Span) -> _Reading | None:
+        sentence = text[slice(*span)]
+        places = self._places(sentence)
+        if not places:
+            return None
+        denied = any(denies(sentence, one, two, self._cues) for one, two in places)
+        best = max(self._chance(sentence, one, two) for one, two in places)
+        return _Reading(span, best, denied)
+
+    def _chance(self, sentence: str, one: Span, two: Span) -> float:
+        if self._directed and not directed(masked(sentence, one, two)).straight:
+            return 0.0
+        return probability(pair_features(sentence, one, two, unlike=self._unlike), self._weights)
+
+    def _places(self, sentence: str) -> list[tuple[Span, Span]]:
+        """Where the two are named, the nearest first."""
+        if not self._head or not self._tail:
+            return []
+        ones = [m.span() for m in self._head.finditer(sentence)]
+        twos = [m.span() for m in self._tail.finditer(sentence)]
+        apart = [(a, b) for a in ones for b in twos if a[1] <= b[0] or b[1] <= a[0]]
+        return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]

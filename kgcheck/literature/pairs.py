@@ -1,0 +1,191 @@
+"""Whether a sentence that names two things says that one has to do with the other: features of the pair, and a model.
+
+The features stand between, before and after the two names: words, distance, lists, clauses, denials, hedges, and who
+does what to whom. ``python -m benchmarks.relations`` trains the weights in ``corpus/verifier/pairs.json``.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from kgcheck.errors import ConfigurationError, InputError
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.literature.documents import Span
+from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
+from kgcheck.literature.roles import Act, acts, asks_only
+from kgcheck.model import Value
+from kgcheck.resources import resource_dir
+
+WEIGHTS = "verifier/pairs.json"
+ONE, TWO = "Xone1", "Xtwo2"
+"""What stands for the two names."""
+
+_TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
+_BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
+_AROUND = 6
+_UNLIKE = (
+    *("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks"),
+    "explained",
+)
+"""What means something else of two things of different kinds."""
+
+_LIST = frozenset((",", "and", "or", "/", "-", "(", ")", "as", "well", "both", "the", "with"))
+OTHER = "Xname3"
+_RULES_OTHERS = re.compile(
+    rf"({ONE}|{TWO})-(?:dependent|controlled|regulated|directed|driven|mediated|induced|activated|stimulated"
+    rf"|repressed|inhibited)"
+    rf"|(?:under (?:the )?control of|dependent (?:on|upon)|depend(?:s|ed)? (?:on|upon)|controlled by|requires?"
+    rf"|required) (?:[\w-]+ ){{0,4}}?({ONE}|{TWO})"
+)
+_TOO_LONG = 120
+"""Words of a sentence; of a longer one only those near the names are read."""
+
+
+class PairWeights(Value):
+    """A linear model over named features."""
+
+    version: int
+    intercept: float
+    weights: Mapping[str, float]
+
+
+class DirectedAs(NamedTuple):
+    """How a sentence has two names: the first does it to the second, the other way round, or both to each other."""
+
+    straight: bool
+    turned: bool
+    mutual: bool
+
+
+def masked(sentence: str, one: Span, two: Span) -> str:
+    """A sentence with marks for two names that do not overlap."""
+    (first, mark), (second, other) = sorted(((one, ONE), (two, TWO)))
+    return sentence[: first[0]] + mark + sentence[first[1] : second[0]] + other + sentence[second[1] :]
+
+
+def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
+    """How a masked sentence has its two names.
+
+    Args:
+        text: As `masked` gives it.
+        found: Its acts, where they are known already.
+
+    Returns:
+        All three may be false: then nothing was read.
+    """
+    straight = turned = mutual = False
+    ruled = {m[1] or m[2] for m in _RULES_OTHERS.finditer(text)}
+    if len(ruled) == 1:
+        # "A-dependent transcription of B", "B is under the control of A"
+        return DirectedAs(ONE in ruled, TWO in ruled, mutual=False)
+    for act in acts(text) if found is None else found:
+        if ONE in act.agent and TWO in act.patient:
+            straight, mutual = straight or not act.mutual, mutual or act.mutual
+        elif TWO in act.agent and ONE in act.patient:
+            turned, mutual = turned or not act.mutual, mutual or act.mutual
+    return DirectedAs(straight, turned, mutual)
+
+
+def pair_features(sentence: str, one: Span, two: Span, *, unlike: bool = False) -> dict[str, float]:
+    """What is seen of two names in a sentence.
+
+    Args:
+        sentence: As it stands.
+        one: Where the one name is.
+        two: Where the other is; it does not overlap the first.
+        unlike: Whether they are of different kinds, such as a gene and a disease: then most that meet are related.
+
+    Returns:
+        Numbers by name; what is not there is nought. Words are stems of single ordinary words: no names.
+    """
+    text = masked(sentence, one, two)
+    tokens = [_ordinary(t) for t in _TOKEN.findall(text)]
+    a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
+    a0, b0 = max(0, a - _TOO_LONG), b + _TOO_LONG
+    tokens, b, a = tokens[a0:b0], b - a0, a - a0
+    before, between, after = tokens[:a], tokens[a + 1 : b], tokens[b + 1 :]
+    found: dict[str, float] = {}
+    words = [w for w in between if w[0].isalnum() and w != OTHER]
+    names = sum(w == OTHER for w in between)
+    found["far"] = float(np.log1p(len(between)))
+    found["near"] = float(len(between) <= 3)
+    found["very_far"] = float(len(between) > 25)
+    found["names_between"] = float(min(names, 4))
+    found["names_all"] = float(np.log1p(sum(w == OTHER for w in tokens)))
+    found["commas"] = float(min(between.count(","), 4))
+    found["breaks"] = float(min(sum(w in _BREAKS for w in between), 2))
+    found["listed"] = float(all(w in _LIST or w == OTHER for w in between))
+    found["explained"] = float(between[:1] == ["("] and len(between) == 1)
+    found["hyphen"] = float(between == ["-"] or between == ["/"])
+    found["length"] = min(len(tokens), 80) / 40
+    cues = _cues()
+    for kind, pattern in cues.items():
+        found[f"{kind}_between"] = float(any(pattern.match(w) for w in words))
+        found[f"{kind}_around"] = float(any(pattern.match(w) for w in (*before[-_AROUND:], *after[:_AROUND])))
+    read = acts(text)
+    way = directed(text, read)
+    found["act"] = float(way.straight or way.turned)
+    found["act_mutual"] = float(way.mutual)
+    found["act_denied"] = float(
+        any(x.denied and ONE in x.agent + x.patient and TWO in x.agent + x.patient for x in read)
+    )
+    found["asks"] = float(asks_only(sentence))
+    if unlike:
+        found |= {f"unlike_{name}": found[name] for name in _UNLIKE}
+        found["unlike"] = 1.0
+    for where, kept in (("b", words), ("f", before[-_AROUND:]), ("a", after[:_AROUND]), ("s", (*before, *after))):
+        for stem in stemmer().stemWords([w for w in kept if w.isalpha() and w.islower()]):
+            found[f"{where}:{stem}"] = 1.0
+    if between:
+        found[f"n:{between[0].lower()}"] = 1.0
+        found[f"p:{between[-1].lower()}"] = 1.0
+    if after:
+        found[f"e:{after[0].lower()}"] = 1.0
+    if before:
+        found[f"d:{before[-1].lower()}"] = 1.0
+    return found
+
+
+def probability(features: Mapping[str, float], weights: PairWeights) -> float:
+    """How likely a sentence says that the two have to do with each other."""
+    odds = weights.intercept + sum(weights.weights.get(name, 0.0) * value for name, value in features.items())
+    return float(1 / (1 + np.exp(-odds)))
+
+
+def _ordinary(token: str) -> str:
+    """A word in lower case, or one mark for all that look like names."""
+    if token in (ONE, TWO) or ONE in token or TWO in token:
+        return ONE if ONE in token else TWO
+    if len(token) > 1 and (any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:])):
+        return OTHER
+    return token.lower()
+
+
+def _place(tokens: Sequence[str], mark: str) -> int:
+    return tokens.index(mark) if mark in tokens else 0
+
+
+@cache
+def _cues() -> dict[str, re.Pattern[str]]:
+    raw = lexicon()
+    return {kind: cue_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
+
+
+@cache
+def load_pair_weights() -> PairWeights:
+    """The weights that come with kgcheck.
+
+    Returns:
+        The weights.
+
+    Raises:
+        ConfigurationError: They are missing or broken.
+    """
+    path = resource_dir("corpus") / WEIGHTS
+    try:
+        return PairWeights.model_validate(parse_json(read_whole(path)))
+    except (InputError, ValueError) as error:
+        raise ConfigurationError(f"the weights of pairs in {path} cannot be read: {str(error)[:200]}") from error

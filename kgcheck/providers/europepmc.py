@@ -1,0 +1,209 @@
+"""Europe PMC: search with abstracts, whole papers under an open licence, references and citations."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from kgcheck.errors import SourceAnswer, SourceUnanswerable
+from kgcheck.providers.answers import ProviderService, ServiceAnswer
+from kgcheck.providers.gathered import (
+    LATER,
+    PaperRecord,
+    RecordPage,
+    WireRecord,
+    doi_id,
+    formed,
+    open_licence,
+    parsed,
+    pmc_id,
+    pmid_id,
+    stray_answer,
+)
+from kgcheck.providers.http import Http
+from kgcheck.settings import Settings
+
+PAGE = 1_000
+"""Most records of one page."""
+
+_NAME = "Europe PMC"
+
+
+class _PubTypes(WireRecord):
+    kinds: list[str] = Field(alias="pubType", default=[])
+
+
+class _EuropeJournal(WireRecord):
+    title: str = ""
+
+
+class _EuropeIssue(WireRecord):
+    journal: _EuropeJournal = _EuropeJournal()
+
+
+class _EuropeRecord(WireRecord):
+    id: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(pattern=r"^[A-Z]{2,5}$")]
+    pmid: str = ""
+    pmcid: str = ""
+    doi: str = ""
+    title: str = ""
+    abstract: str = Field(alias="abstractText", default="")
+    year: str = Field(alias="pubYear", default="")
+    issue: _EuropeIssue = Field(alias="journalInfo", default=_EuropeIssue())
+    types: _PubTypes = Field(alias="pubTypeList", default=_PubTypes())
+    open_access: Literal["Y", "N"] = Field(alias="isOpenAccess", default="N")
+    licence: str = Field(alias="license", default="")
+
+
+class _EuropeList(WireRecord):
+    records: list[_EuropeRecord] = Field(alias="result")
+
+
+class _EuropePage(WireRecord):
+    total: Annotated[int, Field(ge=0, strict=True)] = Field(alias="hitCount")
+    after: str = Field(alias="nextCursorMark", default="")
+    request: dict[str, Any] = {}
+    found: _EuropeList = Field(alias="resultList")
+
+
+class _EuropeLink(WireRecord):
+    id: str = ""
+    source: str = ""
+    doi: str = ""
+
+
+class _EuropeLinks(WireRecord):
+    total: Annotated[int, Field(ge=0, strict=True)] = Field(alias="hitCount")
+    request: dict[str, Any] = {}
+    references: dict[Literal["reference"], list[_EuropeLink]] = Field(alias="referenceList", default={})
+    citations: dict[Literal["citation"], list[_EuropeLink]] = Field(alias="citationList", default={})
+
+
+_PAGES = TypeAdapter(_EuropePage)
+_LINKED = TypeAdapter(_EuropeLinks)
+
+
+class EuropePmc:
+    """Asks Europe PMC.
+
+    Args:
+        http: What asks.
+        settings: The address and the pace.
+        day: The day that answers are kept under.
+    """
+
+    name = _NAME
+
+    def __init__(self, http: Http, settings: Settings, day: str) -> None:
+        self._http = http
+        self._service = ProviderService(
+            _NAME, settings.europepmc_url, settings.europepmc_calls_per_s, "KGCHECK_EUROPEPMC_URL", release=day
+        )
+        self._texts = self._service._replace(accept="application/xml")
+
+    def page(self, query: str, after: str, size: int) -> RecordPage:
+        """See PaperService."""
+        wanted, mark = min(size, PAGE), after or "*"
+        params = {"query": query, "resultType": "core", "format": "json", "pageSize": wanted, "cursorMark": mark}
+        return self._http.ask(
+            self._service, "/search", partial(_page, query=query, size=wanted, mark=mark), params=params
+        )
+
+    def whole(self, record: PaperRecord) -> bytes | None:
+        """See PaperService."""
+        return self._http.ask(self._texts, f"/{record.full_text}/fullTextXML", _whole)
+
+    def references(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService."""
+        return self._links(record, "references", lambda found: found.references.get("reference", []))
+
+    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService."""
+        return self._links(record, "citations", lambda found: found.citations.get("citation", []))
+
+    def _links(
+        self, record: PaperRecord, what: str, listed: Callable[[_EuropeLinks], list[_EuropeLink]]
+    ) -> tuple[str, ...]:
+        ids: list[str] = []
+        page, came = 1, 0
+        while True:
+            read = partial(_linked, key=record.key)
+            params = {"format": "json", "page": page, "pageSize": PAGE}
+            found = self._http.ask(self._service, f"/{record.key}/{what}", read, params=params)
+            links = listed(found)
+            came, page = came + len(links), page + 1
+            ids += [i for link in links for i in _ids_of_link(link)]
+            if came >= found.total:
+                return tuple(dict.fromkeys(ids))
+            if not links:
+                raise SourceAnswer(f"{_NAME} promised {found.total:,} {what} and sent {came:,}", LATER)
+
+
+def _page(answer: ServiceAnswer, *, query: str, size: int, mark: str) -> RecordPage:
+    found = formed(_NAME, _body(answer), _PAGES)
+    named = str(found.request.get("queryString") or found.request.get("query") or query)
+    if named.split() != query.split() or str(found.request.get("cursorMark") or mark) != mark:
+        raise stray_answer(_NAME, f"what it found for {named[:60]!r}")
+    keys = [f"{r.source}/{r.id}" for r in found.found.records]
+    if len(keys) > size or len(set(keys)) < len(keys) or len(keys) > found.total:
+        raise SourceAnswer(f"{_NAME} sent {len(keys):,} records, some twice, and {size:,} were asked for", LATER)
+    # The last page has no mark, or that of itself.
+    after = found.after if keys and found.after != mark else ""
+    return RecordPage(tuple(map(_record, found.found.records)), after, found.total)
+
+
+def _record(found: _EuropeRecord) -> PaperRecord:
+    ids = (*pmid_id(found.pmid), *doi_id(found.doi), *pmc_id(found.pmcid))
+    may = found.open_access == "Y" and open_licence(found.licence)
+    return PaperRecord(
+        key=f"{found.source}/{found.id}",
+        ids=ids or (f"{found.source.lower()}:{found.id}",),
+        title=found.title,
+        abstract=found.abstract,
+        year=found.year,
+        journal=found.issue.journal.title,
+        types=tuple(found.types.kinds),
+        licence=found.licence,
+        full_text="".join(pmc_id(found.pmcid)).removeprefix("pmc:") if may else "",
+    )
+
+
+def _whole(answer: ServiceAnswer) -> bytes | None:
+    if answer.status == 404:
+        return None
+    if answer.status != 200 or b"<article" not in answer.body:
+        raise SourceAnswer(f"{_NAME} answered {answer.status} with no article: {answer.url[:160]}", LATER)
+    return answer.body
+
+
+def _linked(answer: ServiceAnswer, *, key: str) -> _EuropeLinks:
+    found = formed(_NAME, _body(answer), _LINKED)
+    named = f"{found.request.get('source')}/{found.request.get('id')}"
+    if found.request and named != key:
+        raise stray_answer(_NAME, f"the links of {named[:40]}")
+    return found
+
+
+def _body(answer: ServiceAnswer) -> Any:
+    """The body; an error may come with the status of success.
+
+    Returns:
+        The body.
+
+    Raises:
+        SourceUnanswerable: The question is not taken.
+        SourceAnswer: Something else went wrong.
+    """
+    body = parsed(_NAME, answer, TypeAdapter(dict[str, Any])) if answer.status == 200 else answer.json()
+    if answer.status == 400:
+        raise SourceUnanswerable(f"{_NAME} does not take the question: {str(body)[:200]}", "see its search syntax")
+    if answer.status != 200 or "errCode" in body or "errMsg" in body:
+        raise SourceAnswer(f"{_NAME} answered {answer.status}: {str(body)[:200]}", LATER)
+    return body
+
+
+def _ids_of_link(link: _EuropeLink) -> tuple[str, ...]:
+    """One id of a paper that is linked: that of PubMed, else its DOI."""
+    return ((pmid_id(link.id) if link.source == "MED" else ()) or doi_id(link.doi))[:1]

@@ -1,0 +1,148 @@
+"""What every service of papers gives: records by pages of a search, whole papers, and links between papers."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from kgcheck.errors import SourceAnswer
+from kgcheck.providers.answers import ServiceAnswer
+
+LATER = "try again later: the same command goes on where this one stopped"
+
+T = TypeVar("T")
+
+
+class WireRecord(BaseModel):
+    """A part of an answer: what is not needed is not looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class PaperRecord(NamedTuple):
+    """What a service knows of a paper.
+
+    ``key`` is the service's own id, ``ids`` are all that are known, with their prefixes. ``full_text`` names the whole
+    paper where its licence is open; it is empty where there is none, or no open licence is named.
+    """
+
+    key: str
+    ids: tuple[str, ...]
+    title: str = ""
+    abstract: str | Sequence[str] = ""
+    year: str = ""
+    journal: str = ""
+    types: tuple[str, ...] = ()
+    retracted: bool = False
+    licence: str = ""
+    full_text: str = ""
+    references: tuple[str, ...] = ()
+
+
+class RecordPage(NamedTuple):
+    """A page of what was found: ``after`` asks for the next one, and is empty on the last."""
+
+    records: tuple[PaperRecord, ...]
+    after: str
+    total: int
+
+
+class PaperService(Protocol):
+    """A service where papers are searched. All methods raise SourceError where it could not be looked."""
+
+    name: str
+
+    def page(self, query: str, after: str, size: int) -> RecordPage:
+        """A page of a search.
+
+        Args:
+            query: In the service's own language.
+            after: What the page before gave; empty for the first one.
+            size: Most records that are still wanted.
+        """
+
+    def whole(self, record: PaperRecord) -> bytes | None:
+        """JATS XML of a paper whose ``full_text`` is named; None where the service says that it has none."""
+
+    def references(self, record: PaperRecord) -> tuple[str, ...]:
+        """Ids of the papers that it cites, as far as the service knows their ids."""
+
+    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+        """Ids of the papers that cite it, the same."""
+
+
+def parsed(service: str, answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
+    """The body of an answer of the status 200, of the form that the service promises.
+
+    Args:
+        service: Its name.
+        answer: What it said.
+        kind: The form.
+
+    Returns:
+        The value.
+
+    Raises:
+        SourceAnswer: It has another status or form.
+    """
+    if answer.status != 200:
+        raise SourceAnswer(f"{service} answered {answer.status}: {answer.url[:160]}", LATER)
+    return formed(service, answer.json(), kind)
+
+
+def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
+    """A value of the form that a service promises.
+
+    Returns:
+        The value.
+
+    Raises:
+        SourceAnswer: It has another one.
+    """
+    try:
+        return kind.validate_python(body)
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SourceAnswer(
+            f"{service} sent something else than it promises: {where}: {first['msg']}"[:300], LATER
+        ) from wrong
+
+
+def stray_answer(service: str, what: str) -> SourceAnswer:
+    """The error for an answer that is about something else than the question."""
+    return SourceAnswer(f"{service} sent {what}, which was not asked for", LATER)
+
+
+def open_licence(licence: str) -> bool:
+    """Whether a licence that a record names lets a paper be kept and searched: Creative Commons, or public domain.
+
+    Args:
+        licence: A name or an address.
+
+    Returns:
+        True only where one of these is named.
+
+    >>> open_licence("cc by-nc"), open_licence("https://creativecommons.org/licenses/by/4.0/"), open_licence("")
+    (True, True, False)
+    """
+    plain = licence.casefold().replace("_", "-").replace(" ", "-")
+    return plain.startswith(("cc-", "cc0", "public-domain", "pd")) or "creativecommons.org/" in plain
+
+
+def doi_id(value: str | None) -> tuple[str, ...]:
+    """A DOI as an id, without the address that may stand before it; nothing where there is none."""
+    bare = (value or "").strip().casefold().removeprefix("https://doi.org/").removeprefix("http://dx.doi.org/")
+    return (f"doi:{bare}",) if bare.startswith("10.") and "/" in bare and not any(map(str.isspace, bare)) else ()
+
+
+def pmid_id(value: str | int | None) -> tuple[str, ...]:
+    """A PMID as an id, without the address that may stand before it; nothing where there is none."""
+    bare = str(value or "").strip().rstrip("/").rpartition("/")[2]
+    return (f"pmid:{bare}",) if bare.isascii() and bare.isdigit() else ()
+
+
+def pmc_id(value: str | None) -> tuple[str, ...]:
+    """A PMCID as an id; nothing where there is none."""
+    bare = (value or "").strip().rstrip("/").rpartition("/")[2].upper().removeprefix("PMC")
+    return (f"pmc:PMC{bare}",) if bare.isascii() and bare.isdigit() else ()

@@ -1,0 +1,167 @@
+"""OpenAlex: search with abstracts, references and citations. Whole papers are not taken from it.
+
+Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: marks for more need a key.
+"""
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from kgcheck.errors import SourceAnswer, SourceUnanswerable
+from kgcheck.providers.answers import ProviderService, ServiceAnswer
+from kgcheck.providers.gathered import (
+    LATER,
+    PaperRecord,
+    RecordPage,
+    WireRecord,
+    doi_id,
+    formed,
+    parsed,
+    pmc_id,
+    pmid_id,
+    stray_answer,
+)
+from kgcheck.providers.http import Http
+from kgcheck.settings import Settings
+
+PAGE = 100
+"""Works of one page."""
+
+MOST = 10_000
+"""Works of one search."""
+
+_NAME = "OpenAlex"
+_BEFORE = "https://openalex.org/"
+_SELECT = (
+    "id,doi,ids,display_name,publication_year,type,is_retracted,"
+    "abstract_inverted_index,primary_location,referenced_works"
+)
+_WorkId = Annotated[str, Field(pattern=r"^https://openalex\.org/W[0-9]+$")]
+
+
+class _AlexSource(WireRecord):
+    name: str | None = Field(alias="display_name", default="")
+
+
+class _AlexLocation(WireRecord):
+    licence: str | None = Field(alias="license", default="")
+    source: _AlexSource | None = None
+
+
+class _AlexWork(WireRecord):
+    id: _WorkId
+    doi: str | None = None
+    ids: dict[str, Any] = {}
+    title: str | None = Field(alias="display_name", default="")
+    year: int | None = Field(alias="publication_year", default=None)
+    type: str | None = ""
+    retracted: bool | None = Field(alias="is_retracted", default=False)
+    words: dict[str, list[Annotated[int, Field(ge=0, le=100_000)]]] | None = Field(
+        alias="abstract_inverted_index", default=None
+    )
+    location: _AlexLocation | None = Field(alias="primary_location", default=None)
+    references: list[_WorkId] = Field(alias="referenced_works", default=[])
+
+
+class _AlexMeta(WireRecord):
+    total: Annotated[int, Field(ge=0, strict=True)] = Field(alias="count")
+    page: Annotated[int, Field(ge=1, strict=True)]
+    size: Annotated[int, Field(ge=1, strict=True)] = Field(alias="per_page")
+
+
+class _AlexPage(WireRecord):
+    meta: _AlexMeta
+    works: list[_AlexWork] = Field(alias="results")
+
+
+_PAGES = TypeAdapter(_AlexPage)
+
+
+class OpenAlex:
+    """Asks OpenAlex.
+
+    Args:
+        http: What asks.
+        settings: The address, the pace, and the mail address that OpenAlex wants of polite callers.
+        day: The day that answers are kept under.
+    """
+
+    name = _NAME
+
+    def __init__(self, http: Http, settings: Settings, day: str) -> None:
+        self._http = http
+        self._polite = {"mailto": settings.contact} if settings.contact else {}
+        self._service = ProviderService(
+            _NAME, settings.openalex_url, settings.openalex_calls_per_s, "KGCHECK_OPENALEX_URL", release=day
+        )
+
+    def page(self, query: str, after: str, size: int) -> RecordPage:
+        """See PaperService."""
+        return self._page({"search": query}, int(after or 1))
+
+    def _page(self, chosen: dict[str, str], number: int) -> RecordPage:
+        if number > MOST // PAGE:
+            raise SourceUnanswerable(
+                f"{_NAME} shows {MOST:,} works of one search", "ask for less: --limit, or more words"
+            )
+        params = {**chosen, "select": _SELECT, "per-page": PAGE, "page": number, **self._polite}
+        return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
+
+    def whole(self, record: PaperRecord) -> bytes | None:
+        """See PaperService: it has none."""
+        return None
+
+    def references(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService: they came with the record, as works of OpenAlex."""
+        return record.references
+
+    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService."""
+        ids: list[str] = []
+        after = "1"
+        while after:
+            page = self._page({"filter": f"cites:{record.key}"}, int(after))
+            ids += [r.ids[0] for r in page.records]
+            after = page.after
+        return tuple(dict.fromkeys(ids))
+
+
+def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
+    if answer.status in (400, 403):
+        raise SourceUnanswerable(f"{_NAME} does not take the question: {answer.body[:200]!r}", "see its search syntax")
+    found = formed(_NAME, parsed(_NAME, answer, TypeAdapter(dict[str, Any])), _PAGES)
+    keys = [work.id for work in found.works]
+    if found.meta.page != number or found.meta.size != PAGE:
+        raise stray_answer(_NAME, f"page {found.meta.page} of {found.meta.size}")
+    if len(keys) > PAGE or len(set(keys)) < len(keys) or len(keys) > found.meta.total:
+        raise SourceAnswer(f"{_NAME} sent {len(keys):,} works of {found.meta.total:,}, or some twice", LATER)
+    seen = (number - 1) * PAGE + len(keys)
+    if not keys and seen < found.meta.total:
+        raise SourceAnswer(f"{_NAME} promised {found.meta.total:,} works and sent {seen:,}", LATER)
+    after = str(number + 1) if seen < found.meta.total else ""
+    return RecordPage(tuple(map(_record, found.works)), after, found.meta.total)
+
+
+def _record(found: _AlexWork) -> PaperRecord:
+    own = found.id.removeprefix(_BEFORE)
+    named = {key: str(value) for key, value in found.ids.items()}
+    location = found.location or _AlexLocation()
+    return PaperRecord(
+        key=own,
+        ids=(*pmid_id(named.get("pmid")), *doi_id(found.doi), *pmc_id(named.get("pmcid")), f"openalex:{own}"),
+        title=found.title or "",
+        abstract=_text(found.words or {}),
+        year=str(found.year or ""),
+        journal=(location.source.name if location.source else "") or "",
+        types=(found.type,) if found.type else (),
+        retracted=bool(found.retracted),
+        licence=location.licence or "",
+        references=tuple(f"openalex:{work.removeprefix(_BEFORE)}" for work in found.references),
+    )
+
+
+def _text(words: dict[str, list[int]]) -> str:
+    """An abstract from its words and the places where they stand."""
+    placed = sorted((at, word) for word, places in words.items() for at in places)
+    return " ".join(word for _, word in placed)

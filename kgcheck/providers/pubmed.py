@@ -1,0 +1,237 @@
+"""PubMed over NCBI's E-utilities: ids by search, then records in lots; whole papers come from Europe PMC."""
+
+import io
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, TypeAdapter
+
+from kgcheck.errors import SourceAnswer, SourceUnanswerable
+from kgcheck.providers.answers import ProviderService, ServiceAnswer
+from kgcheck.providers.gathered import (
+    LATER,
+    PaperRecord,
+    RecordPage,
+    WireRecord,
+    doi_id,
+    formed,
+    parsed,
+    pmc_id,
+    pmid_id,
+    stray_answer,
+)
+from kgcheck.providers.http import Http
+from kgcheck.settings import Settings
+
+PAGE = 200
+"""Records of one call."""
+
+MOST = 9_999
+"""Records of one search that PubMed gives by ESearch."""
+
+_NAME = "PubMed"
+_Pmid = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
+
+
+class _Search(WireRecord):
+    total: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="count")
+    start: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="retstart")
+    ids: list[_Pmid] = Field(alias="idlist")
+    wrong: str = Field(alias="ERROR", default="")
+
+
+class _SearchResult(WireRecord):
+    found: _Search = Field(alias="esearchresult")
+
+
+class _LinkSetDb(WireRecord):
+    name: str = Field(alias="linkname")
+    links: list[_Pmid] = []
+
+
+class _LinkSet(WireRecord):
+    ids: list[str]
+    linked: list[_LinkSetDb] = Field(alias="linksetdbs", default=[])
+
+
+class _LinkSets(WireRecord):
+    sets: list[_LinkSet] = Field(alias="linksets")
+
+
+_SEARCHED = TypeAdapter(_SearchResult)
+_LINKED = TypeAdapter(_LinkSets)
+
+
+class ArticleFields(NamedTuple):
+    """What the XML of a record says of a paper."""
+
+    pmid: str
+    title: str
+    abstract: list[str]
+    year: str
+    journal: str
+    types: list[str]
+    retracted: bool
+    ids: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+class PubMed:
+    """Asks the E-utilities.
+
+    Args:
+        http: What asks.
+        settings: The address, the pace, and who is asking.
+        day: The day that answers are kept under.
+    """
+
+    name = _NAME
+
+    def __init__(self, http: Http, settings: Settings, day: str) -> None:
+        self._http = http
+        self._own = {"tool": settings.caller_identity, **({"email": settings.contact} if settings.contact else {})}
+        self._service = ProviderService(
+            _NAME, settings.pubmed_url, settings.pubmed_calls_per_s, "KGCHECK_PUBMED_URL", release=day
+        )
+        self._records = self._service._replace(accept="application/xml")
+
+    def page(self, query: str, after: str, size: int) -> RecordPage:
+        """See PaperService."""
+        start = int(after or 0)
+        if start >= MOST:
+            raise SourceUnanswerable(
+                f"{_NAME} shows {MOST:,} records of one search", "ask for less: --limit, or a span of dates"
+            )
+        wanted = min(size, PAGE, MOST - start)
+        form = {"db": "pubmed", "term": query, "retmode": "json", "retstart": start, "retmax": wanted, **self._own}
+        read = partial(_searched, start=start, most=wanted)
+        ids, total = self._http.ask(self._service, "/esearch.fcgi", read, form=form)
+        records = self._fetched(ids) if ids else ()
+        seen = start + len(ids)
+        return RecordPage(records, str(seen) if seen < total and ids else "", total)
+
+    def _fetched(self, ids: Sequence[str]) -> tuple[PaperRecord, ...]:
+        form = {"db": "pubmed", "id": ",".join(ids), "retmode": "xml", **self._own}
+        return self._http.ask(self._records, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
+
+    def whole(self, record: PaperRecord) -> bytes | None:
+        """See PaperService: it has none."""
+        return None
+
+    def references(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService: they came with the record."""
+        return record.references
+
+    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+        """See PaperService: those that PubMed knows of, from PMC."""
+        form = {"dbfrom": "pubmed", "db": "pubmed", "linkname": "pubmed_pubmed_citedin", "id": record.key}
+        form |= {"retmode": "json", **self._own}
+        return self._http.ask(self._service, "/elink.fcgi", partial(_citing, key=record.key), form=form)
+
+
+def _searched(answer: ServiceAnswer, *, start: int, most: int) -> tuple[tuple[str, ...], int]:
+    body = parsed(_NAME, answer, TypeAdapter(dict[str, Any]))
+    result = body.get("esearchresult")
+    if "error" in body or (isinstance(result, dict) and "ERROR" in result):
+        wrong = str(body.get("error") or (result or {}).get("ERROR"))[:200]
+        # PubMed says in the same way that a question is wrong and that its own search is down.
+        raise SourceAnswer(f"{_NAME} could not search: {wrong}", LATER)
+    found = formed(_NAME, body, _SEARCHED).found
+    if int(found.start) != start:
+        raise stray_answer(_NAME, f"ids from {found.start} on")
+    if len(found.ids) > most or len(set(found.ids)) < len(found.ids) or start + len(found.ids) > int(found.total):
+        raise SourceAnswer(f"{_NAME} sent {len(found.ids):,} ids, or some twice; {most:,} were asked for", LATER)
+    if not found.ids and start < int(found.total):
+        raise SourceAnswer(f"{_NAME} promised {found.total} ids and sent {start:,}", LATER)
+    return tuple(found.ids), int(found.total)
+
+
+def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[PaperRecord, ...]:
+    """Records by the XML of EFetch, in the order of the ids; one that is missing there is a book, or gone.
+
+    Returns:
+        The records.
+
+    Raises:
+        SourceAnswer: It is no such XML.
+        stray_answer: It is about another paper.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, parse
+
+    if answer.status != 200:
+        raise SourceAnswer(f"{_NAME} answered {answer.status}: {answer.url[:160]}", LATER)
+    try:
+        root = parse(io.BytesIO(answer.body), forbid_dtd=False).getroot()
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise SourceAnswer(f"{_NAME} sent no XML: {error!r}"[:200], LATER) from error
+    if root.tag != "PubmedArticleSet":
+        raise SourceAnswer(f"{_NAME} sent <{root.tag}> and no records", LATER)
+    found: dict[str, PaperRecord] = {}
+    for element in root.findall("PubmedArticle"):
+        fields = article_fields(element)
+        if fields is None or fields.pmid not in requested or fields.pmid in found:
+            raise stray_answer(_NAME, f"the record {fields.pmid if fields else 'without an id'!s}")
+        found[fields.pmid] = PaperRecord(
+            key=fields.pmid,
+            ids=fields.ids,
+            title=fields.title,
+            abstract=fields.abstract,
+            year=fields.year,
+            journal=fields.journal,
+            types=tuple(fields.types),
+            retracted=fields.retracted,
+            references=fields.references,
+        )
+    return tuple(found[i] for i in requested if i in found)
+
+
+def article_fields(element: Any) -> ArticleFields | None:
+    """What an element ``PubmedArticle`` says; None where it has no record.
+
+    Args:
+        element: Of PubMed's XML: the baseline, updates, or what EFetch gives.
+
+    Returns:
+        The fields, as they stand there.
+    """
+    citation = element.find("MedlineCitation")
+    article = element.find("MedlineCitation/Article")
+    if citation is None or article is None:
+        return None
+
+    def text(path: str) -> str:
+        found = article.find(path)
+        return "".join(found.itertext()) if found is not None else ""
+
+    pmid = "".join(citation.find("PMID").itertext()) if citation.find("PMID") is not None else ""
+    own = {str(i.get("IdType")): i.text or "" for i in element.findall("PubmedData/ArticleIdList/ArticleId")}
+    cited = [
+        {str(i.get("IdType")): i.text or "" for i in ids.findall("ArticleId")}
+        for ids in element.findall("PubmedData/ReferenceList//Reference/ArticleIdList")
+    ]
+    references = [i for known in cited for i in (*pmid_id(known.get("pubmed")), *doi_id(known.get("doi")))[:1]]
+    return ArticleFields(
+        pmid=pmid.strip(),
+        title=text("ArticleTitle"),
+        abstract=["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
+        year=text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate"),
+        journal=text("Journal/Title"),
+        types=["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
+        retracted=any(
+            c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
+        ),
+        ids=(*pmid_id(pmid), *doi_id(own.get("doi")), *pmc_id(own.get("pmc"))),
+        references=tuple(dict.fromkeys(references)),
+    )
+
+
+def _citing(answer: ServiceAnswer, *, key: str) -> tuple[str, ...]:
+    body = parsed(_NAME, answer, TypeAdapter(dict[str, Any]))
+    if "ERROR" in body or "error" in body:
+        raise SourceAnswer(f"{_NAME} could not look: {str(body)[:200]}", LATER)
+    found = formed(_NAME, body, _LINKED)
+    if [s.ids for s in found.sets] != [[key]]:
+        raise stray_answer(_NAME, "the citations of another paper")
+    return tuple(f"pmid:{i}" for s in found.sets for db in s.linked for i in db.links)
