@@ -72,22 +72,22 @@ class SentenceModel:
         try:
             config = json.loads((path / "config.json").read_text(encoding="utf-8"))
             # Opened twice: what is mapped while the graph is compiled counts as memory, too.
-            with safe_open(path / "model.safetensors", "numpy") as weights:
-                encoder = _graph(config, weights.get_tensor)
+            with safe_open(path / "model.safetensors", "numpy") as mapped:
+                encoder = _graph(config, mapped.get_tensor)
             self._request = core.compile_model(encoder, "CPU", options).create_infer_request()
             del encoder
-            with safe_open(path / "model.safetensors", "numpy") as weights:
-                # Looked up outside of the graph: few of their rows are ever read, and it would copy them all.
-                self._words: Floats = weights.get_tensor("embeddings.word_embeddings.weight")
-                kinds = weights.get_tensor("embeddings.token_type_embeddings.weight")
-                self._places: Floats = weights.get_tensor("embeddings.position_embeddings.weight") + kinds[0]
+            # Looked up outside of the graph, and read as they are needed: few rows of this table ever are.
+            weights: Any = safe_open(path / "model.safetensors", "numpy")
+            self._words = weights.get_slice("embeddings.word_embeddings.weight")
+            kinds = weights.get_tensor("embeddings.token_type_embeddings.weight")
+            self._places: Floats = weights.get_tensor("embeddings.position_embeddings.weight") + kinds[0]
             self._pieces = Tokenizer.from_file(str(path / "tokenizer.json"))
         # Tokenizers and OpenVINO raise bare exceptions.
         except Exception as error:
             raise ConfigurationError(f"{path} holds no BERT sentence model: {str(error)[:200]}") from error
         self._pieces.enable_truncation(PIECES)
         self._pieces.no_padding()
-        self.dimension = int(self._words.shape[1])
+        self.dimension = int(self._places.shape[1])
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -112,7 +112,9 @@ class SentenceModel:
             ids[row, : len(own)] = own
             mask[row, : len(own)] = 1
         with self._lock:
-            self._request.infer([self._words[ids] + self._places[:length], mask], share_inputs=True)
+            words, places = np.unique(ids, return_inverse=True)
+            rows = np.concatenate([self._words[int(n) : int(n) + 1] for n in words])
+            self._request.infer([rows[places] + self._places[:length], mask], share_inputs=True)
             return np.array(self._request.get_output_tensor().data, dtype=np.float32)
 
 

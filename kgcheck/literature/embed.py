@@ -154,4 +154,5 @@ def open_model(name: str = PACKAGED, *, many: bool = False) -> Embedder:
         return TorchModel(name)
     from kgcheck.literature.bert import SentenceModel
 
-    return SentenceModel()
+    # On a busy machine the threads of one query wait for each other longer than it takes.
+    return SentenceModel(threads=0 if many else 1)
