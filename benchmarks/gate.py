@@ -15,12 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import train_verifier as training
-from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import claim_features
+from kgcheck.literature.formats import read_documents
+from kgcheck.literature.gate import objection, opposes
+from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.trained_verifier import Head, TrainedVerifier, kept, quoted, selected, softmax, worth_quoting
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
+from kgcheck.profile.corpus_files import corpus_recipe
 
 EXCHANGES = Path(__file__).resolve().parents[1] / "tests" / "support" / "exchanges.toml"
 SURE = 0.8
@@ -41,6 +44,7 @@ def main() -> None:
         _cross(head, [training._example(r, None) for r in raw])
     _covid(asked.data)
     _exchanges()
+    _corpus_scope(asked.data, statements)
 
 
 def _cross(head: Head, examples: list[training.Example]) -> None:
@@ -56,10 +60,11 @@ def _cross(head: Head, examples: list[training.Example]) -> None:
             said = int(softmax(weights.stance.scores(row[None, :]))[0].argmax())
             fit = worth_quoting(e.seen, odds, statement or weights)
             places = quoted(e.claim, e.document, e.seen, fit)
-            lacking = missing(e.claim, [e.document.passages[i] for i in places], e.document.abstract)
+            quotes = [e.document.passages[i] for i in places]
+            against = said < 2 and opposes(e.claim, quotes) == (-1, 1)[said]
             true.append(e.label)
             before.append(said)
-            after.append(2 if lacking else said)
+            after.append(2 if against or objection(e.claim, quotes, e.document.abstract) else said)
     for name, told in (("before", before), ("after", after)):
         _row(head, name, np.array(true), np.array(told))
 
@@ -101,6 +106,47 @@ def _covid(data: Path) -> None:
     for label in ("SUPPORTED", "REFUTED"):
         parts = ", ".join(f"{what} {n}" for (of, what), n in told.items() if of == label)
         sys.stdout.write(f"COVID-Fact, {label}: {parts}\n")
+
+
+def _corpus_scope(data: Path, raw: list[training._Raw]) -> None:
+    """What the papers that a search by words finds come to together, read by models that did not see the claim."""
+    recipe = corpus_recipe("scifact")
+    documents = [d for d in read_documents(data / "scifact" / "corpus.csv", recipe) if isinstance(d, Document)]
+    words = Lexical.of(d.text for d in documents)
+    examples = [training._example(r, None) for r in raw]
+    labels: dict[str, int] = {}
+    for r in raw:
+        if r.asked:
+            labels[r.group] = min(labels.get(r.group, 2), r.label)
+    claims = {r.group: r.claim for r in raw if r.asked}
+    weights = TrainedVerifier()._weights
+    found: dict[int, list[tuple[float, bool, bool]]] = {3: [], 5: [], 8: []}
+    for train, test in training._folds(examples, 0, 1.0):
+        head = training.fit([examples[i] for i in train], "statement", vectors=False)
+        verifier = TrainedVerifier(None, weights.model_copy(update={"words": {**weights.words, "statement": head}}))
+        for group in sorted({examples[i].group for i in test}):
+            order = np.argsort(-words.scores(claims[group]))
+            for count, rows in found.items():
+                judged = verify(claims[group], [documents[int(i)] for i in order[:count]], verifier)
+                right = list(Stance).index(judged.stance) == _STANCES[labels[group]]
+                rows.append((judged.probability, right, judged.stance is not Stance.SILENT))
+    for count, rows in found.items():
+        p, right, spoken = (np.array(column) for column in zip(*rows, strict=True))
+        sys.stdout.write(
+            f"SciFact, {count} papers found by words: accuracy {right.mean():.3f}, "
+            f"calibration error {_error(p, right):.3f}; "
+            f"{spoken.sum()} of {len(p)} decided, {right[spoken].mean():.3f} right, "
+            f"calibration error {_error(p[spoken], right[spoken]):.3f}\n"
+        )
+
+
+_STANCES = tuple(list(Stance).index(s) for s in (Stance.SUPPORTS, Stance.CONTRADICTS, Stance.SILENT))
+
+
+def _error(p: training.Labels, right: training.Labels) -> float:
+    """Expected calibration error in ten bins."""
+    bins = np.minimum((p * 10).astype(int), 9)
+    return float(sum((bins == b).mean() * abs(p[bins == b].mean() - right[bins == b].mean()) for b in set(bins)))
 
 
 def _exchanges() -> None:

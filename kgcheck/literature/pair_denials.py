@@ -21,7 +21,7 @@ _LIST = frozenset((",", "and", "or", "/", "-", "nor", "with", "both", "either"))
 _NOT_AS_SUCH = re.compile(
     r"(?:mutant|mutat|mutein|delet|truncat|lack|absen|without|variant|chimer|fragment|peptide|inhibitor|whether|if|unless|rule|ruled"
     r"|unclear|unknown|may|might|could|possib|independent|unlike|substitut|disrupt|defect|defici|unphosph|dephos"
-    r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof)"
+    r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof|contrast|their$)"
 )
 _OF_SOMETHING_ELSE = re.compile(
     r"(?:affect|alter|chang|influenc|modulat|prevent|inhibit|abolish|disrupt|block|impair|reduc|increas|enhanc|requir|necess|suffic"
@@ -82,6 +82,8 @@ def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
 
 def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:
     beside = tokens[at - 1] in _BESIDE if at else False
+    if tokens[a + 1 : b] == ["/"]:
+        return False
     if a < at < b:
         if beside and _small(tokens[at + 1 : b]) and tokens[b + 1 : b + 2] != ["-"]:
             # "A binds C but not B"
@@ -89,6 +91,10 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
             return _cue(near, cues) and not _broken(tokens[a : at - 1]) and "," not in tokens[a : at - 1]
         if beside and not _cue(tokens[at : at + 2], cues) and tokens[at - 1] != "and":
             # "A, but not C, binds B"
+            return False
+        started = tokens[max(0, at - 2) : at]
+        if "that" in tokens[a:at] or ("and" in started and _cue(tokens[:a], cues)):
+            # "C activates A and does not bind B": it is C that does not.
             return False
         if tokens[at].startswith("lack") or tokens[b + 1 : b + 2] == ["-"] or _of_another(tokens[a:b]):
             return False
@@ -119,10 +125,7 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
         return False
     follows = tokens[at : at + _AFTER]
     return _cue(follows[: a - at], cues) or (
-        tokens[at] == "no"
-        and a - at <= 2
-        and all(t in _LIST for t in tokens[a + 1 : b])
-        and _cue(tokens[b : b + 3], cues)
+        tokens[at] == "no" and a - at <= 2 and tokens[a + 1 : b] == ["-"] and _cue(tokens[b : b + 3], cues)
     )
 
 
