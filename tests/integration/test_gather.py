@@ -234,7 +234,7 @@ def test_answers_are_kept_by_day(server: Loopback, http: Callable[..., Http], in
         get("europepmc", index, http(offline=True), today="2026-11-24")
 
 
-@pytest.mark.parametrize("fault", [busy(), page(), truncated, cut_off, reset], ids=str)
+@pytest.mark.parametrize("fault", [busy(), page(), truncated, cut_off, reset], ids=range(5))
 def test_a_fault_that_passes_is_not_seen(
     server: Loopback, http: Callable[..., Http], index: Corpus, fault: loopback.Fault
 ) -> None:
