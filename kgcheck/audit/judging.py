@@ -8,7 +8,7 @@ import duckdb
 
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.precedence import FIRST_SQL
-from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature
+from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature
 from kgcheck.checks.verdicts import judge, verdict
 from kgcheck.model import (
     CheckType,
@@ -28,7 +28,7 @@ _SIGNATURES = f"""
     WITH by_record AS (
         SELECT task, source, about, stance, world, tier, record,
                CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
-               floor(max(score) * 10 + 0.5) / 10 AS score
+               {ROUNDED_SQL.format("max(score)")} AS score
         FROM evidence {{of}} GROUP BY ALL
     ), recorded AS (
         SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
@@ -50,7 +50,7 @@ _SIGNATURES_OF_ONE = f"""
         CASE WHEN missing = 1 THEN [[unseen, cause]] ELSE [] END])::VARCHAR AS signature
     FROM (
         SELECT observed, missing, {", ".join(f"e.{name}" for name in _KIND[:-1])},
-               floor(e.score * 10 + 0.5) / 10 AS score, g.source AS unseen, g.cause, list(p.task) AS tasks
+               {ROUNDED_SQL.format("e.score")} AS score, g.source AS unseen, g.cause, list(p.task) AS tasks
         FROM task_pieces p LEFT JOIN evidence e USING (task) LEFT JOIN gap g USING (task)
         WHERE observed <= 1 AND missing <= 1 GROUP BY ALL)"""
 

@@ -8,8 +8,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kgcheck.audit.numbers import Ids, Pairs, are_in, as_numbers
+from kgcheck.checks.signature import ROUNDED_SQL
 from kgcheck.duck import identifier, literal
 from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
+from kgcheck.profile.catalogue import EdgeCheck
 
 
 class LinkOrigin(NamedTuple):
@@ -25,14 +27,16 @@ class Alike(NamedTuple):
     Attributes:
         pairs: The pairs.
         origins: Where all their links stand.
-        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, and, where
-            there are several, its place in `origins`; by pair. A record that is made of both ids is left out: where
-            all are, there is nothing to say.
+        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, score as
+            signatures have it, and, where there are several, its place in `origins`; by pair. A record that is made of
+            both ids is left out: where all are, no link has a score, and no pair has two, there is nothing to say.
+        alone: See `PlainEdges`.
     """
 
     pairs: Pairs
     origins: list[LinkOrigin]
     links: pa.Table | None = None
+    alone: EdgeCheck | None = None
 
 
 class PlainPairs:
@@ -62,9 +66,12 @@ class PlainPairs:
         origins = [LinkOrigin(*row) for row in self._db.execute(stands).fetchall()]
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
-        is_plain = are_in(pairs.numbers, np.sort(numbers))
-        alike = Alike(pairs.some(is_plain), origins)
-        is_more = len(origins) > 1 or (self._records and links.column("record").null_count < len(numbers))
+        in_order = np.sort(numbers)
+        is_plain = are_in(pairs.numbers, in_order)
+        alike = Alike(pairs.some(is_plain), origins, alone=plain.alone)
+        is_more = len(origins) > 1 or bool((in_order[1:] == in_order[:-1]).any())
+        if self._records and not is_more:
+            is_more = any(links.column(name).null_count < len(numbers) for name in ("record", "score"))
         if self._records and is_more:
             order = np.argsort(numbers, kind="stable")
             order = order[are_in(numbers[order], alike.pairs.numbers)]
@@ -77,6 +84,7 @@ class PlainPairs:
         columns = ["(h.number << 32) | t.number AS number"]
         if self._records:
             columns.append("nullif(l.record, h.id || ' ' || t.id) AS record")
+            columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
         if self._records and len(origins) > 1:
             places = " ".join(
                 f"WHEN l.source = {literal(o.source)} AND l.release_id = {o.release_id} THEN {place}"

@@ -4,15 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kgcheck.audit.numbers import as_numbers
+from kgcheck.audit.numbers import Numbers, as_numbers
 from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import AGAINST_SQL
+from kgcheck.checks.signature import Observation, Signature
+from kgcheck.checks.verdicts import judge
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
-from kgcheck.model import Tier
+from kgcheck.model import CheckType, Stance, Tier
+from kgcheck.profile.catalogue import EdgeCheck
 
 _TIERS = ", ".join(repr(tier.value) for tier in Tier)
 
@@ -59,6 +65,8 @@ def alike_file(
 ) -> tuple[Callable[..., None], Any, Any, Any, Any]:
     """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
+    How sure the verdict is depends on all that supports a pair: it is kept where that is one link, and left out else.
+
     Args:
         files: Where to.
         db: The working database, after `judge_tasks` of a piece with number 0.
@@ -70,17 +78,20 @@ def alike_file(
     Returns:
         A function that writes the file, and its arguments. It has no use for the database.
     """
-    outcome, reason, confidence = db.execute(
-        "SELECT outcome, reason, confidence FROM judged WHERE task = 0"
-    ).fetchall()[0]
-    same = {"outcome": outcome, "reason": reason, "confidence": confidence, "record_of_ends": True}
+    outcome, reason = db.execute("SELECT outcome, reason FROM judged WHERE task = 0").fetchall()[0]
+    same = {"outcome": outcome, "reason": reason, "record_of_ends": True}
     names = dict(db.execute("SELECT id, release FROM ref.release").fetchall())
     releases = [names.get(origin.release_id) for origin in alike.origins]
     if len(alike.origins) == 1:
         same |= {"source": alike.origins[0].source, "release": releases[0]}
     pairs, links = alike.pairs, alike.links
+    sure: pa.ChunkedArray | None = None
     if links is not None:
-        pairs = pairs._replace(numbers=as_numbers(links.column("number")))
+        numbers = as_numbers(links.column("number"))
+        pairs = pairs._replace(numbers=numbers)
+        sure = _confidences(alike.alone, links.column("score"), _repeated(numbers)) if alike.alone else None
+    elif alike.alone:
+        same["confidence"] = _confidence(alike.alone, None)
 
     def some(first: int, count: int) -> pa.Table:
         heads, tails = pairs.some(slice(first, first + count)).ends()
@@ -89,6 +100,8 @@ def alike_file(
             return pa.table(rows)
         of_these = links.slice(first, count)
         rows["record"] = of_these.column("record")
+        if sure is not None:
+            rows["confidence"] = sure.slice(first, count)
         if len(alike.origins) > 1:
             places = of_these.column("origin")
             rows["source"] = pa.array([o.source for o in alike.origins], pa.string()).take(places)
@@ -97,6 +110,29 @@ def alike_file(
 
     path = files.paths(run, piece)[1]
     return files.write_sorted, path, some, len(pairs.numbers), same | _about(run, piece, unit)
+
+
+def _repeated(numbers: Numbers) -> npt.NDArray[np.bool_]:
+    """Of numbers in order, which stand there more than once."""
+    again = np.concatenate(([False], numbers[1:] == numbers[:-1], [False]))
+    repeated: npt.NDArray[np.bool_] = again[1:] | again[:-1]
+    return repeated
+
+
+def _confidences(
+    check: EdgeCheck, scores: pa.ChunkedArray, is_one_of_several: npt.NDArray[np.bool_]
+) -> pa.ChunkedArray:
+    """How sure it is by each link; not known of a pair that has several."""
+    of_scores = pc.unique(scores)
+    sure = pa.array([_confidence(check, score) for score in of_scores.to_pylist()], pa.float64())
+    by_link = sure.take(pc.index_in(scores, of_scores))
+    return pc.if_else(pa.array(is_one_of_several), pa.scalar(None, pa.float64()), by_link)
+
+
+def _confidence(check: EdgeCheck, score: float | None) -> float:
+    """How sure it is that an edge is right of which one link is all that was observed."""
+    link = Observation(check.source, "fact", Stance.SUPPORTS, check.world, check.tier, None, score, 1)
+    return judge(Signature(CheckType.TRIPLE, (link,), ())).confidence
 
 
 def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:

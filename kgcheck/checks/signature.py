@@ -16,6 +16,10 @@ MAX_RECORDS = 3
 """Independent records beyond this number no longer raise the confidence."""
 
 
+ROUNDED_SQL = "floor({} * 10 + 0.5) / 10"
+"""A score as signatures carry it, `rounded`, in SQL."""
+
+
 class Observation(NamedTuple):
     """One source's say, without the record it stands in.
 
@@ -46,7 +50,7 @@ class Signature(NamedTuple):
 
 
 def rounded(score: float | None) -> float | None:
-    """A score as signatures carry it: one decimal, halves upwards, as ``floor(score * 10 + 0.5) / 10`` in SQL."""
+    """A score as signatures carry it: one decimal, halves upwards."""
     return None if score is None else math.floor(score * 10 + 0.5) / 10
 
 

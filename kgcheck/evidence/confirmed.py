@@ -37,14 +37,17 @@ class PlainEdges(NamedTuple):
     """What the edges of a pattern ask that are plainly supported: of each end, and that there is a link.
 
     Attributes:
-        links: A select of the links that support pairs plainly: head, tail, source, release_id and record.
+        links: A select of the links that support pairs plainly: head, tail, source, release_id, record and score.
         head: What is asked of the head.
         tail: The same of the tail.
+        alone: The check by which one link of a pair is all that is observed of it; none where other sources speak, too,
+            or links of other pairs. Then how sure the verdict is differs from pair to pair in ways not looked at.
     """
 
     links: str
     head: PlainEnd
     tail: PlainEnd
+    alone: EdgeCheck | None
 
 
 def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
@@ -76,12 +79,13 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
             of_head += looked
     best = min(check.tier.rank for check in speaking)
     deciding = [check for check in speaking if check.tier.rank == best]
-    links = " UNION ALL ".join(_pairs(check, "=", ", source, release_id, record") for check in deciding)
+    links = " UNION ALL ".join(_pairs(check, "=", ", source, release_id, record, score") for check in deciding)
     stated = " UNION ALL ".join(_pairs(check, "=") for check in deciding)
     if _qualified(db, " UNION ALL ".join(_pairs(check, "<>") for check in speaking), stated):
         links = f"SELECT * FROM ({links}) WHERE (head, tail) NOT IN (FROM qualified)"
-    ends = [PlainEnd(key(head, "id"), _all_of(of_head)), PlainEnd(key(tail, "id"), _all_of(_fine(db, topics, tail)))]
-    return PlainEdges(links, *ends)
+    ends = PlainEnd(key(head, "id"), _all_of(of_head)), PlainEnd(key(tail, "id"), _all_of(_fine(db, topics, tail)))
+    alone = speaking[0] if len(speaking) == 1 and speaking[0].match != "descendant" else None
+    return PlainEdges(links, *ends, alone)
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

@@ -58,11 +58,12 @@ class Verified(Value):
     """How the newest run that looked at a task judged it, and what decided.
 
     ``source``, ``release`` and ``record`` are those of the best evidence for the outcome: none where there was none.
+    ``confidence`` is none of an edge that is plainly supported by more than one link: nobody worked it out.
     """
 
     outcome: Outcome
     reason: Reason
-    confidence: float
+    confidence: float | None = None
     source: str | None = None
     release: str | None = None
     record: str | None = None

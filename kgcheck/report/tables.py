@@ -284,8 +284,9 @@ def verified_table(edge: str, found: "Verified | None") -> RenderableType:
     if found is None:
         facts.add_row(cell("outcome", style="bold"), cell("nobody has looked"))
         return facts
+    sure = "" if found.confidence is None else f", confidence {found.confidence:.3f}"
     for name, value in (
-        ("outcome", f"{found.outcome.value}, {found.reason.value}, confidence {found.confidence:.3f}"),
+        ("outcome", f"{found.outcome.value}, {found.reason.value}{sure}"),
         ("source", f"{found.source}, release {found.release}" if found.source else ""),
         ("record", found.record),
         ("run", f"{found.run}, begun {found.at:%Y-%m-%d %H:%M} UTC"),

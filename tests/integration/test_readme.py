@@ -34,7 +34,7 @@ NOT_RUN = {
 """Commands that are not run here, each with the reason and where the like of it is."""
 
 NOT_RUN_COUNT = {
-    "^make |^pip ": 6,
+    "^make |^pip ": 8,
     "bolt://": 4,
     "--neo4j-home": 1,
     "jobs serve": 1,

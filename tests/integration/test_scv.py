@@ -140,8 +140,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
 
 
 def claims_of(folder: Path, count: int) -> Path:
-    # What the paper that is found first speaks of: a quote about another kinase would not count.
-    records = ({"id": str(n), "claim": "Kinase A binds kinase C.", "label": "yes"} for n in range(count))
+    # What the paper that is found first says: a quote about another kinase, or one that only asks, would not count.
+    records = ({"id": str(n), "claim": "Kinase A binds kinase B in yeast.", "label": "yes"} for n in range(count))
     return lines(folder / "claims.jsonl", *records)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import HealthCheck, event, given, settings
 
 from kgcheck import Workspace
 from kgcheck.audit.plan import AuditOptions
@@ -20,9 +21,11 @@ from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
 from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
 from kgcheck.workspace.verified import verified_of
+from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import Audited, MemoryStore, audited, demo, kgcheck
-from tests.support.facts import SCHEMA, Facts
+from tests.support.facts import SCHEMA, Facts, verdicts_on
+from tests.support.snapshots import crowded_snapshots
 
 ACTS_ON = SCHEMA.pattern("Protein", "ACTS_ON", "Protein")
 
@@ -136,6 +139,57 @@ def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audite
                         assert (found.source, found.release, found.record) in stated
                         asked_about += 1
     assert asked_about > 10
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(crowded_snapshots())
+def test_how_sure_it_is_of_an_edge_is_what_its_own_evidence_gives(
+    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
+) -> None:
+    assert_own_confidences(tmp_path_factory.mktemp("generated"), *crowd)
+
+
+def assert_own_confidences(folder: Path, relation: str, facts: Facts) -> None:
+    """Of every edge that an audit looked at, the kept confidence is that of its verdict, or it was not worked out."""
+    snapshot = facts.build(folder)
+    for pattern in SCHEMA.patterns(relation):
+        if pattern.head not in ENDS or pattern.tail not in ENDS:
+            continue
+        nodes = {label: [{"id": i} for i in ENDS[label]] for label in (pattern.head, pattern.tail)}
+        edges = [{"head": h, "tail": t} for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
+        tasks = [
+            CheckTask(
+                type=CheckType.TRIPLE,
+                subject=Ref(label=pattern.head, id=e["head"]),
+                relation=relation,
+                object=Ref(label=pattern.tail, id=e["tail"]),
+            )
+            for e in edges
+        ]
+        audited(MemoryStore(nodes, {str(pattern): edges}), folder / "l", snapshot, types=(CheckType.TRIPLE,))
+        for task, verdict in zip(tasks, verdicts_on(snapshot, tasks), strict=True):
+            found = asked(folder / "l", task)
+            assert found
+            assert (found.outcome, found.reason) == (verdict.outcome, verdict.reason)
+            event(f"{found.outcome.value}, {'not worked out' if found.confidence is None else 'known'}")
+            if found.confidence is None:
+                assert found.outcome is Outcome.SUPPORTED
+            else:
+                assert found.confidence == verdict.confidence, task
+
+
+def test_edges_of_one_link_are_as_sure_as_its_score(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("uniprot", complete=True).entities("Protein", "P10001", "P10002", "P10003", "P10004")
+    stated = facts.release("string", "2025").covers("ACTS_ON", "P10001", "P10002", "P10003", "P10004")
+    stated.link("ACTS_ON", "P10001", "P10002", 0.9, record="S:1").link("ACTS_ON", "P10001", "P10003", 0.5, record="S:2")
+    stated.link("ACTS_ON", "P10002", "P10003", 0.7, record="S:3").link("ACTS_ON", "P10002", "P10003", 0.6, record="S:4")
+    pairs = [("P10001", "P10002"), ("P10001", "P10003"), ("P10002", "P10003")]
+    audited(proteins(*pairs), tmp_path / "l", facts.build(tmp_path / "s"), types=(CheckType.TRIPLE,))
+
+    found = [asked(tmp_path / "l", edge(*pair)) for pair in pairs]
+    assert [verified and verified.confidence for verified in found] == [0.9, 0.5, None]
 
 
 def test_who_was_not_looked_at_is_not_known(audit: tuple[Path, Audited], reader: VerifiedReader) -> None:
