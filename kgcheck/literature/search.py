@@ -343,7 +343,8 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
     if (named or current) == WORDS_ALONE:
         return None, ""
     model = named or current or PACKAGED
-    model_path(model)
+    if model != PACKAGED:
+        model_path(model)
     if why := lacking(model):
         if named or current:
             raise why

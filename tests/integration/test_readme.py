@@ -30,6 +30,7 @@ NOT_RUN = {
     r"mcp --http": "does not end: tests/integration/test_mcp.py",
     r"^curl |kgcheck serve .*kgcheck-demo": "a session with a service: tests/integration/test_service_session.py",
     r"\.xml\.gz": "needs a file of a provider: tests/unit/test_literature_formats.py",
+    "--index index": "needs whole papers, or asks services: test_whole_papers.py, test_gather.py",
 }
 """Commands that are not run here, each with the reason and where the like of it is."""
 
@@ -40,6 +41,7 @@ NOT_RUN_COUNT = {
     "jobs serve": 1,
     r"\.xml\.gz": 1,
     "Klippel-Feil": 1,
+    "--index index": 5,
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}

@@ -142,7 +142,7 @@ def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audite
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_how_sure_it_is_of_an_edge_is_what_its_own_evidence_gives(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
