@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.errors import InputFormat, InputMissing
-from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
+from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.pdf import read_pdf
+from kgcheck.literature.xml_elements import xml_elements
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 from kgcheck.providers.pubmed import article_fields
 
@@ -226,29 +227,16 @@ def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, iterparse
-
-    try:
-        raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
-        with io.BufferedReader(raw, MIB) as stream:
-            number, open_ones = 0, list[Any]()
-            for event, element in iterparse(stream, events=("start", "end")):
-                if event == "start":
-                    open_ones.append(element)
-                    if len(open_ones) > DEEPEST:
-                        raise InputFormat(f"{path} nests elements deeper than {DEEPEST}")
-                    continue
-                open_ones.pop()
-                if element.tag == "PubmedArticle":
-                    number += 1
-                    yield f"{path}, record {number}", _article(element)
-                if len(open_ones) == 1:
-                    # Also its place in the set goes: millions of empty ones would stay.
-                    open_ones[0].clear()
-                    raw.mark()
-    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError, zlib.error) as error:
-        raise InputFormat(f"{path} is not PubMed XML: {error!r}"[:300], "it may be cut off") from error
+    with xml_elements(path, "PubMed XML") as elements:
+        number = 0
+        for element in elements.ends():
+            if element.tag == "PubmedArticle":
+                number += 1
+                yield f"{path}, record {number}", _article(element)
+            if len(elements.around) == 1:
+                # Also its place in the set goes: millions of empty ones would stay.
+                elements.around[0].clear()
+                elements.end_record()
 
 
 def _article(element: Any) -> dict[str, Any]:

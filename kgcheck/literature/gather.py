@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
@@ -142,13 +143,14 @@ def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index:
     text = service.whole(record)
     if text is None:
         return None
-    path = index / FOLDER / f"{record.full_text}.xml"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
-        read = [paper for _, paper in read_jats(path)]
+        # What has not been found to be the paper is nowhere kept.
+        with TemporaryDirectory(dir=index) as folder:
+            path = Path(folder) / f"{record.full_text}.xml"
+            path.write_bytes(text)
+            read = [paper for _, paper in read_jats(path)]
     except OSError as error:
-        raise IndexFault(f"cannot write {path}: {error.strerror}", "free disk space") from error
+        raise IndexFault(f"cannot write in {index}: {error.strerror}", "free disk space") from error
     except (InputFormat, ValidationError) as error:
         raise SourceAnswer(f"{service.name} sent {record.full_text} in a form that cannot be read: {error}") from error
     paper = read[0] if len(read) == 1 else None

@@ -4,15 +4,12 @@ A file may hold one article or a set of them. Entities, declarations of other fi
 is read are the elements alone.
 """
 
-import io
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgcheck.errors import InputFormat
-from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 from kgcheck.literature.documents import Rejected, clean
 from kgcheck.literature.jats_links import ids_of, licence_of, notices_of, reference_of, text_of, year_of
 from kgcheck.literature.papers import (
@@ -23,6 +20,7 @@ from kgcheck.literature.papers import (
     WholePaper,
     kind_of,
 )
+from kgcheck.literature.xml_elements import xml_elements
 
 _ROOTS = frozenset({"article", "pmc-articleset", "articles", "collection", "OAI-PMH"})
 _BLOCKS = frozenset(
@@ -85,31 +83,21 @@ def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
     Raises:
         InputFormat: It is no JATS, broken, or made to do harm.
     """
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, iterparse
+    with xml_elements(path, "JATS XML") as elements:
 
-    try:
-        raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
-        with io.BufferedReader(raw, MIB) as stream:
-            number, open_ones = 0, list[Any]()
-            for event, element in iterparse(stream, events=("start", "end")):
-                if event == "start":
-                    if isinstance(element.tag, str):
-                        element.tag = element.tag.rpartition("}")[2]
-                    if not open_ones and element.tag not in _ROOTS:
-                        raise InputFormat(f"{path} is no JATS XML: it begins with <{element.tag}>")
-                    open_ones.append(element)
-                    if len(open_ones) > DEEPEST:
-                        raise InputFormat(f"{path} nests elements deeper than {DEEPEST}")
-                    continue
-                open_ones.pop()
-                if element.tag == "article" and not any(e.tag == "article" for e in open_ones):
-                    number += 1
-                    yield f"{path}, article {number}", paper_of(element)
-                    element.clear()
-                    raw.mark()
-    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError, zlib.error) as error:
-        raise InputFormat(f"{path} is not JATS XML: {error!r}"[:300], "it may be cut off") from error
+        def start(element: Any) -> None:
+            if isinstance(element.tag, str):
+                element.tag = element.tag.rpartition("}")[2]
+            if not elements.around and element.tag not in _ROOTS:
+                raise InputFormat(f"{path} is no JATS XML: it begins with <{element.tag}>")
+
+        number = 0
+        for element in elements.ends(start):
+            if element.tag == "article" and not any(e.tag == "article" for e in elements.around):
+                number += 1
+                yield f"{path}, article {number}", paper_of(element)
+                element.clear()
+                elements.end_record()
 
 
 def paper_of(article: Any) -> WholePaper | Rejected:

@@ -224,13 +224,4 @@ def _made(document: Document, stance: Stance, probability: float, quotes: tuple[
     chances = {s.value: probability if s is stance else rest for s in Stance}
     if note:
         chances = {s.value: float(s is Stance.SILENT) for s in Stance}
-    return Opinion(
-        document=document.id,
-        title=document.title,
-        year=document.year,
-        also=document.ids[1:],
-        probabilities=Probabilities.model_validate(chances),
-        stance=stance,
-        quotes=quotes,
-        note=note,
-    )
+    return Opinion.on(document, Probabilities.model_validate(chances), stance, quotes, note)

@@ -91,18 +91,10 @@ class PairVerifier:
         elif denials:
             # One sentence has it, another denies it: of other conditions, or in doubt.
             chances = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
-        stance = chances.stance
-        shown = {Stance.SUPPORTS: speaks, Stance.CONTRADICTS: denials}.get(stance, [])
-        return Opinion(
-            document=document.id,
-            title=document.title,
-            year=document.year,
-            also=document.ids[1:],
-            probabilities=chances,
-            stance=stance,
-            quotes=tuple(quote_at(document, span) for span in sorted(r.span for r in shown[:_QUOTED])),
-            note="one sentence of it says so, another denies it" if denials and speaks else "",
-        )
+        shown = {Stance.SUPPORTS: speaks, Stance.CONTRADICTS: denials}.get(chances.stance, [])
+        note = "one sentence of it says so, another denies it" if denials and speaks else ""
+        quotes = [quote_at(document, span) for span in sorted(r.span for r in shown[:_QUOTED])]
+        return Opinion.on(document, chances, quotes=quotes, note=note)
 
     def _reading(self, text: str, span: Span) -> _Reading | None:
         sentence = text[slice(*span)]

@@ -108,20 +108,10 @@ class TrainedVerifier:
         row = kept(claim_features(seen, fit), vectors=similar is not None)
         found = softmax(weights.stance.scores(row[None, :]))[0]
         chances = Probabilities(supports=found[0], contradicts=found[1], silent=found[2])
-        return Opinion(
-            document=document.id,
-            title=document.title,
-            year=document.year,
-            also=document.ids[1:],
-            probabilities=chances,
-            stance=chances.stance,
-            quotes=tuple(
-                quote_at(document, document.spans[i])
-                for i in quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
-            )
-            if chances.stance is not Stance.SILENT
-            else (),
-        )
+        if chances.stance is Stance.SILENT:
+            return Opinion.on(document, chances)
+        places = quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
+        return Opinion.on(document, chances, quotes=[quote_at(document, document.spans[i]) for i in places])
 
 
 def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int]:

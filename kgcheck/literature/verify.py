@@ -6,7 +6,7 @@ A paper counts once, a retracted one not at all, and papers that disagree are sh
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -67,6 +67,38 @@ class Opinion(Value):
     quotes: tuple[Quote, ...] = ()
     note: str = ""
     dropped: bool = Field(default=False, description="the verifier took a side, and it does not count: see the note")
+
+    @classmethod
+    def on(
+        cls,
+        document: Document,
+        probabilities: Probabilities,
+        stance: Stance | None = None,
+        quotes: Iterable[Quote] = (),
+        note: str = "",
+    ) -> Self:
+        """An opinion on a document.
+
+        Args:
+            document: What was read.
+            probabilities: Of each stance.
+            stance: By default, the likeliest.
+            quotes: What shows it.
+            note: Why it is silent where a side was taken.
+
+        Returns:
+            The opinion, with what the document is called.
+        """
+        return cls(
+            document=document.id,
+            title=document.title,
+            year=document.year,
+            also=document.ids[1:],
+            probabilities=probabilities,
+            stance=stance or probabilities.stance,
+            quotes=tuple(quotes),
+            note=note,
+        )
 
     @property
     def probability(self) -> float:

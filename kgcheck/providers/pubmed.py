@@ -38,7 +38,6 @@ class _Search(WireRecord):
     total: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="count")
     start: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="retstart")
     ids: list[_Pmid] = Field(alias="idlist")
-    wrong: str = Field(alias="ERROR", default="")
 
 
 class _SearchResult(WireRecord):

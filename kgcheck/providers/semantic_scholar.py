@@ -152,6 +152,8 @@ def _linked(answer: ServiceAnswer, *, offset: int, end: Literal["cited", "citing
     links = found.data or []
     if found.offset != offset or len(links) > PAGE or (found.following is not None and found.following <= offset):
         raise SourceAnswer(f"{_NAME} sent links from {found.offset:,} on, not from {offset:,}", LATER)
+    if found.following is not None and not links:
+        raise SourceAnswer(f"{_NAME} promised more links from {offset:,} on and sent none", LATER)
     ends: list[_ScholarEnd | None] = [getattr(link, end) for link in links]
     if None in ends:
         raise SourceAnswer(f"{_NAME} sent links of another kind than were asked for", LATER)

@@ -1,6 +1,7 @@
 """Looks at what the service works on for who asks whether it is ready, and answers in time whatever comes of it."""
 
 import asyncio
+import logging
 import threading
 import time
 from concurrent.futures import Future
@@ -12,6 +13,8 @@ from kgcheck.workspace.readiness import Part, PartName, part_names, part_of
 
 if TYPE_CHECKING:
     from kgcheck.service.state import Service
+
+_log = logging.getLogger(__name__)
 
 LONGEST_S = 0.8
 """How long to wait for a look: whoever asks has an answer within a second."""
@@ -56,10 +59,7 @@ class Looks:
         self._under_way[name] = look, time.monotonic()
 
         def work() -> None:
-            try:
-                look.set_result(self._look(name))
-            except Exception as error:
-                look.set_exception(error)
+            look.set_result(self._look(name))
 
         # One that hangs must keep no process from ending.
         threading.Thread(target=work, name=f"looking at {name}", daemon=True).start()
@@ -72,3 +72,7 @@ class Looks:
                 return part_of(workspace, name)
         except StoreLocked as error:
             return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=error.message)
+        except Exception as error:
+            # Whoever asks has an answer whatever it is; the log has the whole of it.
+            _log.exception("cannot look whether %s is ready", name)
+            return Part(name=name, is_ready=False, kind_of_error=type(error).__name__)

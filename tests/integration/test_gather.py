@@ -138,6 +138,7 @@ def test_another_paper_than_the_one_asked_for_is_not_taken(
     with pytest.raises(SourceAnswer, match="another paper than PMC1"):
         get("europepmc", index, http(), full_text=True)
     assert ids(index) == []
+    assert list(index.folder.rglob("*PMC1*")) == []
 
 
 def test_links_of_europe_pmc(server: Loopback, http: Callable[..., Http], index: Corpus) -> None:
@@ -423,6 +424,16 @@ def test_a_wrong_page_of_semantic_scholar(
     server.always = answers(200, body)
     with pytest.raises(SourceAnswer):
         get("semantic_scholar", index, http())
+
+
+def test_links_that_are_promised_and_never_come(server: Loopback, http: Callable[..., Http]) -> None:
+    scholar = ScholarServer(server, [])
+    scholar.linked = {"references": [{"offset": 0, "next": 1_000, "data": []}]}
+    client = http()
+    service = SemanticScholar(client, client.settings, DAY)
+
+    with pytest.raises(SourceAnswer, match="promised more links from 0 on"):
+        service.references(PaperRecord("0" * 40, ("s2:1",)))
 
 
 # OpenAlex: documented forms

@@ -419,6 +419,20 @@ def test_readiness_does_not_wait_for_what_hangs(api: TestClient, monkeypatch: py
     assert looked == ["store"], "one look at a time, however often it is asked"
 
 
+def test_readiness_has_an_answer_where_a_look_itself_breaks(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault that nobody foresaw")
+
+    app: Any = api.app
+    monkeypatch.setattr(type(app.state.service.shared.graph), "meta", broken)
+    answer = api.get("/v1/health/ready")
+
+    assert answer.status_code == 503
+    kinds = {part["name"]: part["kind_of_error"] for part in answer.json()["parts"]}
+    assert kinds == {"ledger": "", "store": "ZeroDivisionError", "reference": ""}
+    assert "nobody foresaw" not in answer.text
+
+
 def test_health_is_answered_while_the_ledger_is_away(tmp_path: Path) -> None:
     with served(tmp_path) as client:
         Path(ledger_of(client)).write_bytes(b"this is no ledger any more" * 100)
