@@ -205,11 +205,14 @@ class SnapshotChanges:
             return
         else:
             find_differing(self._db, {str(side): self._hashed(side, source, table, stated, where) for side in _SIDES})
-        found = [
+        alone = self._db.execute("SELECT count(older), count(newer) FROM differing").fetchall()[0]
+        found = [f"SELECT {wanted} FROM newer.{table} LIMIT 0"]
+        found += [
             f"SELECT {wanted} FROM {side}.{table} SEMI JOIN differing ON differing.{side} = {table}.rowid"
-            for side in _SIDES
+            for side, count in zip(_SIDES, alone, strict=True)
+            if count
         ]
-        self._make(name, " UNION ALL ".join(found))
+        self._make(name, " UNION ALL ".join(f"({select})" for select in found))
 
     def _is_same(self, table: str, source: str, kinds: str = "true") -> bool:
         """Whether digests tell that both sides have the same rows."""
@@ -268,7 +271,7 @@ class SnapshotChanges:
         if not self._count(identifier("changed id")):
             self._make(table, _NO_IDS)
             return 0
-        named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._nodes(label)}"
+        named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._filed(label)}"
         among = 'name IN (SELECT id FROM "changed id") OR upper(name) IN (SELECT form FROM "changed id")'
         self._make(table, f"SELECT DISTINCT id FROM ({named}) WHERE {among}")
         return self._count(table)
@@ -290,11 +293,27 @@ class SnapshotChanges:
         name = f"name in pairs {label.name}"
         if name not in self._made:
             nodes = self._nodes(label)
-            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION SELECT id, now FROM {nodes}")
+            others = f"SELECT id, now FROM {nodes} WHERE now <> id"
+            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION ALL {others}")
+        return identifier(name)
+
+    def _filed(self, label: Label) -> str:
+        """Table of the nodes of a label: their ids, and every id under which a source may file them."""
+        name = f"filed {label.name}"
+        if name not in self._made:
+            bare = r"regexp_replace(id, '[\s\p{Z}]+', '', 'g')"
+            self._make(
+                name,
+                f"""
+                SELECT id, now, {base(label, "id")} AS base, {sequence(label, "id")} AS sequence,
+                       {part_of_id(label, bare, "entry", "i")} AS bare
+                FROM {self._nodes(label)}
+                """,
+            )
         return identifier(name)
 
     def _nodes(self, label: Label) -> str:
-        """Table of the nodes of a label: their ids, and every id under which a source may file them."""
+        """Table of the nodes of a label: their ids, and those that they have now."""
         name = f"named {label.name}"
         if name in self._made:
             return identifier(name)
@@ -302,12 +321,10 @@ class SnapshotChanges:
         read(self._db, "newer")
         odd = f"{malformed(label, 'id')} OR {unlisted(topics := Topics(self._db), label, 'id')}"
         find_intended_ids(self._tables, topics, label, f"SELECT id FROM {ids} WHERE {odd}")
-        bare = r"regexp_replace(n.id, '[\s\p{Z}]+', '', 'g')"
         self._make(
             name,
             f"""
-            SELECT n.id, {base(label, "n.id")} AS base, {sequence(label, "n.id")} AS sequence,
-                   {part_of_id(label, bare, "entry", "i")} AS bare,
+            SELECT n.id,
                    CASE WHEN m.intended IS NOT NULL THEN {key(label, "m.intended")}
                         WHEN len(l.successors) > 0 AND l.state <> 'current' THEN l.successors[1]
                         ELSE {key(label, "n.id")} END AS now

@@ -1,7 +1,8 @@
 """Hashes and digests, kept in a snapshot when it is built: what two snapshots both have is then not read again.
 
-Every link has a hash of what it states. A digest is the number and the sum of the hashes of some rows: of the links of
-a source and relation that begin alike (a part), and of all that a source has of a kind in another table.
+Every link has a hash of what it states. A digest is the number and a sum of the hashes of some rows: of the links of
+a source and relation whose hashes begin alike (a part), and of all that a source has of a kind in another table. Two
+parts that differ have the same sum by a chance of one in 2**64, as two links have the same hash.
 
 DuckDB promises no hash that is the same in all its versions. So a snapshot names whose hashes it has, and they are
 compared with those of another one only where both were made alike.
@@ -33,6 +34,9 @@ STATED = {
 _PART = "(hash >> 48)::USMALLINT"
 """Links with the same first bits of their hash are a part."""
 
+_SUMS = "count(*) AS row_count, sum(hash(hash)) AS total"
+"""Of a part. Hashed once more, so that hashes which are near each other, as those of one part, have no sum alike."""
+
 
 def fill_hashes(db: duckdb.DuckDBPyConnection) -> None:
     """Fill column ``hash`` of the links of a snapshot that is being built, and say by what."""
@@ -60,7 +64,7 @@ def fill_digests(db: duckdb.DuckDBPyConnection) -> None:
         # One after the other: all links are one of them.
         db.execute(
             f"""
-            INSERT INTO digest SELECT table_name, source, kind, part, count(*), sum(hash)
+            INSERT INTO digest SELECT table_name, source, kind, part, {_SUMS}
             FROM ({some}) AS stated(table_name, source, kind, part, hash) GROUP BY ALL ORDER BY ALL
             """
         ).fetchall()
@@ -110,8 +114,7 @@ def find_differing(
     """
     # Most rows stand in parts that are the same on both sides: only of the others are single hashes compared.
     summed = digests or {
-        side: f"SELECT {_PART} AS part, count(*) AS row_count, sum(hash) AS total FROM ({rows}) GROUP BY part"
-        for side, rows in hashed.items()
+        side: f"SELECT {_PART} AS part, {_SUMS} FROM ({rows}) GROUP BY part" for side, rows in hashed.items()
     }
     db.execute(
         f"""

@@ -259,7 +259,14 @@ def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> Non
             f"{path} is a snapshot of format {stated}, not {FORMAT_VERSION}",
             "build it again with this version of kgcheck",
         )
-    for (kind, called), form in _expected(int(stated)).items():
+    expected = _expected(int(stated))
+    if foreign := [entry for entry in found if entry not in expected]:
+        kind, called = foreign[0]
+        raise SnapshotError(
+            f"{path} is not a reference snapshot: format {stated} has no {kind} {called!r}",
+            "use only snapshots that kgcheck reference build made",
+        )
+    for (kind, called), form in expected.items():
         if (kind, called) not in found:
             raise SnapshotError(f"{path} is damaged: it lacks the {kind} {called!r}", "build it again")
         if found[kind, called] != form:
