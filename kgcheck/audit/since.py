@@ -144,7 +144,7 @@ class SinceWorker(Worker):
 
     def _take_out(self, unit: Unit, counts: Counter[Key]) -> list[str]:
         """Take the touched tasks out of the counts of the earlier run, as ``ref`` has it: fingerprints of findings."""
-        selected, size = self._tasks.select(unit, self._plain(unit)), self._options.piece_tasks
+        selected, size = self._select(unit), self._options.piece_tasks
         found: list[str] = []
         for start in range(0, selected.chosen or bool(selected.plain), size):
             # Number 0 stands for those that are plainly supported, see Worker.
