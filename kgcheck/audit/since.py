@@ -30,6 +30,9 @@ from kgcheck.reference.both import read
 _FEW_TASKS = 30_000
 """So many are sooner judged one by one than those are found that need not be: these are looked for among all links."""
 
+_MANY_TASKS, _SHARE = 20_000, 0.02
+"""Where more edges of a pattern are touched than both: one of them takes as long as fifty that are counted together."""
+
 
 class SinceWorker(Worker):
     """Does the units of a run of which an earlier run has most.
@@ -88,7 +91,9 @@ class SinceWorker(Worker):
         self._part.begin(unit, self._recorded.pairs(unit, self._pieces_of(unit), counted))
         self._copy, self._tasks = self._part, self._part_tasks
         try:
-            left = self._left(unit, touched) if _carried(unit) not in done else ([], [])
+            left: tuple[list[str], list[Tally]] | None = [], []
+            if _carried(unit) not in done:
+                left = None if self._is_dear(unit) else self._left(unit, touched)
             if left is not None:
                 if _carried(unit) not in done:
                     self._carry(unit, *left)
@@ -107,6 +112,13 @@ class SinceWorker(Worker):
             super().compare(units, before)
         finally:
             self._copy, self._tasks = whole
+
+    def _is_dear(self, unit: Unit) -> bool:
+        """Whether to look at what is touched takes longer than to look at the whole unit."""
+        if unit.type is not CheckType.TRIPLE or not unit.pattern or not self._verified:
+            return False
+        edges, touched = self._run.edges.get(str(unit.pattern), 0), self._tasks.count(unit)
+        return touched > max(_MANY_TASKS, _SHARE * edges)
 
     def _left(self, unit: Unit, touched: TouchedUnit) -> tuple[list[str], list[Tally]] | None:
         """What the earlier run found of the touched tasks, and what it counted of all others.

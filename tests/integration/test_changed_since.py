@@ -230,6 +230,19 @@ def test_snapshots_of_earlier_formats_tell_as_much(twice: Twice, tmp_path: Path,
 
 
 @pytest.mark.slow
+def test_a_relation_of_which_most_is_touched_is_looked_at_as_a_whole(
+    twice: Twice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {f.fingerprint for f in twice.audit().findings if f.carried_from}
+    monkeypatch.setattr("kgcheck.audit.since._MANY_TASKS", 0)
+    part = twice.audit()
+    equal(twice.full, part)
+    carried = {f.fingerprint for f in part.findings if f.carried_from}
+    assert carried < few
+    assert {f.task.type for f in part.findings if f.fingerprint in few - carried} == {CheckType.TRIPLE}
+
+
+@pytest.mark.slow
 def test_the_snapshot_names_the_run_that_looked_into_it(twice: Twice) -> None:
     moved = twice.folder / "kept.duckdb"
     shutil.copy(twice.older, moved)
