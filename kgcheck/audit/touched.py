@@ -11,6 +11,7 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
+from kgcheck.audit.differing import SIDES, DifferingRows
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit, sources_of
 from kgcheck.duck import identifier, literal
@@ -23,10 +24,7 @@ from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.both import Side, read
-from kgcheck.reference.hashes import STATED, are_hashed_alike, digests_of, find_differing, hash_of, have_digests
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
-
-_SIDES: tuple[Side, ...] = ("older", "newer")
 
 _NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
 
@@ -65,10 +63,8 @@ class SnapshotChanges:
         self._made: set[str] = set()
         self._unprintable: set[str] = set()
         self._tables = WorkingTables(db)
-        self._releases = {side: self._release_numbers(side) for side in _SIDES}
         self._rebuilt = self._rebuilt_sources()
-        self._has_hashes = are_hashed_alike(db, _SIDES)
-        self._has_digests = self._has_hashes and have_digests(db, _SIDES)
+        self._differing = DifferingRows(db)
 
     def of(self, unit: Unit) -> TouchedUnit | None:
         """Fill ``touched_head`` and ``touched_tail`` (id) and ``touched_pair`` (head, tail) for a unit.
@@ -135,7 +131,7 @@ class SnapshotChanges:
         name = f"changed link {source} {relation}"
         if name not in self._made:
             named = "head, tail, head_now, tail_now"
-            self._difference(name, source, "link", f"= {literal(relation)}", named)
+            self._make(name, self._differing.of(source, "link", f"= {literal(relation)}", named))
         return identifier(name)
 
     def _lifecycles(self, label: Label) -> str:
@@ -147,7 +143,7 @@ class SnapshotChanges:
         name = f"changed lifecycle {source}"
         if name not in self._made:
             where = f"source = {literal(source)}"
-            self._difference(name, source, "lifecycle", "= ''", "id, successors")
+            self._make(name, self._differing.of(source, "lifecycle", "= ''", "id, successors"))
             changed = identifier(name)
             self._db.execute(
                 f"""
@@ -164,7 +160,7 @@ class SnapshotChanges:
         """A select of the ids that have other values of an attribute."""
         name = f"changed value {source} {attribute}"
         if name not in self._made:
-            self._difference(name, source, "value", f"= {literal(attribute)}", "id")
+            self._make(name, self._differing.of(source, "value", f"= {literal(attribute)}", "id"))
         return f"SELECT id FROM {identifier(name)}"
 
     def _covered(self, source: str, topic: str) -> str:
@@ -172,61 +168,17 @@ class SnapshotChanges:
         name = f"changed covered {source} {topic}"
         if name not in self._made:
             part = literal(topic + " ")
-            self._difference(name, source, "covered", f"|| ' ' ^@ {part}", "id")
+            self._make(name, self._differing.of(source, "covered", f"|| ' ' ^@ {part}", "id"))
         return f"SELECT id FROM {identifier(name)}"
 
     def _ancestors(self, ontology: str) -> str:
         """Table of the pairs of term and ancestor that one side alone has."""
         name = f"changed ancestor {ontology}"
         if name not in self._made:
-            rows = [f"SELECT id, ancestor FROM {side}.ancestor WHERE ontology = {literal(ontology)}" for side in _SIDES]
+            rows = [f"SELECT id, ancestor FROM {side}.ancestor WHERE ontology = {literal(ontology)}" for side in SIDES]
             found = f"({rows[0]} EXCEPT {rows[1]}) UNION ALL ({rows[1]} EXCEPT {rows[0]})"
-            self._make(name, f"{rows[0]} LIMIT 0" if self._is_same("ancestor", ontology) else found)
+            self._make(name, f"{rows[0]} LIMIT 0" if self._differing.are_none("ancestor", ontology) else found)
         return identifier(name)
-
-    def _difference(self, name: str, source: str, table: str, kinds: str, wanted: str) -> None:
-        """Table of what one side alone has of a source; it does not matter how often.
-
-        Args:
-            name: Of the table.
-            source: The source.
-            table: Where its rows are.
-            kinds: Which of them: the end of a condition that begins with their kind.
-            wanted: Columns.
-        """
-        kind, stated = STATED[table]
-        where = f"source = {literal(source)} AND {kind} {kinds}"
-        if table == "link" and self._has_hashes:
-            hashed = {str(s): f"SELECT rowid AS number, hash FROM {s}.{table} WHERE {where}" for s in _SIDES}
-            parts = {str(s): digests_of(s, table, source, f"kind {kinds}") for s in _SIDES}
-            find_differing(self._db, hashed, parts if self._has_digests else None)
-        elif self._is_same(table, source, f"kind {kinds}"):
-            self._make(name, f"SELECT {wanted} FROM newer.{table} LIMIT 0")
-            return
-        else:
-            find_differing(self._db, {str(side): self._hashed(side, source, table, stated, where) for side in _SIDES})
-        alone = self._db.execute("SELECT count(older), count(newer) FROM differing").fetchall()[0]
-        found = [f"SELECT {wanted} FROM newer.{table} LIMIT 0"]
-        found += [
-            f"SELECT {wanted} FROM {side}.{table} SEMI JOIN differing ON differing.{side} = {table}.rowid"
-            for side, count in zip(_SIDES, alone, strict=True)
-            if count
-        ]
-        self._make(name, " UNION ALL ".join(f"({select})" for select in found))
-
-    def _is_same(self, table: str, source: str, kinds: str = "true") -> bool:
-        """Whether digests tell that both sides have the same rows."""
-        if not self._has_digests:
-            return False
-        older, newer = (self._db.execute(digests_of(side, table, source, kinds)).fetchall() for side in _SIDES)
-        return bool(older == newer)
-
-    def _hashed(self, side: Side, source: str, table: str, stated: str, where: str) -> str:
-        """A select of the places of rows and the hashes of what they state."""
-        # Releases are others on the other side, and in the same order: see _rebuilt_sources.
-        hashed = hash_of(stated, self._releases[side].get(source, []))
-        self._make(f"hashed {side}", f"SELECT rowid AS number, {hashed} AS hash FROM {side}.{table} WHERE {where}")
-        return f"FROM {identifier(f'hashed {side}')}"
 
     def _make(self, name: str, select: str) -> None:
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {select}").fetchall()
@@ -242,7 +194,7 @@ class SnapshotChanges:
             self._lives(linked.source)
             moved = f"SELECT unnest(successors) FROM {identifier(f'changed lifecycle {linked.source}')}"
             where = f"source = {literal(linked.source)} AND relation = {literal(linked.link)}"
-            found += [f"SELECT tail_now AS id FROM {s}.link WHERE {where} AND head_now IN ({moved})" for s in _SIDES]
+            found += [f"SELECT tail_now AS id FROM {s}.link WHERE {where} AND head_now IN ({moved})" for s in SIDES]
         return found
 
     def _pairs_of(self, links: str, check: EdgeCheck, ontology: str | None) -> Iterator[str]:
@@ -254,7 +206,7 @@ class SnapshotChanges:
         if ontology is None:
             return
         where = f"ontology = {literal(ontology)}"
-        for side in _SIDES:
+        for side in SIDES:
             yield f"""
                 SELECT l.head_now, a.ancestor FROM {links} l JOIN {side}.ancestor a ON a.id = l.tail_now
                 WHERE a.{where}"""
@@ -374,15 +326,10 @@ class SnapshotChanges:
             found |= {linked.source} if linked else set()
         return found
 
-    def _release_numbers(self, side: Side) -> dict[str, list[int]]:
-        """The numbers of the releases of a side by source, in order."""
-        rows = self._db.execute(f"SELECT source, list(id ORDER BY id) FROM {side}.release GROUP BY source").fetchall()
-        return {str(source): [int(number) for number in numbers] for source, numbers in rows}
-
     def _rebuilt_sources(self) -> set[str]:
         """Sources whose releases are others in number, order, topics, age or address: of those, rows cannot tell."""
         shapes: dict[Side, dict[str, list[tuple[object, ...]]]] = {}
-        for side in _SIDES:
+        for side in SIDES:
             rows = self._db.execute(
                 f"""
                 SELECT r.source, dense_rank() OVER (PARTITION BY r.source ORDER BY r.recency) AS age, r.recency > 0,
@@ -410,7 +357,7 @@ class SnapshotChanges:
         return any(_is_older(released, date) for (released,) in rows)
 
     def _differs(self, select: str) -> bool:
-        older, newer = (self._db.execute(select.format(side=side)).fetchall() for side in _SIDES)
+        older, newer = (self._db.execute(select.format(side=side)).fetchall() for side in SIDES)
         return bool(older != newer)
 
     def _count(self, table: str) -> int:

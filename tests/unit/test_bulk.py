@@ -13,7 +13,7 @@ _MAY_LACK = ("relation", "value", "basis")
 
 def _row(number: int) -> tuple[object, ...]:
     """A row of which most is as in all others, some differs, and some is lacking now and then."""
-    row: dict[str, object] = dict.fromkeys(FINDING_COLUMNS, "same") | _NUMBERS
+    row: dict[str, object] = {**dict.fromkeys(FINDING_COLUMNS, "same"), **_NUMBERS}
     row |= {"run": "one", "fingerprint": f"{number:016}", "reason": f"reason '{number % 3}'", "note": "ä \x00 %s ?"}
     row |= {name: None if (number + place) % 2 else f"{name} {number}" for place, name in enumerate(_MAY_LACK)}
     return tuple(row[name] for name in FINDING_COLUMNS)
