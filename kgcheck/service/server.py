@@ -98,3 +98,5 @@ class _Server(uvicorn.Server):
         # Before connections are waited for: those who follow a task would stay until it ends.
         self._service.stop()
         await super().shutdown(sockets)
+        # Some modules count what is left of them when Python ends, and would complain of it on the error stream.
+        gc.unfreeze()
