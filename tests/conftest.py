@@ -1,5 +1,6 @@
 """What every test can use: the servers of tests.support, the shared real data and the Hypothesis profiles."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from tests.support import ROOT
 
 pytest_plugins = ["tests.support.neo4j_fixtures", "tests.support.postgres", "tests.support.spreading"]
 
+# Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
@@ -18,6 +22,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.
 engine.MAX_SHRINKING_SECONDS = 60
+
+
+def pytest_collection_finish() -> None:
+    """Spare Python going over all modules and five thousand tests whenever it looks for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session")
