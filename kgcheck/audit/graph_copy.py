@@ -89,6 +89,11 @@ class GraphCopy:
             self._have.add(name)
         return identifier(name)
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether pairs are read as numbers, and not as texts."""
+        return not self._whole and isinstance(self._store, PlacedStore)
+
     def numbered(self, pattern: Pattern) -> Pairs | None:
         """The pairs of a pattern as numbers; None where they are to be read as texts."""
         store = self._store

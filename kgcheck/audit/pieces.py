@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from kgcheck.audit import judging, structure
+from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
@@ -17,7 +18,7 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
-from kgcheck.audit.tasks import TaskSelection
+from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, keep_judged
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
@@ -54,6 +55,7 @@ class Worker:
         papers: What papers say of edges, or None.
         verified: Where what was judged is kept, or None.
         in_turn: Writes pieces while the next ones are judged; without it, each is written before that.
+        ahead: Looks for the plainly supported edges of the next unit meanwhile, or None.
     """
 
     def __init__(
@@ -68,9 +70,12 @@ class Worker:
         papers: Papers | None = None,
         verified: VerifiedFiles | None = None,
         in_turn: InTurn | None = None,
+        ahead: Ahead[Looked | None] | None = None,
     ) -> None:
         self._db = db
         self._in_turn = in_turn
+        self._ahead = ahead
+        self._units: Sequence[Unit] = ()
         self._verified = verified
         self._papers = papers
         self._store = store
@@ -83,7 +88,9 @@ class Worker:
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
-        self._tasks = TaskSelection(db, copy, self._schema, self._options, records=verified is not None)
+        self._plain_db = ahead.db if ahead else db
+        parts = (db, copy, self._schema, self._options)
+        self._tasks = TaskSelection(*parts, records=verified is not None, plain=self._plain_db)
         self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
@@ -92,6 +99,7 @@ class Worker:
         Args:
             units: The plan.
         """
+        self._units = units
         self._tasks.check_ids(self._store, units)
         if self._live:
             for unit in units:
@@ -134,7 +142,7 @@ class Worker:
         table.record(self._run.id, before.id if before else None, former, now())
 
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
-        selected = self._tasks.select(unit, self._plain(unit))
+        selected = self._select(unit, done)
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         pieces = max(-(-selected.chosen // size), 1)
         for number in range(pieces):
@@ -189,17 +197,34 @@ class Worker:
             self._papers = papers
         return ended
 
+    def _select(self, unit: Unit, done: Mapping[str, str] | None = None) -> Selected:
+        """Select the tasks of a unit, and look for the plainly supported edges of the next one that is not done."""
+        if not self._ahead:
+            return self._tasks.select(unit, self._look(unit))
+        looked = self._ahead.take(unit, self._look, unit)
+        if self._tasks.is_numbered and done is not None and (following := self._following(unit, done)):
+            self._ahead.begin(following, self._look, following)
+        return self._tasks.select(unit, looked)
+
+    def _following(self, unit: Unit, done: Mapping[str, str]) -> Unit | None:
+        """The unit that is next, where it is one of edges of which some may be plainly supported."""
+        rest = self._units[self._units.index(unit) + 1 :]
+        following = next((each for each in rest if each.piece(0, last=True) not in done), None)
+        return following if following and self._may_be_plain(following) else None
+
+    def _look(self, unit: Unit) -> Looked | None:
+        plain = self._plain(unit)
+        return self._tasks.look(unit, plain) if plain else None
+
     def _plain(self, unit: Unit) -> PlainEdges | None:
         """Edges of which one tells all; None where each is to be looked at."""
-        if (
-            unit.type is not CheckType.TRIPLE
-            or not unit.pattern
-            or self._options.keep_all
-            or self._live
-            or self._papers
-        ):
+        if not unit.pattern or not self._may_be_plain(unit):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern))
+        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), self._plain_db)
+
+    def _may_be_plain(self, unit: Unit) -> bool:
+        is_judged_alone = self._options.keep_all or self._live or self._papers
+        return unit.type is CheckType.TRIPLE and not is_judged_alone
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
         wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kgcheck.audit.numbers import Ids, Pairs, are_in, as_numbers
+from kgcheck.audit.numbers import Ids, Numbers, Pairs, are_in, as_numbers, stable_order
 from kgcheck.checks.signature import ROUNDED_SQL
 from kgcheck.duck import identifier, literal
 from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
@@ -69,13 +69,8 @@ class PlainPairs:
         in_order = np.sort(numbers)
         is_plain = are_in(pairs.numbers, in_order)
         alike = Alike(pairs.some(is_plain), origins, alone=plain.alone)
-        is_more = len(origins) > 1 or bool((in_order[1:] == in_order[:-1]).any())
-        if self._records and not is_more:
-            is_more = any(links.column(name).null_count < len(numbers) for name in ("record", "score"))
-        if self._records and is_more:
-            order = np.argsort(numbers, kind="stable")
-            order = order[are_in(numbers[order], alike.pairs.numbers)]
-            alike = alike._replace(links=links.take(pa.array(order)))
+        if self._records:
+            alike = alike._replace(links=_more_of(alike, links, in_order))
         return alike, is_plain
 
     def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[LinkOrigin]) -> pa.Table:
@@ -83,7 +78,10 @@ class PlainPairs:
         head, tail = self._ends("head", pairs.heads, plain.head), self._ends("tail", pairs.tails, plain.tail)
         columns = ["(h.number << 32) | t.number AS number"]
         if self._records:
-            columns.append("nullif(l.record, h.id || ' ' || t.id) AS record")
+            # As `nullif(l.record, h.id || ' ' || t.id)`, of which a text would be made for every link.
+            is_of_ends = """strlen(l.record) = strlen(h.lead) + strlen(t.id)
+                AND prefix(l.record, h.lead) AND suffix(l.record, t.id)"""
+            columns.append(f"CASE WHEN {is_of_ends} THEN NULL ELSE l.record END AS record")
             columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
         if self._records and len(origins) > 1:
             places = " ".join(
@@ -99,7 +97,7 @@ class PlainPairs:
         ).to_arrow_table()
 
     def _ends(self, which: str, ids: Ids, end: PlainEnd) -> str:
-        """A table of the nodes that are fine: number, id, and the id under which links file it."""
+        """A table of the nodes that are fine: number, id, lead (of a record), and the id under which links file it."""
         made = (ids.name, end)
         if made in self._made:
             return self._made[made]
@@ -113,9 +111,34 @@ class PlainPairs:
             self._db.execute(
                 f"""
                 CREATE OR REPLACE TEMP TABLE {name} AS
-                SELECT number, id, {end.filed} AS filed FROM incoming WHERE {end.fine}
+                SELECT number, id, id || ' ' AS lead, {end.filed} AS filed FROM incoming WHERE {end.fine}
                 """
             ).fetchall()
         finally:
             self._db.unregister("incoming")
         return name
+
+
+def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | None:
+    """What there is to say of the links of pairs that are plainly supported, see `Alike`.
+
+    Args:
+        alike: The pairs.
+        links: Of these and of others.
+        in_order: The numbers of their pairs, in order.
+
+    Returns:
+        The links, by pair; None where there is nothing to say of them.
+    """
+    pairs = alike.pairs.numbers
+    again = in_order[1:][in_order[1:] == in_order[:-1]]
+    if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in ("record", "score")):
+        numbers = as_numbers(links.column("number"))
+        order = stable_order(numbers)
+        return links.take(pa.array(order[are_in(in_order, pairs)]))
+    if not len(again):
+        return None
+    # All that is to be said is how many links a pair has.
+    numbers = np.sort(np.concatenate((pairs, again[are_in(again, pairs)])))
+    others = {name: pa.nulls(len(numbers), links.schema.field(name).type) for name in ("record", "score")}
+    return pa.table({"number": numbers, **others})

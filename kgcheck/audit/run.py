@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.agents.outside import with_papers
+from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
 from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.in_turn import InTurn
@@ -152,7 +153,7 @@ class Audit:
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         limits = self._limits(counts)
-        with working_database(limits) as db, damage_named(self._snapshot), InTurn() as in_turn:
+        with working_database(limits) as db, damage_named(self._snapshot), InTurn() as in_turn, Ahead(db) as ahead:
             verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
@@ -162,8 +163,8 @@ class Audit:
                 worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified)
             else:
                 # What services and readers of papers bring is dear: it is in the ledger before more is asked.
-                waits = None if live or self._papers else in_turn
-                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified, waits)
+                waits = (None, None) if live or self._papers else (in_turn, ahead)
+                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified, *waits)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)

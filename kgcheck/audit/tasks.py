@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
@@ -46,6 +47,14 @@ class Selected(NamedTuple):
         return len(self.alike.pairs.numbers) if self.alike else 0
 
 
+class Looked(NamedTuple):
+    """The pairs of a unit, those of them that are plainly supported, and of each whether it is."""
+
+    pairs: Pairs
+    alike: Alike
+    is_plain: npt.NDArray[np.bool_]
+
+
 class TaskSelection:
     """Selects tasks by the filters and the sample of an audit.
 
@@ -55,6 +64,7 @@ class TaskSelection:
         schema: Profile.
         options: What was asked for.
         records: Of edges that are plainly supported, the records are wanted, too.
+        plain: A connection to the database on which these are found, where it is not `db`.
     """
 
     def __init__(
@@ -65,9 +75,10 @@ class TaskSelection:
         options: AuditOptions,
         *,
         records: bool = True,
+        plain: duckdb.DuckDBPyConnection | None = None,
     ) -> None:
         self._db = db
-        self._plain = PlainPairs(db, records=records)
+        self._plain = PlainPairs(plain or db, records=records)
         self._copy = copy
         self._schema = schema
         self._options = options
@@ -108,18 +119,18 @@ class TaskSelection:
         ).fetchall()
         self._threshold = rows[0][0] or 0
 
-    def select(self, unit: Unit, plain: PlainEdges | None = None) -> Selected:
+    def select(self, unit: Unit, looked: Looked | None = None) -> Selected:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
 
         Args:
             unit: Not one of structure.
-            plain: Edges that are only counted; one of them is chosen, as number 0.
+            looked: Its edges. Those that are plainly supported are only counted; one is chosen, as number 0.
 
         Returns:
             How many there are.
         """
-        if plain:
-            return self._without_plain(unit, plain)
+        if looked:
+            return self._without_plain(*looked)
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE chosen AS
@@ -132,9 +143,25 @@ class TaskSelection:
         ).fetchall()[0]
         return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}")
 
-    def _without_plain(self, unit: Unit, plain: PlainEdges) -> Selected:
+    def look(self, unit: Unit, plain: PlainEdges) -> Looked:
+        """The edges of a unit, and which of them are plainly supported.
+
+        Args:
+            unit: Of edges.
+            plain: What is asked of these.
+
+        Returns:
+            The edges.
+        """
         pairs = self._pairs(unit)
-        alike, is_plain = self._plain.among(pairs, plain)
+        return Looked(pairs, *self._plain.among(pairs, plain))
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether all edges are looked at, read as numbers: then `look` has no use for the connection `db`."""
+        return not self._options.ids and self._threshold is None and self._copy.is_numbered
+
+    def _without_plain(self, pairs: Pairs, alike: Alike, is_plain: npt.NDArray[np.bool_]) -> Selected:
         rest = pairs.some(~is_plain)
         heads, tails = rest.ends()
         numbers = np.arange(1, len(rest.numbers) + 1, dtype=np.int64)

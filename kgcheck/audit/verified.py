@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.audit.numbers import Numbers, as_numbers
+from kgcheck.audit.numbers import as_numbers, repeated
 from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import AGAINST_SQL
@@ -89,7 +89,7 @@ def alike_file(
     if links is not None:
         numbers = as_numbers(links.column("number"))
         pairs = pairs._replace(numbers=numbers)
-        sure = _confidences(alike.alone, links.column("score"), _repeated(numbers)) if alike.alone else None
+        sure = _confidences(alike.alone, links.column("score"), repeated(numbers)) if alike.alone else None
     elif alike.alone:
         same["confidence"] = _confidence(alike.alone, None)
 
@@ -110,13 +110,6 @@ def alike_file(
 
     path = files.paths(run, piece)[1]
     return files.write_sorted, path, some, len(pairs.numbers), same | _about(run, piece, unit)
-
-
-def _repeated(numbers: Numbers) -> npt.NDArray[np.bool_]:
-    """Of numbers in order, which stand there more than once."""
-    again = np.concatenate(([False], numbers[1:] == numbers[:-1], [False]))
-    repeated: npt.NDArray[np.bool_] = again[1:] | again[:-1]
-    return repeated
 
 
 def _confidences(

@@ -218,9 +218,21 @@ class EvidenceJoin:
         """
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
-    def plainly_supported(self, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
-        """What edges ask that all have the verdict of any of them; see kgcheck.evidence.confirmed."""
-        return plainly_supported(self._db, pattern, head, tail)
+    def plainly_supported(
+        self, pattern: Pattern, head: Label, tail: Label, db: duckdb.DuckDBPyConnection | None = None
+    ) -> PlainEdges | None:
+        """What edges ask that all have the verdict of any of them, see kgcheck.evidence.confirmed.
+
+        Args:
+            pattern: What the pairs are joined by.
+            head: Label of the heads.
+            tail: Label of the tails.
+            db: Another connection to the working database, for temporary tables of its own.
+
+        Returns:
+            The edges, or None.
+        """
+        return plainly_supported(db or self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:
         """What the authority says of each id that it knows."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.audit.graph_copy import GraphCopy, printable
-from kgcheck.audit.numbers import Pairs, are_in, in_order, pairs_of
+from kgcheck.audit.numbers import Pairs, are_in, in_order, pairs_of, repeated, stable_order
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import edge_schema, node_schema
 from kgcheck.profile.schema import load_schema
@@ -50,6 +50,14 @@ def test_other_pairs_have_another_digest(one: list[tuple[str, str]], other: list
     assert (pairs.digest(none) == 0) is (not one)
     if one:
         assert pairs.digest(none) != pairs.digest(pairs.numbers)
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_the_same_numbers_stay_as_they_stand(some: list[int]) -> None:
+    numbers = np.array(some, np.uint64)
+    order = stable_order(numbers)
+    assert order.tolist() == sorted(range(len(some)), key=some.__getitem__)
+    assert repeated(numbers[order]).tolist() == [some.count(number) > 1 for number in sorted(some)]
 
 
 @given(st.lists(st.integers(0, 9)), st.lists(st.integers(0, 9)))
