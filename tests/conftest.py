@@ -1,6 +1,5 @@
 """What every test can use: the servers of tests.support, the shared real data and the Hypothesis profiles."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -22,13 +21,6 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.
 engine.MAX_SHRINKING_SECONDS = 60
-
-
-def pytest_collection_finish() -> None:
-    """Spare Python going over all modules and five thousand tests whenever it looks for garbage."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session")
