@@ -11,6 +11,9 @@ from tests.support import ROOT
 
 pytest_plugins = ["tests.support.neo4j_fixtures", "tests.support.postgres", "tests.support.spreading"]
 
+# Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)

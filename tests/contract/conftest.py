@@ -19,8 +19,18 @@ def graph(neo4j_server: Neo4jTarget) -> Iterator[Graph]:
     opened.service.connector.close()
 
 
-def on_server(request: pytest.FixtureRequest, backend: str) -> Official | Py2neo:
-    target = request.getfixturevalue("clean_neo4j")
+def on_server(request: pytest.FixtureRequest, backend: str, *, ready: bool = False) -> Official | Py2neo:
+    """A store on the server.
+
+    Args:
+        request: Of the fixture.
+        backend: Whose driver.
+        ready: The test prepares it before anything else, so that it may be prepared already.
+
+    Returns:
+        What opens it.
+    """
+    target = request.getfixturevalue("ready_neo4j" if ready else "clean_neo4j")
     return Official(target) if backend == "neo4j" else Py2neo(target, request.getfixturevalue("graph"))
 
 
@@ -32,7 +42,7 @@ PY2NEO = pytest.param("py2neo", marks=pytest.mark.slow)
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     if request.param == "embedded":
         return Embedded(tmp_path / "graph.lbdb")
-    return on_server(request, request.param)
+    return on_server(request, request.param, ready="store" in request.fixturenames)
 
 
 @pytest.fixture(params=["neo4j", PY2NEO])

@@ -55,7 +55,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenedStor
         opener = Embedded(tmp_path / "graph.lbdb")
         shutil.copy(graph_file(), opener.path)
     else:
-        opener = on_server(request, "neo4j")
+        opener = on_server(request, "neo4j", ready=True)
     with opener(create=True) as opened:
         if request.param == "neo4j":
             put_graph(opened)
@@ -301,8 +301,8 @@ def test_a_hub_is_moved_whole(store: OpenedStore) -> None:
 
 
 @pytest.fixture
-def server(clean_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
-    official = Official(clean_neo4j)
+def server(ready_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
+    official = Official(ready_neo4j)
     with official(create=True) as opened:
         put_graph(opened)
         yield official, cast(OpenedStore, opened)

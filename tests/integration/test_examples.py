@@ -3,9 +3,7 @@
 import os
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tests.support import ROOT
 
@@ -24,6 +22,10 @@ def test_there_are_notebooks_and_the_readme_names_them() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_warns_of_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not above: to import them takes a second or two of every worker that only collects.
+    import nbformat
+    from nbclient import NotebookClient
+
     # The kernel is a process of its own: what it needs of this one is in the environment. Its libraries warn at import.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

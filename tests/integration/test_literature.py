@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from kgcheck.reference.names import SnapshotNames
 from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
+from tests.support.audits import demo as loaded_demo
 from tests.support.chat_server import Asked, Say, chat_server
 from tests.support.literature import build_index, paper, papers
 
@@ -52,9 +54,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
 
 
 @pytest.fixture(scope="module")
-def graph(demo: tuple[Path, Said]) -> Path:
-    """The demo: graph, snapshot and index of notes."""
-    return demo[0]
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the demo makes before it audits: graph, snapshot and index of notes."""
+    folder = tmp_path_factory.mktemp("graph")
+    shutil.copy(loaded_demo().store, folder / "graph.lbdb")
+    shutil.copy(loaded_demo().reference, folder / "reference.duckdb")
+    assert kgcheck("corpus", "add", NOTES, "--index", folder / "literature").code == 0
+    return folder
 
 
 def store_options(graph: Path) -> list[object]:

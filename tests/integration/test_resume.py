@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
@@ -79,22 +80,50 @@ def proteins(*names: str) -> MemoryStore:
     return MemoryStore({"Protein": [{"id": name} for name in names], "Gene": [{"id": "TP53"}]}, {})
 
 
+class Scope(NamedTuple):
+    """What is audited of the demo."""
+
+    options: dict[str, Any]
+    piece_tasks: int
+    statements: int
+    """Of its ledger: about so many are written before a kill."""
+
+
+SCOPES = {"genes": Scope({"labels": ("Gene",)}, 10, 60), "everything": Scope({}, PIECE, 200)}
+"""An audit of everything takes seconds, one of the genes and their edges some tenths of one."""
+
+
+def everything(*values: object) -> Any:
+    return pytest.param("everything", *values, marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=["genes", everything()])
+def scope(request: pytest.FixtureRequest) -> Scope:
+    return SCOPES[request.param]
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+def undisturbed(scope: Scope, tmp_path_factory: pytest.TempPathFactory) -> Audited:
     with embedded() as store:
-        return audited(store, tmp_path_factory.mktemp("undisturbed") / "ledger.sqlite", demo().reference)
+        path = tmp_path_factory.mktemp("undisturbed") / "ledger.sqlite"
+        return audited(store, path, demo().reference, **scope.options)
 
 
-@pytest.mark.parametrize("pieces", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 77))])
-def test_a_run_cut_off_after_any_piece_ends_the_same(undisturbed: Audited, tmp_path: Path, pieces: int) -> None:
+@pytest.mark.parametrize(
+    ("scope", "pieces"), [("genes", 1), everything(0), everything(1), everything(77)], indirect=["scope"]
+)
+def test_a_run_cut_off_after_any_piece_ends_the_same(
+    undisturbed: Audited, tmp_path: Path, scope: Scope, pieces: int
+) -> None:
     path = tmp_path / "ledger.sqlite"
     with embedded() as store:
-        cut_off(store, path, pieces, demo().reference, piece_tasks=PIECE)
+        cut_off(store, path, pieces, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
 
         assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("scope", ["everything"], indirect=True)
 def test_a_run_in_pieces_is_the_same_as_in_one(undisturbed: Audited, tmp_path: Path) -> None:
     with embedded() as store:
         small = audited(store, tmp_path / "ledger.sqlite", demo().reference, piece_tasks=PIECE)
@@ -113,7 +142,7 @@ def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
 
 
 CHILD = """
-import os, random, signal, sys, threading, time
+import json, os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
@@ -138,30 +167,36 @@ with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph:
     if ledger.runs():
         audit.resume(ledger.runs()[0])
     else:
-        audit.start(AuditOptions(piece_tasks=PIECE))
+        audit.start(AuditOptions(**json.loads(sys.argv[6])))
 """
 
 
-def child(path: Path, statements: int) -> int:
+def child(path: Path, statements: int, scope: Scope, store: Path, reference: Path) -> int:
     """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger.
 
     Returns:
         How the process ended.
     """
-    program = textwrap.dedent(CHILD).replace("PIECE", str(PIECE))
-    where = (ROOT, demo().store, demo().reference, path, statements)
+    options = json.dumps({"piece_tasks": scope.piece_tasks, **scope.options})
+    where = (ROOT, store, reference, path, statements, options)
     done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, where)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", textwrap.dedent(CHILD), *map(str, where)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_run_killed_again_and_again_ends_the_same(undisturbed: Audited, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(("scope", "seed"), [("genes", 1), everything(1), everything(2)], indirect=["scope"])
+def test_a_run_killed_again_and_again_ends_the_same(
+    undisturbed: Audited, tmp_path: Path, scope: Scope, seed: int
+) -> None:
     path, kills = tmp_path / "ledger.sqlite", 0
 
-    while child(path, 20 + seed * 7919 * (kills + 1) % 200) != 0:
+    while child(path, 20 + seed * 7919 * (kills + 1) % scope.statements, scope, *demo()) != 0:
         kills += 1
 
     assert kills >= 2
@@ -170,20 +205,36 @@ def test_a_run_killed_again_and_again_ends_the_same(undisturbed: Audited, tmp_pa
         assert comparable(of_run(ledger, run)) == comparable(undisturbed)
 
 
-def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path) -> None:
-    graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
-    shutil.copy(demo().store, graph)
-    shutil.copy(demo().reference, reference)
+def killed(folder: Path, scope: Scope) -> Path:
+    """An audit, of the graph and the snapshot in a folder, that was killed.
+
+    The command itself, where it runs long enough to be killed surely.
+
+    Returns:
+        Its ledger.
+    """
+    ledger = folder / ".kgcheck/ledger.sqlite"
+    if scope.options:
+        ledger.parent.mkdir()
+        assert child(ledger, scope.statements, scope, folder / "graph.lbdb", folder / "reference.duckdb") != 0
+        return ledger
     command = [sys.executable, "-m", "kgcheck", "audit", "--store", "graph.lbdb", "--reference", "reference.duckdb"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     while "auditing" not in process.stderr.readline():
         assert process.poll() is None
-    ledger = tmp_path / ".kgcheck/ledger.sqlite"
     while not pieces_in(ledger):
         assert process.poll() is None, "it ended before it could be killed"
     process.kill()
     process.communicate()
+    return ledger
+
+
+def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
+    graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
+    shutil.copy(demo().store, graph)
+    shutil.copy(demo().reference, reference)
+    ledger = killed(tmp_path, scope)
 
     # From another folder, and after a check: the run knows its store and its snapshot, and it is the one meant.
     check = ("check", "existence", "Protein", "P00001", "--store", graph, "--reference", reference)
@@ -213,10 +264,10 @@ def pieces_in(path: Path) -> int:
         return 0
 
 
-def test_two_processes_on_one_run_double_nothing(undisturbed: Audited, tmp_path: Path) -> None:
+def test_two_processes_on_one_run_double_nothing(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
     path = tmp_path / "ledger.sqlite"
     with embedded() as store:
-        cut_off(store, path, 10, demo().reference)
+        cut_off(store, path, 10, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
     where = ("--ledger", path, "--store", demo().store, "--reference", demo().reference)
     command = [sys.executable, "-m", "kgcheck", "audit", "--resume", *map(str, where)]
     both = [
@@ -240,7 +291,7 @@ def test_two_processes_on_one_run_double_nothing(undisturbed: Audited, tmp_path:
 # --- what cannot go on
 
 
-def test_a_finished_run_does_not_go_on(undisturbed: Audited, tmp_path: Path) -> None:
+def test_a_finished_run_does_not_go_on(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     store = proteins("P04637")
     run = audited(store, path, types=(CheckType.STRUCTURE,)).run
@@ -291,6 +342,7 @@ def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("scope", ["everything"], indirect=True)
 def test_a_snapshot_that_was_only_moved_goes_on(undisturbed: Audited, tmp_path: Path) -> None:
     path, moved = tmp_path / "ledger.sqlite", tmp_path / "moved.duckdb"
     shutil.copy(demo().reference, moved)

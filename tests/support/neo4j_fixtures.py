@@ -10,12 +10,14 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 import neo4j
 import pytest
 
+from kgcheck.profile.schema import load_schema
 from tests.support.neo4j_jars import Neo4jUnavailable, jars, java
 from tests.support.neo4j_server import USER, Neo4jServer
 
@@ -80,13 +82,55 @@ def clean_neo4j(neo4j_server: Neo4jTarget) -> Iterator[Neo4jTarget]:
             erase(driver)
 
 
+@pytest.fixture
+def ready_neo4j(neo4j_server: Neo4jTarget, request: pytest.FixtureRequest) -> Neo4jTarget:
+    """The shared server without nodes, for tests that prepare it first of all.
+
+    What was prepared for the one before is left: to drop the constraints and to make them again takes longer than most
+    tests do.
+
+    Returns:
+        The server.
+    """
+    with neo4j_server.driver() as driver:
+        if neo4j_server.http is None or _schema(driver) != _prepared():
+            target: Neo4jTarget = request.getfixturevalue("clean_neo4j")
+            return target
+        _remove_nodes(driver)
+        return neo4j_server
+
+
+def _schema(driver: neo4j.Driver) -> set[tuple[str, ...]]:
+    """Constraints and the indexes that belong to none, as name, kind, labels and properties."""
+    constraints, _, _ = driver.execute_query("SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties")
+    indexes, _, _ = driver.execute_query(
+        "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, owningConstraint "
+        "WHERE type <> 'LOOKUP' AND owningConstraint IS NULL"
+    )
+    return {
+        (r["name"], r["type"], *(r["labelsOrTypes"] or ()), *(r["properties"] or ())) for r in (*constraints, *indexes)
+    }
+
+
+@cache
+def _prepared() -> set[tuple[str, ...]]:
+    """What a store of the profile that is shipped prepares."""
+    keys = {(f"kgcheck_{label.name}_id", label.name, label.key) for label in load_schema().labels}
+    return {(name, "UNIQUENESS", *of) for name, *of in keys | {("kgcheck_store_key", "KgcheckStore", "key")}}
+
+
 def erase(driver: neo4j.Driver) -> None:
-    """Remove everything from the database, in batches that fit a small heap."""
+    """Remove everything from the database."""
     # Constraints first: an index that belongs to one can't be dropped by itself.
     for kind in ("CONSTRAINT", "INDEX"):
         found, _, _ = driver.execute_query(f"SHOW {kind} YIELD name, type")
         for name in (record["name"] for record in found if record["type"] != "LOOKUP"):
             driver.execute_query(f"DROP {kind} `{name.replace('`', '``')}`")
+    _remove_nodes(driver)
+
+
+def _remove_nodes(driver: neo4j.Driver) -> None:
+    """In batches that fit a small heap."""
     deleted = 1
     while deleted:
         found, _, _ = driver.execute_query(

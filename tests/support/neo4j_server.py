@@ -47,6 +47,10 @@ _SETTINGS = {
 }
 
 
+# Java compiles quickly and not for speed, and takes the classes of the jars as right.
+_QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
+
+
 class Neo4jStartError(RuntimeError):
     """The server was started and did not come up; the message ends with what it logged."""
 
@@ -106,8 +110,8 @@ class Neo4jServer:
             pagecache: The memory for file pages.
             settings: More lines for neo4j.conf; they win over those made here.
             start_timeout: How many seconds a start may take.
-            short_lived: For tests: Java compiles quickly, and not for speed (half of the processor time of a start and
-                a few hundred statements).
+            short_lived: For tests: Java starts quickly, and does not run fast (half of the processor time of a start
+                and a few hundred statements).
 
         Raises:
             ValueError: The password is too short for Neo4j.
@@ -122,7 +126,7 @@ class Neo4jServer:
         self._pagecache = pagecache
         self._settings = dict(settings or {})
         self._start_timeout = start_timeout
-        self._java_options = ["-XX:TieredStopAtLevel=1"] if short_lived else []
+        self._java_options = list(_QUICK_JAVA) if short_lived else []
         self._log_start = 0
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -204,7 +208,7 @@ class Neo4jServer:
             RuntimeError: The command failed; the message ends with what it printed.
         """
         self._prepare()
-        command = [java(), "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *args]
+        command = [java(), *self._java_options, "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *args]
         env = os.environ | {"NEO4J_HOME": str(self.home), "NEO4J_CONF": str(self.home / "conf")}
         # An import leaves its report in the working directory.
         done = run(command, env=env, cwd=self.home, timeout=timeout)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 _PARAMETER = re.compile(r"\[(neo4j|py2neo)\b")
-_FIXTURE = re.compile(r"\b(clean_neo4j|neo4j_server|neo4j_jars)\b")
+_FIXTURE = re.compile(r"\b(clean_neo4j|ready_neo4j|neo4j_server|neo4j_jars)\b")
 
 
 class OneServer(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
