@@ -18,7 +18,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import NO_TASKS
 from kgcheck.duck import literal
 from kgcheck.ledger.basis import digest_sql
-from kgcheck.ledger.ledger import Ledger, Run, of_target
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.run import CARRIED
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.ledger.verified import KEPT_TYPES, METADATA, VerifiedFiles
@@ -28,11 +28,10 @@ Key = tuple[Any, ...]
 """What a tally counts alike: outcome, reason, sources and gaps."""
 
 _TOGETHER = 500
-_FEW_TASKS = 20_000
-"""The findings of so many tasks are sooner asked for one by one than read with all others."""
+_FEW_TASKS = 5_000
+"""Whether so many tasks have findings is sooner asked of each than of all findings of a run together."""
 
 _ENDS = pa.schema([("head", pa.string()), ("tail", pa.string())])
-_FOUND = _ENDS.append(pa.field("fingerprint", pa.string()))
 _ENDED = _ENDS.append(pa.field("outcome", pa.string())).append(pa.field("reason", pa.string()))
 
 _SAME = "asked.head = recorded.head AND asked.tail IS NOT DISTINCT FROM recorded.tail"
@@ -42,10 +41,14 @@ _OTHERS = f"CREATE OR REPLACE TEMP TABLE asked AS FROM asked ANTI JOIN recorded 
 
 def fingerprints(db: duckdb.DuckDBPyConnection, unit: Unit, tasks: str) -> list[str]:
     """The fingerprints of the tasks of a unit, given as a select, see CheckTask.fingerprint."""
+    return [str(row[0]) for row in db.execute(f"SELECT {_fingerprint(unit)} FROM ({tasks})").fetchall()]
+
+
+def _fingerprint(unit: Unit) -> str:
     target = unit.target
     parts = [literal(unit.type.value), literal(target.label or ""), "head", literal(target.relation or "")]
     parts += [literal(target.object_label or ""), "coalesce(tail, '')", literal(target.attribute or ""), "''"]
-    return [str(row[0]) for row in db.execute(f"SELECT {digest_sql(parts)} FROM ({tasks})").fetchall()]
+    return digest_sql(parts)
 
 
 def key_of(tally: Tally) -> Key:
@@ -68,6 +71,7 @@ class RecordedOutcomes:
         self._ledger = ledger
         self._files = files
         self._run = run
+        self._has_keys = False
 
     def of(
         self, unit: Unit, tasks: str, pieces: Mapping[str, str], counted: Iterable[Tally]
@@ -86,7 +90,7 @@ class RecordedOutcomes:
         if not self._files or unit.type not in KEPT_TYPES:
             return None
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE asked AS SELECT DISTINCT head, tail FROM ({tasks})").fetchall()
-        self._put(self._found(unit))
+        self._find_theirs(unit)
         found = [str(row[0]) for row in self._db.execute(f"SELECT fingerprint {_THEIRS}").fetchall()]
         self._db.execute(_OTHERS).fetchall()
         others = self._without_finding(self._files, pieces, counted)
@@ -111,25 +115,34 @@ class RecordedOutcomes:
         read = "SELECT head, tail FROM read_parquet({})"
         return " UNION ALL ".join(read.format(literal(str(path))) for path, _ in paths)
 
-    def _found(self, unit: Unit) -> pa.Table:
-        """The findings of the unit about the tasks in ``asked``; where these are many, all of the unit."""
-        names = (FINDING.c.subject_id, FINDING.c.object_id, FINDING.c.fingerprint)
-        of_run = select(*names).where(FINDING.c.run == self._run.id)
-        queries = [of_run.where(of_target(FINDING, unit.type, unit.target, label=FINDING.c.subject_label))]
+    def _find_theirs(self, unit: Unit) -> None:
+        """Table ``recorded``: those in ``asked`` of which the run has a finding, with its fingerprint."""
         if self._left() <= _FEW_TASKS:
-            keys = fingerprints(self._db, unit, "FROM asked")
-            some = (keys[start : start + _TOGETHER] for start in range(0, len(keys), _TOGETHER))
-            queries = [of_run.where(FINDING.c.fingerprint.in_(these)) for these in some]
-        with self._ledger.database.reading() as connection:
-            rows = [row for query in queries for row in connection.execute(query)]
-        return pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], []], schema=_FOUND)
+            table, keys = "some_key", fingerprints(self._db, unit, "FROM asked")
+            self._put(self._keys(keys[start : start + _TOGETHER] for start in range(0, len(keys), _TOGETHER)), table)
+        else:
+            table = "every_key"
+            if not self._has_keys:
+                self._put(self._keys([None]), table)
+                self._has_keys = True
+        named = f"SELECT head, tail, {_fingerprint(unit)} AS fingerprint FROM asked"
+        found = f"SELECT * FROM ({named}) SEMI JOIN {table} USING (fingerprint)"
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE recorded AS {found}").fetchall()
+
+    def _keys(self, among: Iterable[list[str] | None]) -> pa.Table:
+        """The fingerprints of the run's findings among some, or of all."""
+        query, found = select(KEY.c.fingerprint).where(KEY.c.run == self._run.id), list[str]()
+        with self._ledger.database.reading(of=self._run.id) as connection:
+            for some in among:
+                found += connection.scalars(query if some is None else query.where(KEY.c.fingerprint.in_(some)))
+        return pa.table([found], schema=pa.schema([("fingerprint", pa.string())]))
 
     def _keys_of_findings(self, fingerprints: list[str]) -> Counter[Key]:
         texts = cast(FINDING.c.evidence, Text), cast(FINDING.c.gaps, Text)
         query = select(FINDING.c.outcome, FINDING.c.reason, *texts).join(KEY, KEY.c.finding == FINDING.c.number)
         query = query.where(KEY.c.run == self._run.id)
         keys: Counter[Key] = Counter()
-        with self._ledger.database.reading() as connection:
+        with self._ledger.database.reading(of=self._run.id) as connection:
             for start in range(0, len(fingerprints), _TOGETHER):
                 some = fingerprints[start : start + _TOGETHER]
                 for outcome, reason, evidence, gaps in connection.execute(query.where(KEY.c.fingerprint.in_(some))):
@@ -188,10 +201,10 @@ class RecordedOutcomes:
     def _left(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM asked").fetchall()[0][0])
 
-    def _put(self, rows: pa.Table) -> None:
+    def _put(self, rows: pa.Table, table: str = "recorded") -> None:
         self._db.register("incoming", rows)
         try:
-            self._db.execute("CREATE OR REPLACE TEMP TABLE recorded AS FROM incoming").fetchall()
+            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM incoming").fetchall()
         finally:
             self._db.unregister("incoming")
 

@@ -20,14 +20,14 @@ from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.carrying import carry
+from kgcheck.ledger.carrying import CarriedFindings
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.run import CARRIED, LAST
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
 from kgcheck.reference.both import read
 
-_FEW_TASKS = 5_000
+_FEW_TASKS = 30_000
 """So many are sooner judged one by one than those are found that need not be: these are looked for among all links."""
 
 
@@ -60,6 +60,7 @@ class SinceWorker(Worker):
     ) -> None:
         super().__init__(db, store, join, ledger, run, before, verified=verified)
         self._former = former
+        self._carrying = CarriedFindings(ledger.database, run, former)
         self._changes = SnapshotChanges(db, store, self._copy, dates)
         self._part = TouchedCopy(db, store, self._changes)
         self._part_tasks = TouchedTasks(db, self._part, self._schema, self._options)
@@ -156,11 +157,9 @@ class SinceWorker(Worker):
         return found
 
     def _carry(self, unit: Unit, found: list[str], left: list[Tally]) -> None:
-        target = unit.target
         if self._verified and unit.type in KEPT_TYPES:
             self._verified.inherit(self._run.id, _carried(unit), self._former, self._pieces_of(unit))
-        database = self._ledger.database
-        carry(database, self._run, _carried(unit), self._former, unit.type, target, left, without=found)
+        self._carrying.carry(_carried(unit), unit.type, unit.target, left, without=found)
 
     def _carry_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         """A graph that is the same has the same faults; only the counts of the run before may be others."""
@@ -172,8 +171,7 @@ class SinceWorker(Worker):
         # The unit of the whole graph, which every plan of structure has, brings the findings of all.
         if _carried(unit) not in done:
             moved = [Reason.COUNT_MOVED]
-            database = self._ledger.database
-            carry(database, self._run, _carried(unit), self._former, unit.type, None, left, without_reasons=moved)
+            self._carrying.carry(_carried(unit), unit.type, None, left, without_reasons=moved)
         hits = [hit for hit in self._structure.moved(self._options) if self._tasks.about(hit.ids)]
         found = self._names.beside(structure.findings(hits, self._run.id, now()))
         self._ledger.record(self._run, last, found, structure.tallies(hits, unit), structure.digest(hits))

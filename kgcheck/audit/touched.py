@@ -23,13 +23,11 @@ from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.both import Side, read
-from kgcheck.reference.hashes import LINK, are_hashed_alike, find_differing, hash_of
+from kgcheck.reference.hashes import STATED, are_hashed_alike, digests_of, find_differing, hash_of, have_digests
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
 _SIDES: tuple[Side, ...] = ("older", "newer")
 
-_LIFECYCLE = "id, namespace, state, name, successors, candidates, detail, record"
-_VALUE = "id, attribute, value, status, record"
 _NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
 
 
@@ -70,6 +68,7 @@ class SnapshotChanges:
         self._releases = {side: self._release_numbers(side) for side in _SIDES}
         self._rebuilt = self._rebuilt_sources()
         self._has_hashes = are_hashed_alike(db, _SIDES)
+        self._has_digests = self._has_hashes and have_digests(db, _SIDES)
 
     def of(self, unit: Unit) -> TouchedUnit | None:
         """Fill ``touched_head`` and ``touched_tail`` (id) and ``touched_pair`` (head, tail) for a unit.
@@ -136,7 +135,7 @@ class SnapshotChanges:
         name = f"changed link {source} {relation}"
         if name not in self._made:
             named = "head, tail, head_now, tail_now"
-            self._difference(name, source, "link", LINK, f"relation = {literal(relation)}", named)
+            self._difference(name, source, "link", f"= {literal(relation)}", named)
         return identifier(name)
 
     def _lifecycles(self, label: Label) -> str:
@@ -148,7 +147,7 @@ class SnapshotChanges:
         name = f"changed lifecycle {source}"
         if name not in self._made:
             where = f"source = {literal(source)}"
-            self._difference(name, source, "lifecycle", _LIFECYCLE, "true", "id, successors")
+            self._difference(name, source, "lifecycle", "= ''", "id, successors")
             changed = identifier(name)
             self._db.execute(
                 f"""
@@ -165,15 +164,15 @@ class SnapshotChanges:
         """A select of the ids that have other values of an attribute."""
         name = f"changed value {source} {attribute}"
         if name not in self._made:
-            self._difference(name, source, "value", _VALUE, f"attribute = {literal(attribute)}", "id")
+            self._difference(name, source, "value", f"= {literal(attribute)}", "id")
         return f"SELECT id FROM {identifier(name)}"
 
     def _covered(self, source: str, topic: str) -> str:
         """A select of the ids whose coverage differs, for a topic or for a part of it, which follows after a space."""
         name = f"changed covered {source} {topic}"
         if name not in self._made:
-            part = f"(topic = {literal(topic)} OR starts_with(topic, {literal(topic + ' ')}))"
-            self._difference(name, source, "covered", "topic, id", part, "id")
+            part = literal(topic + " ")
+            self._difference(name, source, "covered", f"|| ' ' ^@ {part}", "id")
         return f"SELECT id FROM {identifier(name)}"
 
     def _ancestors(self, ontology: str) -> str:
@@ -181,26 +180,51 @@ class SnapshotChanges:
         name = f"changed ancestor {ontology}"
         if name not in self._made:
             rows = [f"SELECT id, ancestor FROM {side}.ancestor WHERE ontology = {literal(ontology)}" for side in _SIDES]
-            self._make(name, f"({rows[0]} EXCEPT {rows[1]}) UNION ALL ({rows[1]} EXCEPT {rows[0]})")
+            found = f"({rows[0]} EXCEPT {rows[1]}) UNION ALL ({rows[1]} EXCEPT {rows[0]})"
+            self._make(name, f"{rows[0]} LIMIT 0" if self._is_same("ancestor", ontology) else found)
         return identifier(name)
 
-    def _difference(self, name: str, source: str, table: str, columns: str, more: str, wanted: str) -> None:
-        """Table of what one side alone has of a source; it does not matter how often."""
-        where = f"source = {literal(source)} AND {more}"
-        hashed = {str(side): self._hashed(side, source, table, columns, where) for side in _SIDES}
-        find_differing(self._db, hashed)
-        found = [
-            f"SELECT {wanted} FROM {side}.{table} SEMI JOIN differing ON differing.{side} = {table}.rowid"
-            for side in _SIDES
-        ]
-        self._make(name, " UNION ALL ".join(found))
+    def _difference(self, name: str, source: str, table: str, kinds: str, wanted: str) -> None:
+        """Table of what one side alone has of a source; it does not matter how often.
 
-    def _hashed(self, side: Side, source: str, table: str, columns: str, where: str) -> str:
-        """A select of the places of rows and the hashes of what they state."""
+        Args:
+            name: Of the table.
+            source: The source.
+            table: Where its rows are.
+            kinds: Which of them: the end of a condition that begins with their kind.
+            wanted: Columns.
+        """
+        kind, stated = STATED[table]
+        where = f"source = {literal(source)} AND {kind} {kinds}"
         if table == "link" and self._has_hashes:
-            return f"SELECT rowid AS number, hash FROM {side}.{table} WHERE {where}"
+            hashed = {str(s): f"SELECT rowid AS number, hash FROM {s}.{table} WHERE {where}" for s in _SIDES}
+            parts = {str(s): digests_of(s, table, source, f"kind {kinds}") for s in _SIDES}
+            find_differing(self._db, hashed, parts if self._has_digests else None)
+        elif self._is_same(table, source, f"kind {kinds}"):
+            self._make(name, f"SELECT {wanted} FROM newer.{table} LIMIT 0")
+            return
+        else:
+            find_differing(self._db, {str(side): self._hashed(side, source, table, stated, where) for side in _SIDES})
+        alone = self._db.execute("SELECT count(older), count(newer) FROM differing").fetchall()[0]
+        found = [f"SELECT {wanted} FROM newer.{table} LIMIT 0"]
+        found += [
+            f"SELECT {wanted} FROM {side}.{table} SEMI JOIN differing ON differing.{side} = {table}.rowid"
+            for side, count in zip(_SIDES, alone, strict=True)
+            if count
+        ]
+        self._make(name, " UNION ALL ".join(f"({select})" for select in found))
+
+    def _is_same(self, table: str, source: str, kinds: str = "true") -> bool:
+        """Whether digests tell that both sides have the same rows."""
+        if not self._has_digests:
+            return False
+        older, newer = (self._db.execute(digests_of(side, table, source, kinds)).fetchall() for side in _SIDES)
+        return bool(older == newer)
+
+    def _hashed(self, side: Side, source: str, table: str, stated: str, where: str) -> str:
+        """A select of the places of rows and the hashes of what they state."""
         # Releases are others on the other side, and in the same order: see _rebuilt_sources.
-        hashed = hash_of(columns, self._releases[side].get(source, []))
+        hashed = hash_of(stated, self._releases[side].get(source, []))
         self._make(f"hashed {side}", f"SELECT rowid AS number, {hashed} AS hash FROM {side}.{table} WHERE {where}")
         return f"FROM {identifier(f'hashed {side}')}"
 
@@ -247,7 +271,7 @@ class SnapshotChanges:
         if not self._count(identifier("changed id")):
             self._make(table, _NO_IDS)
             return 0
-        named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._nodes(label)}"
+        named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._filed(label)}"
         among = 'name IN (SELECT id FROM "changed id") OR upper(name) IN (SELECT form FROM "changed id")'
         self._make(table, f"SELECT DISTINCT id FROM ({named}) WHERE {among}")
         return self._count(table)
@@ -269,11 +293,27 @@ class SnapshotChanges:
         name = f"name in pairs {label.name}"
         if name not in self._made:
             nodes = self._nodes(label)
-            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION SELECT id, now FROM {nodes}")
+            others = f"SELECT id, now FROM {nodes} WHERE now <> id"
+            self._make(name, f"SELECT id, id AS name FROM {nodes} UNION ALL {others}")
+        return identifier(name)
+
+    def _filed(self, label: Label) -> str:
+        """Table of the nodes of a label: their ids, and every id under which a source may file them."""
+        name = f"filed {label.name}"
+        if name not in self._made:
+            bare = r"regexp_replace(id, '[\s\p{Z}]+', '', 'g')"
+            self._make(
+                name,
+                f"""
+                SELECT id, now, {base(label, "id")} AS base, {sequence(label, "id")} AS sequence,
+                       {part_of_id(label, bare, "entry", "i")} AS bare
+                FROM {self._nodes(label)}
+                """,
+            )
         return identifier(name)
 
     def _nodes(self, label: Label) -> str:
-        """Table of the nodes of a label: their ids, and every id under which a source may file them."""
+        """Table of the nodes of a label: their ids, and those that they have now."""
         name = f"named {label.name}"
         if name in self._made:
             return identifier(name)
@@ -281,12 +321,10 @@ class SnapshotChanges:
         read(self._db, "newer")
         odd = f"{malformed(label, 'id')} OR {unlisted(topics := Topics(self._db), label, 'id')}"
         find_intended_ids(self._tables, topics, label, f"SELECT id FROM {ids} WHERE {odd}")
-        bare = r"regexp_replace(n.id, '[\s\p{Z}]+', '', 'g')"
         self._make(
             name,
             f"""
-            SELECT n.id, {base(label, "n.id")} AS base, {sequence(label, "n.id")} AS sequence,
-                   {part_of_id(label, bare, "entry", "i")} AS bare,
+            SELECT n.id,
                    CASE WHEN m.intended IS NOT NULL THEN {key(label, "m.intended")}
                         WHEN len(l.successors) > 0 AND l.state <> 'current' THEN l.successors[1]
                         ELSE {key(label, "n.id")} END AS now

@@ -14,6 +14,7 @@ from kgcheck.graph.store import GraphStore, edge_schema, node_schema, with_as_te
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Label, Pattern, Schema
 
+_TOUCHED = ("touched_head", "touched_tail", "touched_pair")
 _TOUCHED_EDGE = """(head IN (SELECT id FROM touched_head) OR tail IN (SELECT id FROM touched_tail)
     OR (head, tail) IN (FROM touched_pair))"""
 
@@ -100,14 +101,19 @@ class TouchedCopy(GraphCopy):
 
     def _take_recorded(self, name: str, recorded: str, where: str) -> None:
         if name not in self._have:
-            select = f"SELECT DISTINCT head, tail FROM ({recorded}) WHERE {where if self._any() else 'false'}"
+            if not self._any():
+                where = "false"
+            elif not self._any("touched_head", "touched_tail"):
+                # Files of pairs are in the order of their heads: groups of rows without any of these are not read.
+                recorded = f"SELECT * FROM ({recorded}) WHERE head IN (SELECT head FROM touched_pair)"
+            select = f"SELECT DISTINCT head, tail FROM ({recorded}) WHERE {where}"
             self._db.execute(f"CREATE OR REPLACE TABLE {identifier(name)} AS {select}").fetchall()
             self._have.add(name)
 
-    def _any(self) -> bool:
-        """Whether anything is touched: else nothing need be read."""
-        counts = "SELECT (SELECT count(*) FROM touched_head) + (SELECT count(*) FROM touched_tail)"
-        return bool(self._db.execute(f"{counts} + (SELECT count(*) FROM touched_pair)").fetchall()[0][0])
+    def _any(self, *tables: str) -> bool:
+        """Whether anything is touched, or anything in some of the tables: else nothing need be read."""
+        some = " OR ".join(f"EXISTS (FROM {table})" for table in tables or _TOUCHED)
+        return bool(self._db.execute(f"SELECT {some}").fetchall()[0][0])
 
     def _take(
         self,
@@ -181,7 +187,7 @@ class FormerCopy(TouchedCopy):
         turned = " OR (tail, head) IN (SELECT head, tail FROM former)" if pattern.symmetric else ""
         return f"((head, tail) IN (SELECT head, tail FROM former){turned})"
 
-    def _any(self) -> bool:
+    def _any(self, *tables: str) -> bool:
         return True
 
 

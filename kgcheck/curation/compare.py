@@ -196,22 +196,39 @@ class RunDiff:
             yield from connection.execute(lost.where(of_state == state.value))
 
     def present_rows(
-        self, connection: Connection, states: Collection[ComparisonState] = ()
+        self,
+        connection: Connection,
+        states: Collection[ComparisonState] = (),
+        about: Select[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports.
 
         Args:
             connection: Of the ledger.
             states: Others may be left out; none if empty.
+            about: Only findings of these fingerprints, which are few of all.
 
         Returns:
             A select, and what it is made of.
         """
         what = recorded(connection, self._pair)
-        found = present(self._pair, what, {state.value for state in states})
+        found = present(self._pair, what, {state.value for state in states}, about)
         query = select(FINDING).select_from(found.rows).where(found.where).order_by(*found.order)
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
         return query.add_columns(*named, *_labelled(found.kept)), found
+
+    def most_are(self, connection: Connection) -> ComparisonState | None:
+        """The state of all findings of the later run but of those that it wrote down.
+
+        Args:
+            connection: Of the ledger.
+
+        Returns:
+            The state; None where each has to be looked up.
+        """
+        if not self.before:
+            return ComparisonState.NEW
+        return ComparisonState.STILL if recorded(connection, self._pair).is_listed else None
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
         """The findings of the earlier run that the later one did not find, by fingerprint.

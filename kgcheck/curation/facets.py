@@ -1,21 +1,23 @@
 """The findings of a list, counted by what it can be filtered by, so that each choice shows how many it leaves.
 
 They are counted once for a run that is finished, and kept: what a filter leaves is added up from that, and only what
-people decided about is counted again after each decision.
+people decided about is counted again after each decision. Who asks while they are being counted waits for that.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from threading import Condition
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, literal, select
+from cachetools import LRUCache, cached
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
 from kgcheck.curation.findings import FindingFilter, FindingList
-from kgcheck.ledger.comparisons import compared_with
+from kgcheck.ledger.comparisons import COMPARISON, LISTED, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.rows import WORST_FIRST
+from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN
 
 FACETS = ("decisions", "states", "outcomes", "types", "reasons", "labels", "relations")
 """What a list can be narrowed by, each with its choices; names of FindingFilter."""
@@ -99,9 +101,9 @@ def facets_of(findings: FindingList) -> Facets:
     """
     diff, wanted, day = findings.diff, findings.wanted, datetime.now(UTC).date()
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        before = compared_with(connection, diff.after.id)
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, before, wanted.text, wanted.since)
+        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
+        key = (*key, *connection.execute(_edition(diff.after.id)).one())
     narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, datetime.now(UTC))
@@ -113,6 +115,18 @@ def facets_of(findings: FindingList) -> Facets:
     return Facets(everything - open_ + decided, wanted)
 
 
+def _edition(run: str) -> Select[Any]:
+    """What is another where findings of a run, or what they are compared with, were written again or removed."""
+    number = select(RUN.c.number).where(RUN.c.id == run).scalar_subquery()
+    compared = select(COMPARISON.c.before, COMPARISON.c.at).where(COMPARISON.c.run == run).subquery()
+    return select(
+        select(func.max(FINDING.c.number)).where(FINDING.c.run == run).scalar_subquery(),
+        select(func.count()).where(RUN.c.number <= number).scalar_subquery(),
+        select(compared.c.before).scalar_subquery(),
+        select(compared.c.at).scalar_subquery(),
+    )
+
+
 @dataclass(frozen=True)
 class _Counted:
     """A list that is counted; two of one key have the same counts."""
@@ -121,13 +135,17 @@ class _Counted:
     findings: FindingList = field(compare=False)
 
 
-@lru_cache(maxsize=64)
+_KEPT = 64
+_counting, _deciding = Condition(), Condition()
+
+
+@cached(LRUCache(_KEPT), condition=_counting)
 def _everything(of: _Counted) -> Counter[FacetKind]:
     """All findings, as if nothing were decided."""
     return _counts(of.findings, None)
 
 
-@lru_cache(maxsize=64)
+@cached(LRUCache(_KEPT), condition=_deciding)
 def _decided(of: _Counted) -> Counter[FacetKind]:
     """The findings that somebody decided about."""
     return _counts(of.findings, datetime.now(UTC).date())
@@ -137,18 +155,44 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     """Findings by kind; with a day only those that somebody decided about, and how they stand on it."""
     found = Counter[FacetKind]()
     diff = findings.diff
+    about = select(DECISION.c.fingerprint) if day else None
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        here, there = diff.present_rows(connection)
+        here, there = diff.present_rows(connection, about=about)
         lost, lost_state = diff.absent_rows(connection)
-        for query, of, state in ((here, there.of, there.state), (lost, FINDING, lost_state)):
+        parts = [(here, there.of, there.state), (lost, FINDING, lost_state)]
+        if findings.wanted.is_empty and not day and (most := diff.most_are(connection)):
+            found += _by_places(connection, diff.after.id, most)
+            parts = parts[1:]
+        for query, of, state in parts:
             basis = query.selected_columns.decided_basis
             decision: ColumnElement[Any] = literal(DecisionState.OPEN.value)
             rows = query.order_by(None).where(findings.condition(connection, of, state, basis))
-            if day:
+            if about is not None and day:
                 decision = state_column(of.c.fingerprint, basis, day)
-                rows = rows.where(of.c.fingerprint.in_(select(DECISION.c.fingerprint)))
+                rows = rows.where(of.c.fingerprint.in_(about)) if query is lost else rows
             columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
             kinds = rows.with_only_columns(*columns).subquery("kind")
             for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
                 found[FacetKind(query is here, *row[:-1])] += row[-1]
     return found
+
+
+def _by_places(connection: Connection, run: str, most: ComparisonState) -> Counter[FacetKind]:
+    """All findings of a run, with no row of a finding but of those that are in another state than most."""
+    found = Counter[FacetKind]()
+    open_ = DecisionState.OPEN.value
+    columns = [PLACE.c["severity" if name == "outcome" else name] for name in _COLUMNS]
+    every = select(*columns, func.count()).where(PLACE.c.run == run, PLACE.c.severity.in_(OPEN_SEVERITIES))
+    for severity, *kind, count in connection.execute(every.group_by(*columns)):
+        found[FacetKind(True, most.value, open_, WORST_FIRST[severity].value, *kind)] += count
+    if most is ComparisonState.NEW:
+        return found
+    of_finding = [FINDING.c[name] for name in _COLUMNS]
+    same = (KEY.c.run == LISTED.c.run) & (KEY.c.fingerprint == LISTED.c.fingerprint)
+    others = select(LISTED.c.state, *of_finding, func.count()).select_from(LISTED).join(KEY, same)
+    others = others.join(FINDING, FINDING.c.number == KEY.c.finding)
+    others = others.where(LISTED.c.run == run, LISTED.c.found_in.is_(None)).group_by(LISTED.c.state, *of_finding)
+    for state, *kind, count in connection.execute(others):
+        found[FacetKind(True, state, open_, *kind)] += count
+        found[FacetKind(True, most.value, open_, *kind)] -= count
+    return +found

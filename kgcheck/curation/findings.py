@@ -6,18 +6,18 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
 
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
 from kgcheck.curation.decisions import day_of
 from kgcheck.errors import UnknownName
-from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.comparisons import FEW, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.ledger import Run
 from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.ledger.settling import number_of
-from kgcheck.ledger.tables import FINDING, KEY, RUN, SHOWN_ORDER
+from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN, SHOWN_ORDER
 from kgcheck.model import CheckType, Outcome, Reason, Value
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
@@ -154,7 +154,7 @@ class FindingList:
         states = self._wanted.states
         here = None
         if not states or set(states) & set(is_there):
-            query, found = self._diff.present_rows(connection, states)
+            query, found = self._diff.present_rows(connection, states, self._decided(connection))
             here = self._place(connection, after) if after else None
             if here or not after:
                 query = query.where(self.condition(connection, found.of, found.state, found.basis))
@@ -164,6 +164,13 @@ class FindingList:
             query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
+
+    def _decided(self, connection: Connection) -> Select[tuple[str]] | None:
+        """What people decided about, where all that is wanted is among it, and it is little."""
+        if not self._wanted.decisions or DecisionState.OPEN in self._wanted.decisions:
+            return None
+        few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
+        return select(DECISION.c.fingerprint) if few else None
 
     def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
         """Where a finding stands in the order; None where the run has it not."""
@@ -204,7 +211,7 @@ class FindingList:
             parts = [_contains(connection, FINDING.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.since:
-            conditions.append(~self._found_before(found.fingerprint, wanted.since))
+            conditions.append(self._not_before(connection, of, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
@@ -213,11 +220,16 @@ class FindingList:
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 
-    def _found_before(self, fingerprint: ColumnElement[Any], day: date) -> ColumnElement[bool]:
-        earlier, run = KEY.alias("earlier"), RUN.alias("earlier_run")
-        found = select(earlier.c.fingerprint).join_from(earlier, run, run.c.id == earlier.c.run)
-        found = found.where(earlier.c.fingerprint == fingerprint, run.c.store == self._diff.after.store)
-        return found.where(run.c.started < datetime.combine(day, time(), UTC)).exists()
+    def _not_before(self, connection: Connection, of: Table, day: date) -> ColumnElement[bool]:
+        """What no audit of the store had found before a day."""
+        began = (RUN.c.store == self._diff.after.store) & (RUN.c.started < datetime.combine(day, time(), UTC))
+        earlier = set(connection.scalars(select(RUN.c.id).where(began)))
+        if not earlier or (of is PLACE and self._diff.after.id in earlier):
+            # No finding has to be looked at: of a million that takes seconds.
+            return literal(not earlier) == true()
+        key = KEY.alias("earlier")
+        same = (key.c.fingerprint == of.c.fingerprint) & key.c.run.in_(sorted(earlier))
+        return ~select(key.c.fingerprint).where(same).exists()
 
 
 class FindingPage:

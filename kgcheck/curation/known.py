@@ -8,7 +8,7 @@ from sqlalchemy import select
 from kgcheck.curation.compare import diff_of
 from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.ledger.comparisons import ComparisonState
-from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger, of_any_run
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING, KEY, RUN
 from kgcheck.model import Change, Finding, Outcome, Reason, Value
@@ -85,8 +85,9 @@ def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence
         AmbiguousName: Several fingerprints begin so.
     """
     name = ledger.finding(fingerprint).fingerprint
-    query = select(FINDING, RUN.c.started.label("run_started")).join(KEY, KEY.c.finding == FINDING.c.number)
-    query = query.join(RUN, RUN.c.id == KEY.c.run).where(KEY.c.fingerprint == name)
+    numbers = select(KEY.c.finding).where(of_any_run(KEY.c.fingerprint == name))
+    query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)
+    query = query.where(FINDING.c.number.in_(numbers))
     query = query.order_by(RUN.c.number.desc()).limit(limit)
     with ledger.database.reading() as connection:
         rows = connection.execute(query).all()

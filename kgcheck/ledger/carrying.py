@@ -1,69 +1,102 @@
 """Findings of an earlier run that hold as they are: copied into a later one, each with the run that made it."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import func, insert, literal, select
+from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 
+from kgcheck.ledger.bulk import key_new
 from kgcheck.ledger.database import Database
-from kgcheck.ledger.ledger import of_target
 from kgcheck.ledger.rows import batches, tally_row
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.settling import last_number, remove_findings, settle_run
-from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PIECE, TALLY
+from kgcheck.ledger.settling import last_number
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, PIECE, TALLY
 from kgcheck.model import CheckType, Reason, Tally, Target
 
-_TOGETHER = 500
-"""Fingerprints in one statement: SQLite takes no more than some thousands of parameters."""
+_TOGETHER = 5_000
+"""Fingerprints in one statement: SQLite takes no more than some tens of thousands of parameters."""
+
+_UNIT = tuple(FINDING.c[name] for name in ("type", "subject_label", "relation", "object_label", "attribute"))
 
 
-def carry(
-    database: Database,
-    run: Run,
-    piece: str,
-    former: Run,
-    kind: CheckType,
-    target: Target | None,
-    tallies: Sequence[Tally],
-    *,
-    without: Sequence[str] = (),
-    without_reasons: Sequence[Reason] = (),
-    tasks: str = "",
-) -> int:
-    """Write a piece whose findings are those of an earlier run, all or nothing.
+class CarriedFindings:
+    """Copies findings of an earlier run into a later one.
 
     Args:
         database: The ledger's.
         run: The run.
-        piece: Names the piece in the run.
-        former: The run whose findings hold.
-        kind: Their type.
-        target: The part of the schema that they are of; None for all parts.
-        tallies: What the piece counts.
-        without: Fingerprints of findings that do not hold.
-        without_reasons: Nor those of these reasons.
-        tasks: Digest of the tasks that do not hold.
-
-    Returns:
-        How many findings were carried over.
+        former: The run whose findings hold. It is finished, so that they stay what they are.
     """
-    names = list(FINDING_COLUMNS)
-    own = {"run": literal(run.id), "carried_from": func.coalesce(FINDING.c.carried_from, literal(former.id))}
-    which = FINDING.c.type == kind.value
-    if target is not None:
-        which = of_target(FINDING, kind, target, label=FINDING.c.subject_label)
-    which &= FINDING.c.run == former.id
-    if without_reasons:
-        which &= FINDING.c.reason.not_in([reason.value for reason in without_reasons])
-    kept = select(*(own.get(name, FINDING.c[name]).label(name) for name in names)).where(which)
-    with database.writing() as connection:
-        connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
-        newest = last_number(connection)
-        count = connection.execute(insert(FINDING).from_select(names, kept)).rowcount
-        settle_run(connection, run.id, newest)
-        for start in range(0, len(without), _TOGETHER):
-            some = list(without[start : start + _TOGETHER])
-            gone = select(KEY.c.finding).where(KEY.c.run == run.id, KEY.c.fingerprint.in_(some))
-            count -= remove_findings(connection, connection.scalars(gone).all())
-        for rows in batches([tally_row(run.id, piece, tally) for tally in tallies]):
-            connection.execute(insert(TALLY), rows)
-    return count
+
+    def __init__(self, database: Database, run: Run, former: Run) -> None:
+        self._database = database
+        self._run = run
+        self._former = former
+        self._numbers: dict[tuple[Any, ...], tuple[int, int]] | None = None
+
+    def carry(
+        self,
+        piece: str,
+        kind: CheckType,
+        target: Target | None,
+        tallies: Sequence[Tally],
+        *,
+        without: Sequence[str] = (),
+        without_reasons: Sequence[Reason] = (),
+        tasks: str = "",
+    ) -> int:
+        """Write a piece whose findings are those of the earlier run, all or nothing.
+
+        Args:
+            piece: Names the piece in the run.
+            kind: Type of the findings.
+            target: The part of the schema that they are of; None for all parts.
+            tallies: What the piece counts.
+            without: Fingerprints of findings that do not hold.
+            without_reasons: Nor those of these reasons.
+            tasks: Digest of the tasks that do not hold.
+
+        Returns:
+            How many findings were carried over.
+        """
+        run, names = self._run.id, list(FINDING_COLUMNS)
+        which = self._of(kind, target)
+        if without_reasons:
+            which &= FINDING.c.reason.not_in([reason.value for reason in without_reasons])
+        own = {"run": literal(run), "carried_from": func.coalesce(FINDING.c.carried_from, literal(self._former.id))}
+        kept = select(*(own.get(name, FINDING.c[name]).label(name) for name in names)).where(which)
+        with self._database.writing(alone=False) as connection:
+            connection.execute(insert(PIECE).values(run=run, piece=piece, digest=tasks))
+            newest = last_number(connection)
+            count = connection.execute(insert(FINDING).from_select(names, kept.order_by(FINDING.c.number))).rowcount
+            for start in range(0, len(without), _TOGETHER):
+                some = FINDING.c.fingerprint.in_(without[start : start + _TOGETHER])
+                # They have no keys and places yet.
+                new = (FINDING.c.run == run) & (FINDING.c.number > newest)
+                count -= connection.execute(delete(FINDING).where(new, some)).rowcount
+            key_new(connection, run, newest)
+            for rows in batches([tally_row(run, piece, tally) for tally in tallies]):
+                connection.execute(insert(TALLY), rows)
+        return count
+
+    def _of(self, kind: CheckType, target: Target | None) -> ColumnElement[bool]:
+        """A condition for the findings of a part of the schema."""
+        of_run = FINDING.c.run == self._former.id
+        if target is None:
+            return of_run & (FINDING.c.type == kind.value)
+        unit = (kind.value, target.label, target.relation, target.object_label, target.attribute)
+        # Those of a unit stand together: no part of the schema need be looked for among the findings of all.
+        first, last = self._places().get(unit, (0, 0))
+        same = of_run & FINDING.c.number.between(first, last)
+        for column, value in zip(_UNIT, unit, strict=True):
+            same &= column.is_not_distinct_from(value)
+        return same
+
+    def _places(self) -> dict[tuple[Any, ...], tuple[int, int]]:
+        """The first and the last number of the findings of each unit."""
+        if self._numbers is None:
+            ends = func.min(FINDING.c.number), func.max(FINDING.c.number)
+            grouped = select(*_UNIT, *ends).where(FINDING.c.run == self._former.id).group_by(*_UNIT)
+            with self._database.reading(of=self._former.id) as connection:
+                self._numbers = {tuple(row[:-2]): (row[-2], row[-1]) for row in connection.execute(grouped)}
+        return self._numbers

@@ -145,8 +145,11 @@ class WrittenDown(NamedTuple):
 
 NOTHING = WrittenDown(is_kept=False, is_listed=False)
 
-_FEW = 20_000
-"""So many findings of a state are looked up and sorted while somebody waits for a page of them."""
+FEW = 20_000
+"""So many findings are looked up and sorted while somebody waits for a page of them."""
+
+
+_KEYED = KEY.join(FINDING, FINDING.c.number == KEY.c.finding)
 
 
 class Present(NamedTuple):
@@ -168,29 +171,37 @@ class Present(NamedTuple):
         return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
-def present(pair: Pair, what: WrittenDown, states: Collection[str] = ()) -> Present:
+def present(
+    pair: Pair,
+    what: WrittenDown,
+    states: Collection[str] = (),
+    about: Select[tuple[str]] | Sequence[str] | None = None,
+) -> Present:
     """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
 
     Args:
         pair: The runs.
         what: What the later one wrote down.
         states: Others may be left out; none if empty.
+        about: Only findings of these fingerprints, which are few of all.
 
     Returns:
         What a select is made of.
     """
     kept = COMPARED.alias("kept")
-    if what.is_listed and states and what.rare.issuperset(states):
+    if about is None and what.is_listed and states and what.rare.issuperset(states):
         return _few(pair, kept, states)
-    state = _listed_state(pair, PLACE) if what.is_listed else _compared_state(pair)
-    here = (kept.c.fingerprint == PLACE.c.fingerprint) & (kept.c.run == pair.after)
+    # Few are looked up one by one; all are gone through in the order of their places.
+    of, rows, lead = (PLACE, PLACED, PLACE) if about is None else (FINDING, _KEYED, KEY)
+    here = (kept.c.fingerprint == lead.c.fingerprint) & (kept.c.run == pair.after)
     here &= literal(what.is_kept) == true()
+    where = (lead.c.run == pair.after) & of.c.severity.in_(OPEN_SEVERITIES)
     return Present(
-        rows=PLACED.outerjoin(kept, here),
-        of=PLACE,
+        rows=rows.outerjoin(kept, here),
+        of=of,
         kept=kept,
-        where=(PLACE.c.run == pair.after) & PLACE.c.severity.in_(OPEN_SEVERITIES),
-        state=state if what.is_listed else func.coalesce(kept.c.state, state),
+        where=where if about is None else where & KEY.c.fingerprint.in_(about),
+        state=_state(pair, what, lead, kept),
         basis=_basis(kept),
     )
 
@@ -208,6 +219,14 @@ def _basis(kept: NamedFromClause) -> ColumnElement[Any]:
     return case((kept.c.state == ComparisonState.UNCHECKED.value, kept.c.basis), else_=FINDING.c.basis)
 
 
+def _state(pair: Pair, what: WrittenDown, of: Table, kept: NamedFromClause) -> ColumnElement[Any]:
+    if what.is_listed:
+        return _listed_state(pair, of)
+    if not pair.before:
+        return literal(ComparisonState.NEW.value)
+    return func.coalesce(kept.c.state, _compared_state(pair, of))
+
+
 def _listed_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     """The state of a finding of the later run, as that wrote it down."""
     mine = (LISTED.c.run == pair.after) & (LISTED.c.fingerprint == of.c.fingerprint)
@@ -215,11 +234,11 @@ def _listed_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     return func.coalesce(found, ComparisonState.STILL.value)
 
 
-def _compared_state(pair: Pair) -> ColumnElement[Any]:
+def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     """The state of a finding of the later run, by that which the earlier run has."""
     old, left = KEY.alias("old"), COMPARED.alias("left_over")
-    is_old = (old.c.fingerprint == PLACE.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
-    is_left = (left.c.fingerprint == PLACE.c.fingerprint) & (left.c.run == pair.before)
+    is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
+    is_left = (left.c.fingerprint == of.c.fingerprint) & (left.c.run == pair.before)
     is_left &= left.c.state == ComparisonState.UNCHECKED.value
 
     def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -301,7 +320,7 @@ def recorded(connection: Connection, pair: Pair) -> WrittenDown:
     if not row:
         return WrittenDown(is_kept=not pair.before, is_listed=False)
     is_kept = (row.before or "") == pair.before
-    few = (state for state in ComparisonState if row.counts.get(state.value, 0) <= _FEW)
+    few = (state for state in ComparisonState if row.counts.get(state.value, 0) <= FEW)
     rare = frozenset(state.value for state in few if state is not ComparisonState.STILL)
     return WrittenDown(is_kept, is_kept and bool(row.is_listed), rare)
 
@@ -375,7 +394,6 @@ def listed_rows(pair: Pair, what: WrittenDown) -> Iterator[Select[Any]]:
 
 def states_of(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Subquery:
     """The states of all findings of two runs, or of some: fingerprint, state."""
-    found, lost = present(pair, what), absent(pair, what, only).subquery("lost")
-    here = select(PLACE.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
-    here = here.where(PLACE.c.fingerprint.in_(only)) if only else here
+    found, lost = present(pair, what, about=only or None), absent(pair, what, only).subquery("lost")
+    here = select(found.of.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
     return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")

@@ -84,8 +84,11 @@ class Database:
             raise
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self, *, of: str | None = None) -> Iterator[Connection]:
         """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place.
+
+        Args:
+            of: Only findings of this run are read: those of others may have none yet.
 
         Yields:
             The connection.
@@ -94,7 +97,7 @@ class Database:
             LedgerError: The database refuses.
         """
         with self._connected(self._backend.reading()) as connection:
-            if is_settled(connection):
+            if is_settled(connection, of):
                 yield connection
                 return
         with self.writing():

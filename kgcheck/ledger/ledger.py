@@ -40,10 +40,8 @@ from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
 __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
 
-_TOGETHER = 1_000
-"""Findings that are fetched at a time."""
-
 _TOGETHER = 500
+"""Findings that are fetched at a time."""
 
 
 class Ledger(Closing):
@@ -270,18 +268,15 @@ class Ledger(Closing):
             UnknownName: No run has it.
             AmbiguousName: Several fingerprints begin so.
         """
-        # A fingerprint is hexadecimal digits: no other begins so and comes after "g". An index serves this.
-        begins = KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g")
-        every = select(KEY).join(RUN, RUN.c.id == KEY.c.run)
+        # A fingerprint is hexadecimal digits: no other begins so and comes after "g".
+        begins = of_any_run(KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g"))
         with self._read("finding"), self._database.reading() as connection:
-            names = list(
-                connection.scalars(every.with_only_columns(KEY.c.fingerprint).where(begins).distinct().limit(9))
-            )
+            names = list(connection.scalars(select(KEY.c.fingerprint).where(begins).distinct().limit(9)))
             if not names:
                 raise UnknownName("finding", fingerprint, [], "kgcheck report RUN lists the findings of a run")
             if len(names) > 1:
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
-            newest = every.with_only_columns(KEY.c.finding).where(KEY.c.fingerprint == names[0])
+            newest = select(KEY.c.finding).join(RUN, RUN.c.id == KEY.c.run).where(KEY.c.fingerprint == names[0])
             number = connection.scalar(newest.order_by(RUN.c.number.desc()).limit(1))
             return finding_of(connection.execute(select(FINDING).where(FINDING.c.number == number)).one())
 
@@ -290,9 +285,8 @@ class Ledger(Closing):
         found: set[str] = set()
         with self._database.reading() as connection:
             for start in range(0, len(fingerprints), _TOGETHER):
-                some = KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
-                names = select(KEY.c.fingerprint).join(RUN, RUN.c.id == KEY.c.run).where(some)
-                found |= set(connection.scalars(names.distinct()))
+                some = of_any_run(KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER]))
+                found |= set(connection.scalars(select(KEY.c.fingerprint).where(some).distinct()))
         return found
 
     def tallies(self, run: Run) -> list[Tally]:
@@ -343,6 +337,22 @@ def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
     wanted = [WORST_FIRST.index(o) for o in outcomes]
     # Twice, for SQLite: see kgcheck.curation.findings.
     return query.where(PLACE.c.severity.in_(wanted * 2)) if wanted else query
+
+
+def of_any_run(key: ColumnElement[bool], runs: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
+    """A condition for rows of KEY, whatever their run.
+
+    Its index begins with the run. With a join SQLite goes through all keys; so it looks for each run's.
+
+    Args:
+        key: The condition for their fingerprints.
+        runs: Only of runs that are so.
+
+    Returns:
+        Both.
+    """
+    every = select(RUN.c.id)
+    return key & KEY.c.run.in_(every if runs is None else every.where(runs))
 
 
 def of_target(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:

@@ -19,13 +19,24 @@ from kgcheck.ledger.tables import KEY, PLACE, UNSETTLED
 APPLICATION = 0x6B676331
 """What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
 
+_WRITE = "BEGIN IMMEDIATE"
+
 _WAIT_S = 30
 """How long to wait for another process that is writing."""
 
-_CACHE_KB = 64 * 1024
-"""Memory for pages of the file: with less, a piece of many findings writes pages of its indexes more than once."""
+_WRITING_KB = 64 * 1024
+"""Memory for pages while something is written: with less, many findings write pages of the indexes more than once."""
 
-_LOG_PAGES = 8_000
+_READING_KB = 4 * 1024
+"""Memory for pages otherwise: a service has dozens of connections, and the system keeps pages of the file for all."""
+
+_KEPT = 16
+"""Connections that are kept for who reads next; as many more as are wanted at a time."""
+
+_PAGE_BYTES = 8_192
+"""Of a new file: a page of SQLite's own size has place for eight findings, and half the time goes into pages."""
+
+_LOG_PAGES = 4_000
 """Pages that are written to the log before they go into the file: those of many pieces go there once."""
 
 _ANOTHER = "name another ledger with --ledger"
@@ -61,7 +72,7 @@ class SqliteFile:
     def writing(self) -> dict[str, Any]:
         """Options of a connection that writes."""
         # A writer asks for the lock at once: one that reads first cannot wait for another writer later.
-        return {"kgcheck_begin": "BEGIN IMMEDIATE"}
+        return {"kgcheck_begin": _WRITE}
 
     def lock(self, connection: Connection, *, alone: bool) -> None:
         """BEGIN IMMEDIATE has it."""
@@ -70,6 +81,7 @@ class SqliteFile:
         """Make the file one with a write-ahead log."""
         # Not in a transaction: SQLite would refuse. The mode is kept in the file.
         with self.engine.connect().execution_options(kgcheck_begin="") as connection, connection.begin():
+            connection.exec_driver_sql(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
     def format(self, connection: Connection) -> int | None:
@@ -159,7 +171,7 @@ def _configure(connection: Any, _record: Any) -> None:
         "synchronous = FULL",
         "foreign_keys = ON",
         f"busy_timeout = {_WAIT_S * 1000}",
-        f"cache_size = -{_CACHE_KB}",
+        f"cache_size = -{_READING_KB}",
     )
     for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
@@ -171,8 +183,9 @@ def _configure(connection: Any, _record: Any) -> None:
 
 def _engine(address: URL) -> Engine:
     # Each thread that reads has a connection, and one more for each list that it is going through.
-    engine = create_engine(address, max_overflow=-1)
+    engine = create_engine(address, pool_size=_KEPT, max_overflow=-1, pool_use_lifo=True)
     event.listen(engine, "connect", _configure)
+    event.listen(engine, "checkin", _spare)
     if address.query:
         event.listen(engine, "connect", _settle_aside)
     event.listen(engine, "begin", _begin)
@@ -196,8 +209,17 @@ def _settle_aside(connection: Any, _record: Any) -> None:
 
 def _begin(connection: Connection) -> None:
     begin = connection.get_execution_options()["kgcheck_begin"]
+    if begin == _WRITE:
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{_WRITING_KB}")
+        connection.info[_WRITE] = True
     if begin:
         connection.exec_driver_sql(begin)
+
+
+def _spare(connection: Any, record: Any) -> None:
+    """Take the memory for writing back."""
+    if connection and record.info.pop(_WRITE, False):
+        connection.execute(f"PRAGMA cache_size = -{_READING_KB}")
 
 
 def _number(connection: Connection, text: str) -> int:

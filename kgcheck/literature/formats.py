@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.errors import InputFormat, InputMissing, SourceAnswer
 from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.pdf import read_pdf
+from kgcheck.literature.records import paper_of_record
 from kgcheck.literature.xml_elements import xml_elements
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
+from kgcheck.providers.openalex import work_record
 from kgcheck.providers.pubmed import article_fields
 
 Record = Document | WholePaper | Rejected
@@ -277,6 +279,19 @@ def _pdf(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     return read_pdf(path)
 
 
+def _openalex(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    for place, raw in _jsonl(path, recipe):
+        if not isinstance(raw, dict):
+            yield place, raw
+            continue
+        try:
+            work = work_record(raw)
+        except SourceAnswer as error:
+            yield place, Rejected(reason="malformed", detail=error.message, record=str(raw.get("id"))[:200])
+        else:
+            yield place, paper_of_record(work, recipe.name, work.references)
+
+
 _WHOLE = ("jats", "pdf")
 """Formats of whole papers, which are known by the form of the file alone."""
 
@@ -285,6 +300,7 @@ _READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
     "json": _json,
     "jats": _jats,
     "jsonl": _jsonl,
+    "openalex": _openalex,
     "pdf": _pdf,
     "pubtator": _pubtator,
     "pubmed_xml": _pubmed_xml,

@@ -18,10 +18,11 @@ from pydantic import ValidationError
 from kgcheck.errors import IndexFault, InputError, InputFormat, SourceAnswer, UsageError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.documents import Rejected, make_document
+from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import Record
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper
+from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.records import paper_of_record
 from kgcheck.outputs import write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, PaperService
@@ -115,27 +116,8 @@ def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: 
                 "recipe": wanted.source,
             }
         )
-    fields = record._asdict() | {"id": record.ids[0] if record.ids else "", "abstract": _pieces(record)}
-    document = make_document(fields, wanted.source)
-    if isinstance(document, Rejected):
-        return document.model_copy(update={"place": f"{service.name}, {record.key}"})
-    return WholePaper(
-        ids=record.ids,
-        title=document.title,
-        type=", ".join(document.types)[:500],
-        year=document.year,
-        journal=document.journal,
-        licence=record.licence,
-        retracted=document.retracted,
-        sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
-        references=tuple(_work(number, name) for number, name in enumerate(cited, 1)),
-        citations=citing,
-        recipe=wanted.source,
-    )
-
-
-def _pieces(record: PaperRecord) -> str | list[str]:
-    return record.abstract if isinstance(record.abstract, str) else list(record.abstract)
+    made = paper_of_record(record, wanted.source, cited, citing)
+    return made.model_copy(update={"place": f"{service.name}, {record.key}"}) if isinstance(made, Rejected) else made
 
 
 def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> WholePaper | None:
@@ -159,17 +141,6 @@ def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index:
     if isinstance(paper, Rejected) and paper.reason == "no_text":
         return None
     raise SourceAnswer(f"{service.name} sent another paper than {record.full_text}", "try again later")
-
-
-def _work(number: int, name: str) -> CitedWork:
-    kind, _, value = name.partition(":")
-    return CitedWork(
-        key=str(number),
-        label=str(number),
-        doi=value if kind == "doi" else "",
-        pmid=value if kind == "pmid" else "",
-        text=name,
-    )
 
 
 def _note_of(index: Path, wanted: Gathering) -> Path:

@@ -20,7 +20,7 @@ class XmlElements:
         stream: The same, buffered.
     """
 
-    def __init__(self, path: Path, raw: Bounded, stream: io.BufferedReader) -> None:
+    def __init__(self, path: Path, raw: Bounded, stream: io.BufferedIOBase) -> None:
         self._path = path
         self._raw = raw
         self._stream = stream

@@ -271,6 +271,8 @@ def paper_line(hit: "PaperHit") -> PaperLine:
         retracted=document.retracted,
         score=round(hit.score, 4),
         title=_quoted(document.title, "paper"),
+        section=plain(document.section),
+        heading=quoted(document.heading or None, "paper"),
         passage=_quoted(hit.passage, "paper", LONG),
     )
 
@@ -296,6 +298,8 @@ def _opinion(one: "Opinion") -> OpinionLine:
         year=one.year,
         stance=one.stance.value,
         probability=one.probability,
+        section=plain(one.section),
+        heading=quoted(one.heading or None, "paper"),
         quotes=tuple(_quoted(quote.text, "paper", LONG) for quote in one.quotes[:MOST_QUOTES]),
         note=plain(one.note, LONG),
         dropped=one.dropped,

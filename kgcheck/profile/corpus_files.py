@@ -11,7 +11,7 @@ from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
-Format = Literal["csv", "json", "jsonl", "pubtator", "pubmed_xml", "jats", "pdf"]
+Format = Literal["csv", "json", "jsonl", "pubtator", "pubmed_xml", "jats", "pdf", "openalex"]
 
 
 class Fields(Value):

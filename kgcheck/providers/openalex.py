@@ -76,6 +76,7 @@ class _AlexPage(WireRecord):
 
 
 _PAGES = TypeAdapter(_AlexPage)
+_WORK = TypeAdapter(_AlexWork)
 
 
 class OpenAlex:
@@ -141,6 +142,21 @@ def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
         raise SourceAnswer(f"{_NAME} promised {found.meta.total:,} works and sent {seen:,}", LATER)
     after = str(number + 1) if seen < found.meta.total else ""
     return RecordPage(tuple(map(_record, found.works)), after, found.meta.total)
+
+
+def work_record(work: dict[str, Any]) -> PaperRecord:
+    """The record of a work as it stands in a line of OpenAlex's snapshot: the same object that the API gives.
+
+    Args:
+        work: The object.
+
+    Returns:
+        The record.
+
+    Raises:
+        SourceAnswer: It has another form.
+    """
+    return _record(formed(_NAME, work, _WORK))
 
 
 def _record(found: _AlexWork) -> PaperRecord:

@@ -8,7 +8,8 @@ Tables (docs/snapshot.md):
 * ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them; of a link also
   the ids that its ends have now, and a hash of what it states (kgcheck.reference.hashes);
 * ``lifecycle``: one row an identifier, the newest release deciding;
-* ``ancestor``: the transitive closure of the hierarchies.
+* ``ancestor``: the transitive closure of the hierarchies;
+* ``digest``: sums over what the rows of a part of another table state (kgcheck.reference.hashes).
 
 A snapshot may come from anybody. It is attached, never opened as the database of a connection, so that no name in it
 takes the place of one that kgcheck uses; it must hold these tables and nothing else, for a view, a generated column or
@@ -28,11 +29,12 @@ from kgcheck.duck import confine, connected, literal
 from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
+from kgcheck.reference.hashes import FIRST_WITH_DIGESTS, FIRST_WITH_HASHES
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
-_READ_FORMATS = ("5", str(FORMAT_VERSION))
-"""Formats that are read: a snapshot of format 5 has no hashes of its links."""
+_READ_FORMATS = ("5", "6", str(FORMAT_VERSION))
+"""Formats that are read: a snapshot of format 5 has no hashes of its links, and one of format 6 no digests."""
 
 _HASH_COLUMN = ", hash UBIGINT"
 
@@ -63,6 +65,12 @@ CREATE TABLE lifecycle (
 CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
 """
 """What kgcheck.reference.derive makes of the others."""
+
+DIGEST_TABLE = """
+CREATE TABLE digest (
+    table_name VARCHAR, source VARCHAR, kind VARCHAR, part USMALLINT, row_count BIGINT, total HUGEINT);
+"""
+"""What kgcheck.reference.hashes makes of all of them."""
 
 
 class SourceRelease(Value):
@@ -132,7 +140,7 @@ class Snapshot(Closing):
             SnapshotError: One is damaged.
         """
         with damage_named(self.path):
-            for kind, table in _expected(FORMAT_VERSION):
+            for kind, table in _expected(int(self.meta["format"])):
                 if kind == "table":
                     # Every column is read, for a count alone would be answered from what stands beside the blocks.
                     self._db.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM ref.{table}").fetchall()
@@ -251,7 +259,14 @@ def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> Non
             f"{path} is a snapshot of format {stated}, not {FORMAT_VERSION}",
             "build it again with this version of kgcheck",
         )
-    for (kind, called), form in _expected(int(stated)).items():
+    expected = _expected(int(stated))
+    if foreign := [entry for entry in found if entry not in expected]:
+        kind, called = foreign[0]
+        raise SnapshotError(
+            f"{path} is not a reference snapshot: format {stated} has no {kind} {called!r}",
+            "use only snapshots that kgcheck reference build made",
+        )
+    for (kind, called), form in expected.items():
         if (kind, called) not in found:
             raise SnapshotError(f"{path} is damaged: it lacks the {kind} {called!r}", "build it again")
         if found[kind, called] != form:
@@ -296,9 +311,10 @@ _KINDS = (
 @cache
 def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
     """What the catalog of a snapshot of a format lists."""
-    tables = TABLES if version == FORMAT_VERSION else TABLES.replace(_HASH_COLUMN, "")
+    tables = TABLES if version >= FIRST_WITH_HASHES else TABLES.replace(_HASH_COLUMN, "")
+    digests = DIGEST_TABLE if version >= FIRST_WITH_DIGESTS else ""
     with connected() as db:
-        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {tables} {DERIVED_TABLES}").fetchall()
+        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {tables} {DERIVED_TABLES} {digests}").fetchall()
         return _contents(db, "ref")
 
 

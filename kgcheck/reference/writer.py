@@ -10,8 +10,8 @@ from kgcheck import __version__
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.derive import derive
-from kgcheck.reference.hashes import fill_hashes
-from kgcheck.reference.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES
+from kgcheck.reference.hashes import fill_digests, fill_hashes
+from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES
 
 COLUMNS = {
     "entity": ("id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
@@ -44,7 +44,7 @@ class SnapshotWriter:
         self._schema = schema
         self._next = first
         self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
-        db.execute(TABLES + DERIVED_TABLES).fetchall()
+        db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
         """Add a release.
@@ -89,6 +89,7 @@ class SnapshotWriter:
         """Derive what is looked up most, and say what the snapshot is."""
         derive(self._db, self._schema, dropped)
         fill_hashes(self._db)
+        fill_digests(self._db)
         for key, value in (
             ("profile", self._schema.profile.name),
             ("format", str(FORMAT_VERSION)),

@@ -29,9 +29,10 @@ from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
 from kgcheck.model import CheckTask, CheckType
 from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
+from kgcheck.reference.snapshot import FORMAT_VERSION
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
-from tests.support.facts import SCHEMA, SETTINGS, Facts, of_format_5
+from tests.support.facts import SCHEMA, SETTINGS, Facts, of_format
 from tests.support.snapshots import CROWDS, GENES, MANY, PROTEINS, TERMS, crowded_snapshots, snapshots
 
 _OF_THE_RELEASE = ("release", "retrieved_at", "pinned_at")
@@ -213,16 +214,19 @@ def test_what_was_carried_names_the_run_that_made_it(twice: Twice) -> None:
 
 
 @pytest.mark.slow
-def test_an_older_snapshot_without_hashes_tells_as_much(twice: Twice, tmp_path: Path) -> None:
-    older = of_format_5(twice.older, tmp_path / "older.duckdb")
+@pytest.mark.parametrize(("older", "newer"), [(5, 7), (6, 7), (7, 6), (6, 6)])
+def test_snapshots_of_earlier_formats_tell_as_much(twice: Twice, tmp_path: Path, older: int, newer: int) -> None:
+    before, after = twice.older, twice.newer
+    before = of_format(older, before, tmp_path / "older.duckdb") if older < FORMAT_VERSION else before
+    after = of_format(newer, after, tmp_path / "newer.duckdb") if newer < FORMAT_VERSION else after
     shutil.copytree(twice.folder, tmp_path / "copied", ignore=shutil.ignore_patterns("*.duckdb"))
     asked = twice.options
     with Ledger(tmp_path / "copied" / "ledger.sqlite") as ledger:
-        former = Audit(twice.store, older, ledger, SETTINGS).start(asked)
-        found = since(ledger, former.id, asked, store_place(twice.store), SCHEMA)
-        part = Audit(twice.store, twice.newer, ledger, SETTINGS).start(asked, found)
+        name = twice.former if before == twice.older else Audit(twice.store, before, ledger, SETTINGS).start(asked).id
+        found = since(ledger, name, asked, store_place(twice.store), SCHEMA)
+        part = Audit(twice.store, after, ledger, SETTINGS).start(asked, found)
         equal(twice.full, of_run(ledger, part))
-        assert part.made_with["since"] == former.id
+        assert part.made_with["since"] == name
 
 
 @pytest.mark.slow

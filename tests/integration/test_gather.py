@@ -1,5 +1,6 @@
 """Papers gathered from four services over real HTTP: pages, licences, links, faults, and going on after a cut."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -10,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgcheck.errors import KgcheckError, SourceAnswer, SourceBusy, SourceError, SourceOffline, SourceUnanswerable
-from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.corpus import QUARANTINE, Corpus
 from kgcheck.literature.gather import Gathered, Gathering, SourceName, gather
 from kgcheck.literature.papers import WholePaper
+from kgcheck.profile.corpus_files import corpus_recipe
 from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.http import Http
+from kgcheck.providers.openalex import work_record
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from kgcheck.settings import Settings
 from tests.support import loopback
@@ -462,6 +467,36 @@ def test_openalex_knows_what_is_retracted_and_what_cites(
 
     assert paper(index, "pmid:1").citations == ("pmid:901",)
     assert [row[2] for row in index.store.ids()] == [True]
+
+
+def test_the_snapshot_of_openalex_gives_what_its_api_gives(
+    server: Loopback, http: Callable[..., Http], index: Corpus, tmp_path: Path
+) -> None:
+    works = [alex_work(1), alex_work(2, is_retracted=True), alex_work(3, abstract_inverted_index=None)]
+    lines = [*map(json.dumps, works), json.dumps(alex_work(4, id="https://evil.example/W4")), "[1]", '{"id": ']
+    part = tmp_path / "part_000.gz"
+    part.write_bytes(gzip.compress("\n".join(lines).encode()))
+    AlexServer(server, works)
+    get("openalex", index, http(), references=True)
+
+    with Corpus(tmp_path / "bulk", create=True) as bulk:
+        added = bulk.add([part], corpus_recipe("openalex"))
+        assert added.counts == {"new": 2, "no_abstract": 1, "malformed": 3}
+        assert list(bulk.store.ids()) == list(index.store.ids())
+        names = ids(bulk)
+        assert [paper(bulk, name) for name in names] == [paper(index, name) for name in names]
+        refused = [json.loads(line)["place"] for line in (bulk.folder / QUARANTINE).read_text().splitlines()]
+    assert [place.rpartition(", ")[2] for place in refused] == [f"line {n}" for n in (3, 4, 5, 6)]
+    assert paper(index, "openalex:W1").sections[0].paragraphs[0].text == "Kinase 1 binds Kinase B."
+
+
+@given(st.lists(st.sampled_from(["kinase", "binds", "a", "B.", "naïve"]), min_size=1, max_size=30))
+def test_an_abstract_is_put_together_again(words: list[str]) -> None:
+    places: dict[str, list[int]] = {}
+    for number, word in enumerate(words):
+        places.setdefault(word, []).append(number)
+
+    assert work_record(alex_work(1, abstract_inverted_index=places)).abstract == " ".join(words)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import SnapshotError
-from kgcheck.reference.hashes import HASHED_BY, LINK, are_hashed_alike, find_differing, hash_of
+from kgcheck.reference.hashes import (
+    HASHED_BY,
+    LINK,
+    are_hashed_alike,
+    digests_of,
+    find_differing,
+    hash_of,
+    have_digests,
+)
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots
-from tests.support.facts import SCHEMA, Facts, of_format_5, world
+from tests.support.facts import SCHEMA, Facts, of_format, world
+from tests.support.snapshots import TERMS
 
+SIDES = ("older", "newer")
+GO_SOURCES = ("goa", "uniprot")
 PROTEINS = [f"P0000{n}" for n in range(6)]
 
 
@@ -53,15 +64,16 @@ def test_a_release_is_known_by_its_place_among_those_of_its_source(tmp_path: Pat
 
 def test_snapshots_without_hashes_are_read_and_others_of_their_form_are_not(tmp_path: Path) -> None:
     new = facts().build(tmp_path / "new")
-    old = of_format_5(new, tmp_path / "old.duckdb")
-    with Snapshot(old, SCHEMA) as one, Snapshot(new, SCHEMA) as other:
-        assert one.releases() == other.releases()
-        one.check()
+    old = of_format(5, new, tmp_path / "old.duckdb")
+    six = of_format(6, new, tmp_path / "six.duckdb")
+    for earlier in (old, six):
+        with Snapshot(earlier, SCHEMA) as one, Snapshot(new, SCHEMA) as other:
+            assert one.releases() == other.releases()
+            one.check()
     for copied, statement in (
-        (new, "UPDATE meta SET value = '5' WHERE key = 'format'"),
-        (old, "UPDATE meta SET value = '6' WHERE key = 'format'"),
-        (new, "UPDATE meta SET value = '7' WHERE key = 'format'"),
-        (new, "UPDATE meta SET value = '4' WHERE key = 'format'"),
+        *((new, f"UPDATE meta SET value = '{version}' WHERE key = 'format'") for version in (4, 5, 6, 8)),
+        *((old, f"UPDATE meta SET value = '{version}' WHERE key = 'format'") for version in (4, 6, 7)),
+        *((six, f"UPDATE meta SET value = '{version}' WHERE key = 'format'") for version in (5, 7)),
     ):
         bad = tmp_path / "bad.duckdb"
         shutil.copy(copied, bad)
@@ -73,7 +85,7 @@ def test_snapshots_without_hashes_are_read_and_others_of_their_form_are_not(tmp_
 
 def test_only_hashes_of_one_maker_are_compared(tmp_path: Path) -> None:
     new = facts().build(tmp_path / "new")
-    old = of_format_5(new, tmp_path / "old.duckdb")
+    old = of_format(5, new, tmp_path / "old.duckdb")
     others = {}
     for name, statement in {
         "maker": f"UPDATE meta SET value = 'DuckDB 0' WHERE key = '{HASHED_BY}'",
@@ -95,19 +107,95 @@ def test_only_hashes_of_one_maker_are_compared(tmp_path: Path) -> None:
             assert are_hashed_alike(db, ("older", "newer")) is alike, pair
 
 
+def other(what: str) -> Facts:
+    """More of them; or a little later."""
+    made = facts()
+    hgnc, old, new = made._releases
+    links = new.rows["link"]
+    goa, uniprot = (made.release(source, "one").link("ASSOCIATED_WITH", PROTEINS[0], TERMS[0]) for source in GO_SOURCES)
+    goa.link("ASSOCIATED_WITH", PROTEINS[1], TERMS[1])
+    match what:
+        case "score alone":
+            links[0]["score"] = "0.7"
+        case "another source":
+            uniprot.link("ASSOCIATED_WITH", PROTEINS[1], TERMS[1])
+            goa.rows["link"].pop()
+        case "one more":
+            new.link("ACTS_ON", PROTEINS[5], PROTEINS[1], 0.5)
+        case "one less":
+            del links[1]
+        case "one twice":
+            links.append(dict(links[0]))
+        case "turned":
+            links[1]["head"], links[1]["tail"] = links[1]["tail"], links[1]["head"]
+        case "an id":
+            hgnc.entity("HGNC:1", "Gene", "current")
+        case "a value":
+            hgnc.value("HGNC:1", "name", "one")
+        case "covered":
+            old.covers("ACTS_ON", "P99999")
+        case "a parent":
+            made.release("reactome", "one").link("HAS_PARENT", "R-HSA-2", "R-HSA-1")
+    return made
+
+
+OTHERS = (
+    *("nothing", "score alone", "another source", "one more", "one less", "one twice", "turned"),
+    *("an id", "a value", "covered", "a parent"),
+)
+
+
+def test_digests_tell_what_all_hashes_tell(tmp_path: Path) -> None:
+    older, unlike = other("nothing").build(tmp_path / "older"), set[str]()
+    for what in OTHERS:
+        newer = other(what).build(tmp_path / what)
+        with duckdb.connect() as db:
+            attach_snapshots(db, {"older": older, "newer": newer})
+            assert are_hashed_alike(db, SIDES)
+            assert have_digests(db, SIDES)
+            for source in ("hgnc", "string", "reactome", *GO_SOURCES):
+                rows = {s: f"SELECT rowid AS number, hash FROM {s}.link WHERE source = '{source}'" for s in SIDES}
+                find_differing(db, rows)
+                told = Counter(db.execute("FROM differing").fetchall())
+                find_differing(db, rows, {s: digests_of(s, "link", source) for s in SIDES})
+                assert Counter(db.execute("FROM differing").fetchall()) == told
+                unlike |= {what} if told else set()
+                for table in ("lifecycle", "value", "covered"):
+                    stating = {s: stated(db, s, table, source) for s in SIDES}
+                    same = {s: db.execute(digests_of(s, table, source)).fetchall() for s in SIDES}
+                    assert (same["older"] == same["newer"]) == (stating["older"] == stating["newer"]), (what, table)
+                    unlike |= {what} if stating["older"] != stating["newer"] else set()
+                of_it = "SELECT id, ancestor FROM {}.ancestor WHERE ontology = '" + source + "' ORDER BY ALL"
+                above = [db.execute(of_it.format(s)).fetchall() for s in SIDES]
+                same = {s: db.execute(digests_of(s, "ancestor", source)).fetchall() for s in SIDES}
+                assert (same["older"] == same["newer"]) == (above[0] == above[1]), what
+                unlike |= {what} if above[0] != above[1] else set()
+    assert unlike == set(OTHERS) - {"nothing", "one twice"}
+
+
+def stated(db: duckdb.DuckDBPyConnection, side: str, table: str, source: str) -> list[tuple[object, ...]]:
+    """What a source's rows state, but for the numbers of releases."""
+    rows = f"SELECT * EXCLUDE (release_id) FROM {side}.{table} WHERE source = '{source}'"
+    return sorted(db.execute(rows).fetchall(), key=repr)
+
+
 # Few parts, and few hashes in each, so that the same stand on both sides, and several times.
 HASHES = st.lists(st.builds(lambda part, rest: (part << 48) + rest, st.integers(0, 3), st.integers(0, 4)), max_size=12)
 
 
 @settings(max_examples=40, deadline=None)
-@given(HASHES, HASHES)
-def test_what_differs_is_what_one_side_alone_has(older: list[int], newer: list[int]) -> None:
+@given(HASHES, HASHES, st.booleans())
+def test_what_differs_is_what_one_side_alone_has(older: list[int], newer: list[int], has_digests: bool) -> None:
+    summed = (
+        "SELECT (hash >> 48)::USMALLINT AS part, count(*) AS row_count, sum(hash(hash)) AS total FROM {} GROUP BY part"
+    )
+    digests = {side: summed.format(side) for side in SIDES}
     sides = {"older": older, "newer": newer}
     with duckdb.connect() as db:
         for side, hashes in sides.items():
             numbered = "unnest(range(len($hashes))) AS number, unnest($hashes)::UBIGINT AS hash"
             db.execute(f"CREATE TABLE {side} AS SELECT {numbered}", {"hashes": hashes}).fetchall()
-        find_differing(db, {side: f"FROM {side}" for side in sides})
+        find_differing(db, {side: f"FROM {side}" for side in sides}, digests if has_digests else None)
         found = {side: db.execute(f"SELECT {side} FROM differing WHERE {side} NOTNULL").fetchall() for side in sides}
     for side, other in (("older", newer), ("newer", older)):
         alone = [number for number, hash_ in enumerate(sides[side]) if hash_ not in other]

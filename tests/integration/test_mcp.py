@@ -22,14 +22,20 @@ from mcp.client.stdio import stdio_client
 
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.literature.documents import Document
+from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp import words
 from kgcheck.mcp.access import Asking
+from kgcheck.mcp.answers import Quoted
+from kgcheck.mcp.giving import claim_given, paper_line
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.model import Stance
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.roles import Role
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
+from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.users import Users
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
@@ -199,6 +205,20 @@ def test_papers_are_searched_and_read(server: ToolServer) -> None:
     assert hits[0]["passage"]["text"] in paper.abstract
     assert verdict["stance"] in ("supports", "contradicts", "silent")
     assert all(quote["text"] in paper.abstract for one in verdict["opinions"] for quote in one["quotes"])
+
+
+def test_what_is_quoted_of_a_whole_paper_names_its_section() -> None:
+    paragraph = Document(ids=("doi:10.5555/one#7",), abstract="A binds B.", section="results", heading="Results > Ends")
+    opinion = Opinion.on(paragraph, Probabilities(supports=0, contradicts=0, silent=1))
+    opinion = opinion.model_copy(update={"section": "results"})
+    verdict = ClaimVerdict(
+        claim="A binds B.", verifier="made up", stance=Stance.SILENT, probability=0.5, opinions=(opinion,)
+    )
+    hit = paper_line(PaperHit(paragraph, 1.0, 0, 10))
+    (read,) = claim_given(verdict, ()).opinions
+
+    assert (hit.section, hit.heading) == ("results", Quoted(text="Results > Ends", origin="paper"))
+    assert (read.section, read.heading) == ("results", None)
 
 
 def test_findings_are_filtered_and_come_in_pages(server: ToolServer, workspace: Workspace) -> None:

@@ -2,14 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.corpus import Corpus
+from kgcheck.literature.documents import SOURCE
 from kgcheck.resources import resource_dir
-from tests.support.api import served
+from tests.support.api import ledger_of, served
+from tests.support.jats import article
+from tests.unit.test_ledger import finding, run, tally
 
 NOTES = resource_dir("corpus") / "demo" / "notes.jsonl"
 
@@ -23,8 +28,9 @@ def papers() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("papers")
+    (folder / "one.xml").write_text(article("10.5555/one"))
     with Corpus(folder / "literature", create=True) as corpus:
-        corpus.add([NOTES])
+        corpus.add([NOTES, folder / "one.xml"])
         corpus.build(None)
     with served(folder, literature=str(folder / "literature")) as client:
         yield client
@@ -68,6 +74,42 @@ def test_an_edge_is_read_in_papers(api: TestClient) -> None:
 
     assert answer["stance"] in ("supports", "neutral")
     assert [one["document"] for one in answer["opinions"]] == ["pmid:12442272"]
+
+
+def test_the_page_names_the_section_that_a_text_stands_in(api: TestClient) -> None:
+    def page(**wanted: str) -> str:
+        answer = api.get("/ask", params=wanted, headers={"accept": "text/html"})
+        assert answer.status_code == 200
+        return answer.text
+
+    assert '<small class="section">in results</small>' in page(search="kinase B in yeast cells at night")
+    assert "in methods: 2. Materials and Methods &gt; Results of staining" in page(search="cells stained with dye C")
+    assert '<small class="section">in results</small>' in page(claim="Kinase A binds kinase B in yeast cells at night.")
+    assert 'class="section"' not in page(search="SOD1 mutations in amyotrophic lateral sclerosis")
+
+
+def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient) -> None:
+    (found,) = asked(api, "/v1/search", query="kinase B in yeast cells at night", limit=1)["papers"]
+    made = finding(run("20260101-000000-cccc"), "P00001")
+    (seen,) = made.verdict.evidence
+    quoting = seen.model_copy(update={"source": SOURCE, "record": found["id"], "quote": found["passage"]})
+    made = made.model_copy(update={"verdict": made.verdict.model_copy(update={"evidence": (quoting,)})})
+    with Ledger(Path(ledger_of(api))) as ledger:
+        ledger.keep(run("20260101-000000-cccc"), made, tally())
+
+    for path in (f"/findings/{made.fingerprint}", f"/findings/{made.fingerprint}/panel"):
+        text = api.get(path, headers={"accept": "text/html"}).text
+        assert '<small class="section">in results</small></summary>' in text
+        assert "<mark>Kinase A binds kinase B in yeast cells" in text
+
+
+def test_the_api_names_the_section_that_a_text_stands_in(api: TestClient) -> None:
+    (found,) = asked(api, "/v1/search", query="kinase B in yeast cells at night", limit=1)["papers"]
+    answer = asked(api, "/v1/verify", claim="Kinase A binds kinase B in yeast cells at night.")
+
+    assert (found["section"], found["heading"]) == ("results", "Results")
+    read = next(one for one in answer["opinions"] if one["quotes"])
+    assert (read["section"], read["heading"]) == ("results", "Results")
 
 
 def test_what_papers_cannot_be_asked_is_a_problem(api: TestClient) -> None:

@@ -295,12 +295,10 @@ def world() -> Facts:
     return facts
 
 
-def of_format_5(snapshot: Path, copy: Path) -> Path:
-    """The same snapshot as earlier versions of kgcheck made it."""
+def of_format(version: int, snapshot: Path, copy: Path) -> Path:
+    """The same snapshot as earlier versions of kgcheck made it: format 5 has no hashes, 6 no digests."""
     shutil.copy(snapshot, copy)
+    hashes = f"ALTER TABLE link DROP hash; DELETE FROM meta WHERE key = '{HASHED_BY}';" if version < 6 else ""
     with duckdb.connect(str(copy)) as db:
-        db.execute(
-            f"ALTER TABLE link DROP hash; DELETE FROM meta WHERE key = '{HASHED_BY}';"
-            "UPDATE meta SET value = '5' WHERE key = 'format'"
-        ).fetchall()
+        db.execute(f"DROP TABLE digest; {hashes} UPDATE meta SET value = '{version}' WHERE key = 'format'").fetchall()
     return copy

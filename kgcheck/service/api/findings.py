@@ -6,7 +6,6 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
-from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import FindingPage
 from kgcheck.curation.known import Occurrence
 from kgcheck.errors import UsageError
@@ -88,7 +87,7 @@ def count_findings(service: Served, asking: Viewer, wanted: Annotated[Selection,
     """Count the findings that fit filters."""
     with service.reading() as workspace:
         found = workspace.list_findings(wanted.run, **wanted.filters)
-        return Count(run=found.run.id, count=found.count())
+        return Count(run=found.run.id, count=workspace.facets(found).total)
 
 
 @router.get("/facets", operation_id="get_facets")
@@ -96,7 +95,7 @@ def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Que
     """Count the findings that fit filters by each thing that they can be narrowed by."""
     with service.reading() as workspace:
         found = workspace.list_findings(wanted.run, **wanted.filters)
-        facets = facets_of(found)
+        facets = workspace.facets(found)
     kinds = {name: facets.of(f"{name}s") for name in FacetCounts.model_fields if name not in ("run", "total")}
     return FacetCounts(run=found.run.id, total=facets.total, **kinds)
 

@@ -75,6 +75,12 @@ def chart(name: str, rows: Rows, theme: str) -> str:
     return str(vl_convert.vegalite_to_svg(made.to_dict()))
 
 
+def load() -> None:
+    """Import what draws, which takes a second or two, before somebody waits for it."""
+    import altair  # noqa: F401
+    import vl_convert  # noqa: F401
+
+
 def chart_height(name: str, rows: Rows) -> int:
     """How high a chart is, so that a page can leave room for it."""
     return 300 if name == "trend" else 66 + 20 * max(len({of for of, _, _ in rows}), 1)

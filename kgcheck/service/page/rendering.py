@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from kgcheck import __version__
 from kgcheck.errors import KgcheckError
+from kgcheck.literature.documents import place_of
 from kgcheck.report.documents import OUTCOMES, REASONS, TYPES, cut, graph_value, is_web, proposed, what
 from kgcheck.report.standing import STATES
 from kgcheck.report.tables import called_in, deciding
@@ -40,6 +41,18 @@ _TITLES = {
     429: "Too many requests",
     503: "Out of reach",
 }
+
+
+class SectionText(Protocol):
+    """A text of a paper: a document, or what was quoted of one."""
+
+    @property
+    def section(self) -> str:
+        """Kind of its section."""
+
+    @property
+    def heading(self) -> str:
+        """Headings of its section, the outermost first."""
 
 
 class StaticFile(NamedTuple):
@@ -201,10 +214,16 @@ def _environment() -> Environment:
         plural=_plural,
         highlight=highlight,
         place=place_name,
+        section=section_of,
     )
     env.tests["web"] = is_web
     env.globals.update(reasons=REASONS, types=TYPES, outcomes=OUTCOMES, state_words=STATES)
     return env
+
+
+def section_of(text: SectionText) -> str:
+    """Where in a whole paper a text stands, as people read it; empty of an abstract, which is what most texts are."""
+    return "" if text.section == "abstract" and not text.heading else place_of(text.section, text.heading)
 
 
 def _plural(count: int, one: str, many: str = "") -> str:

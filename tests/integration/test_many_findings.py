@@ -1,0 +1,171 @@
+"""A ledger of many findings: no look-up walks over all, they are counted once for all who wait, in little memory."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from kgcheck.curation import facets
+from kgcheck.curation.facets import FACETS
+from kgcheck.curation.findings import FindingPage
+from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.model import Finding, Tally
+from kgcheck.workspace import Workspace
+from tests.unit.test_ledger import finding, run, tally
+
+BEFORE, AFTER = "20260101-000000-aaaa", "20260201-000000-bbbb"
+LAST = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def audit(name: str, started: datetime) -> Run:
+    return run(name).model_copy(update={"started": started, "nodes": {"Protein": 99}})
+
+
+def written(ledger: Ledger, of: Run, findings: list[Finding]) -> None:
+    ledger.start(of)
+    ledger.record(of, "a piece", findings, [Tally(**{**dict(tally()), "count": len(findings)})])
+    ledger.finish(of)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """Two audits: most findings are still there, some are new, changed or gone; four were decided about."""
+    place = tmp_path_factory.mktemp("many") / "ledger.sqlite"
+    first, second = audit(BEFORE, LAST - timedelta(days=31)), audit(AFTER, LAST)
+    with Ledger(place) as ledger:
+        written(ledger, first, [finding(first, f"P{n:03}") for n in range(60)])
+        later = [finding(second, f"P{n:03}", value="another" if n % 10 == 3 else None) for n in range(5, 70)]
+        written(ledger, second, later)
+        ComparisonTable(ledger.database).record(AFTER, BEFORE, (), LAST)
+    with Workspace(ledger=place) as opened:
+        names = [one.fingerprint for one in opened.list_findings().page(limit=4)]
+        opened.decide(names[:2], "reject", by="rosa")
+        opened.decide(names[2:], "accept", by="rosa")
+        yield opened
+
+
+@pytest.fixture
+def plans(workspace: Workspace) -> Iterator[list[str]]:
+    """What SQLite does for each statement that is asked from here on."""
+    made: list[str] = []
+    beside = sqlite3.connect(str(workspace.ledger))
+
+    def explain(_c: Any, _cursor: Any, statement: str, parameters: Any, _x: Any, _many: bool) -> None:
+        if statement.startswith("SELECT"):
+            made.extend(row[3] for row in beside.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+
+    event.listen(Engine, "before_cursor_execute", explain)
+    yield made
+    event.remove(Engine, "before_cursor_execute", explain)
+    beside.close()
+
+
+def over_all(plans: list[str]) -> list[str]:
+    """Steps that go through all findings, or all of a run: they take as long as there are findings."""
+    places = (
+        "SEARCH finding_place USING PRIMARY KEY (run=? AND severity=?)",
+        "SEARCH finding USING INDEX finding_by_run",
+    )
+    walks = tuple(f"SCAN {table}" for table in ("finding", "finding_key", "finding_place", "now", "old", "earlier"))
+    return [step for step in plans if step.startswith((*walks, *places))]
+
+
+def test_no_look_up_walks_over_all_findings(workspace: Workspace, plans: list[str]) -> None:
+    name = next(workspace.list_findings().page(limit=1)).fingerprint
+    plans.clear()
+
+    assert workspace.known_finding(name).finding.fingerprint == name
+    assert len(workspace.occurrences(name[:10])) == 2
+    assert workspace.state_of(workspace.finding(name)) == "still"
+    assert len(list(FindingPage(workspace.list_findings(), name, 5))) == 5
+    rejected = list(FindingPage(workspace.list_findings(decisions=["rejected"]), None, 50))
+
+    assert len(rejected) == 2
+    assert plans
+    assert over_all(plans) == []
+
+
+def test_a_walk_over_all_findings_would_be_seen(workspace: Workspace, plans: list[str]) -> None:
+    assert workspace.list_findings().count() == 65
+    assert over_all(plans)
+
+
+def test_a_day_is_answered_by_the_runs_where_they_can(workspace: Workspace, plans: list[str]) -> None:
+    def found(day: date) -> int:
+        return workspace.list_findings(since=day).count()
+
+    earliest = LAST.date() - timedelta(days=40)
+    assert found(earliest) == 65
+    assert found(LAST.date()) == 10
+    assert found(LAST.date() + timedelta(days=1)) == 0
+    assert not [step for step in plans if step.startswith("SCAN finding")]
+
+
+def test_what_is_counted_by_places_is_what_a_list_has(workspace: Workspace) -> None:
+    counted = workspace.facets(workspace.list_findings())
+
+    assert counted.total == 65
+    assert counted.of("states") == {"still": 50, "new": 10, "unchecked": 5, "changed": 5}
+    assert counted.of("decisions") == {"open": 61, "accepted": 2, "rejected": 2}
+    for facet in FACETS:
+        for choice, count in counted.of(facet).items():
+            assert (facet, choice, count) == (facet, choice, workspace.list_findings(**{facet: [choice]}).count())  # type: ignore[arg-type]
+
+
+def test_who_asks_meanwhile_waits_and_nothing_is_counted_twice(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, counted, real = threading.Event(), threading.Event(), list[bool](), facets._counts
+
+    def slowly(findings: Any, day: date | None) -> Any:
+        counted.append(day is None)
+        begun.set()
+        assert go_on.wait(30)
+        return real(findings, day)
+
+    monkeypatch.setattr(facets, "_counts", slowly)
+    listed = workspace.list_findings(text="P01")
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(lambda: workspace.facets(listed).total) for _ in range(8)]
+        assert begun.wait(30)
+        go_on.set()
+        assert {one.result(30) for one in asked} == {10}
+
+    assert sorted(counted) == [False, True]
+
+
+def test_counts_are_made_again_when_findings_of_a_run_are_written_again(tmp_path: Path) -> None:
+    place, of = tmp_path / "ledger.sqlite", audit(BEFORE, LAST)
+    with Ledger(place) as ledger:
+        written(ledger, of, [finding(of, "P001")])
+    with Workspace(ledger=place) as workspace:
+        assert workspace.facets(workspace.list_findings()).total == 1
+        with Ledger(place) as ledger:
+            ledger.record(of, "one more piece", [finding(of, "P002")], [tally()])
+        assert workspace.facets(workspace.list_findings()).total == 2
+
+
+def test_only_who_writes_has_much_memory_for_pages(tmp_path: Path) -> None:
+    def memory(connection: Any) -> int:
+        return int(connection.exec_driver_sql("PRAGMA cache_size").scalar_one())
+
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.start(run())
+        with ledger.database.reading() as reading:
+            before = memory(reading)
+        with ledger.database.writing() as writing:
+            most = memory(writing)
+        with ledger.database.reading() as reading:
+            after = memory(reading)
+
+    assert before == after == -4 * 1024
+    assert most == -64 * 1024

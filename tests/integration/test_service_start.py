@@ -1,0 +1,53 @@
+"""A service has what it needs in its memory before anybody can ask, and the garbage collector leaves that alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgcheck.workspace import Workspace
+from tests.support import ROOT
+from tests.support.audits import demo
+
+# When it can be reached, nothing has been asked yet: what is there by then, and what the first requests add.
+SCRIPT = """
+import gc, json, os, signal, sys, threading
+from urllib.request import urlopen
+from kgcheck.service import server
+from kgcheck.service.state import ServiceOptions
+
+def started(address):
+    there, frozen = set(sys.modules), gc.get_freeze_count()
+    loaded = sum(1 for _ in gc.get_objects(generation=2))
+    def ask():
+        for path in ("", "findings", "charts/labels.svg?theme=light", "v1/findings", "v1/health/ready"):
+            urlopen(address + path).read()
+        print(json.dumps({"there": sorted(there), "later": sorted(set(sys.modules) - there), "frozen": frozen,
+                          "loaded": loaded}), flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=ask).start()
+
+store, reference, ledger = sys.argv[1:]
+server.serve(ServiceOptions(store=store, reference=reference, ledger=ledger), "127.0.0.1", 0, on_start=started)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_of_weight_is_imported_for_the_first_requests(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger) as workspace:
+        workspace.audit(["existence"], ids=["PARK2"])
+    words = [sys.executable, "-c", SCRIPT, str(demo().store), str(demo().reference), str(ledger)]
+    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    found = json.loads(done.stdout)
+
+    assert {"altair", "vl_convert", "kgcheck.graph.embedded", "sqlalchemy", "duckdb"} <= set(found["there"])
+    assert [name for name in found["later"] if name.startswith(("kgcheck", "altair"))] == []
+    assert found["frozen"] > 100_000
+    assert found["loaded"] < found["frozen"] / 10
