@@ -105,7 +105,7 @@ def _write_tasks(store: Path, folder: Path, schema: Schema) -> int:
                 pq.write_table(table.select(["head", "tail"]), folder / f"edges-{number}.parquet")
                 db.register("scanned", table)
                 for attribute in pattern.scored:
-                    scores = db.execute(scores_to_check(pattern, attribute, "scanned")).to_arrow_table()
+                    scores = db.sql(scores_to_check(pattern, attribute, "scanned")).to_arrow_table()
                     pq.write_table(scores, folder / f"scores-{number}-{attribute}.parquet")
         units = make_plan(AuditOptions(), schema, opened.counts())
     looked_up = [unit for unit in units if unit.type is not CheckType.STRUCTURE]

@@ -38,7 +38,7 @@ _PLAN = pa.schema(
         ("shows", pa.string()),
     ]
 )
-_GAPS = """LEFT JOIN (SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps
+_GAPS = """LEFT JOIN (SELECT task, list_sort(list_distinct(list([source, cause]))) AS gaps
     FROM gap SEMI JOIN found USING (task) GROUP BY task) g USING (task)"""
 _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
 

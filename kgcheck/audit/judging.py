@@ -24,6 +24,8 @@ from kgcheck.model import (
 _FEW = 1_000
 """So many tasks are quicker done in one way than in two."""
 
+# Sorted as lists of few items, which takes a third of the time of an aggregate that sorts. Any order will do that is
+# always the same.
 _SIGNATURES = f"""
     WITH by_record AS (
         SELECT task, source, about, stance, world, tier, record,
@@ -33,11 +35,11 @@ _SIGNATURES = f"""
     ), recorded AS (
         SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
     ), observed AS (
-        SELECT task, list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]
-                          ORDER BY source, about, stance, world, tier, reason, score, records) AS observations
+        SELECT task, list_sort(list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]))
+               AS observations
         FROM recorded GROUP BY task
     ), missing AS (
-        SELECT task, list(DISTINCT [source, cause] ORDER BY [source, cause]) AS gaps FROM gap {{of}} GROUP BY task
+        SELECT task, list_sort(list_distinct(list([source, cause]))) AS gaps FROM gap {{of}} GROUP BY task
     )
     SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
     FROM {{tasks}} t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)"""

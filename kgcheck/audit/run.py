@@ -14,6 +14,7 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
+from kgcheck.audit.tasks import Looked
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -153,7 +154,12 @@ class Audit:
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         limits = self._limits(counts)
-        with working_database(limits) as db, damage_named(self._snapshot), InTurn() as in_turn, Ahead(db) as ahead:
+        with (
+            working_database(limits) as db,
+            damage_named(self._snapshot),
+            InTurn() as in_turn,
+            Ahead[Looked | None](db) as ahead,
+        ):
             verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
