@@ -20,7 +20,7 @@ from kgcheck.literature.features import claim_features
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.gate import objection, opposes
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.trained_verifier import Head, TrainedVerifier, kept, quoted, selected, softmax, worth_quoting
+from kgcheck.literature.trained_verifier import Head, TrainedVerifier, kept, quoted, selected, worth_quoting
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 from kgcheck.profile.corpus_files import corpus_recipe
@@ -57,7 +57,7 @@ def _cross(head: Head, examples: list[training.Example]) -> None:
             assert e.document is not None  # noqa: S101
             odds = weights.selector.scores(selected(e.seen, vectors=False))[:, 0]
             row = kept(claim_features(e.seen, odds), vectors=False)
-            said = int(softmax(weights.stance.scores(row[None, :]))[0].argmax())
+            said = int(weights.chances(row[None, :])[0].argmax())
             fit = worth_quoting(e.seen, odds, statement or weights)
             places = quoted(e.claim, e.document, e.seen, fit)
             quotes = [e.document.passages[i] for i in places]

@@ -9,7 +9,7 @@ wrong answer is worse than none.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
@@ -115,6 +115,7 @@ def missing(
     return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not is_named(a, there))
 
 
+@lru_cache(maxsize=256)
 def arguments(claim: str) -> tuple[Argument, ...]:
     """The named things and numbers of a claim.
 

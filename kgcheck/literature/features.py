@@ -12,17 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kgcheck.literature.arguments import arguments, content_of, is_named
 from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, cue_pattern, lexicon, stemmer
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 SELECTOR = ("cosine", "coverage", "pairs", "numbers", "place", "last", "length", "title", *CUES)
 """What is seen of one passage, to say how likely it is the evidence."""
 
+NAMED = ("name", "label", "number", "population", "noun", "human")
+"""Kinds of things that a claim names, and that the passages which fit best may not name."""
+
 MAX_PASSAGES = 60
 """Of a longer abstract only so many that share most with the claim are looked at."""
 
 _WORD = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_BEST = 3
+"""Passages that are searched for what a claim names."""
 _SHARPNESS = 1.0
 _TAIL = 3
 _CAP = 3
@@ -55,6 +61,8 @@ class Seen(NamedTuple):
     total: int
     similar: Numbers
     polarity: Numbers
+    claim_text: str
+    texts: tuple[str, ...]
 
 
 def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = None) -> Seen:
@@ -78,7 +86,16 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
     cosines = np.zeros(len(places)) if similar is None else np.array([float(similar[i]) for i in places])
     polarity = np.array([compare(wanted.clauses, wanted.content, counted[i].clauses) for i in places])
     polarity = polarity.reshape(len(places), len(POLARITY))
-    return Seen(wanted, tuple(counted[i] for i in places), tuple(places), len(passages), cosines, polarity)
+    return Seen(
+        claim=wanted,
+        passages=tuple(counted[i] for i in places),
+        places=tuple(places),
+        total=len(passages),
+        similar=cosines,
+        polarity=polarity,
+        claim_text=claim,
+        texts=tuple(passages[i] for i in places),
+    )
 
 
 def words_of(text: str) -> ContentWords:
@@ -134,7 +151,7 @@ def claim_features(seen: Seen, fit: Numbers) -> Numbers:
     whole = _side(seen, fit, list(range(len(seen.passages))))
     tail = _side(seen, fit, list(range(max(0, len(seen.passages) - _TAIL), len(seen.passages))))
     claim = [*seen.claim.cues, min(seen.claim.length, 40) / 20]
-    return np.array([*whole, *tail, *claim, min(seen.total, 30) / 10])
+    return np.array([*whole, *tail, *claim, min(seen.total, 30) / 10, *_unnamed(seen, fit)])
 
 
 def feature_names() -> list[str]:
@@ -178,6 +195,8 @@ def feature_names() -> list[str]:
         *(f"claim_{c}" for c in CUES),
         "claim_length",
         "passages",
+        *(f"unnamed_{kind}" for kind in NAMED),
+        "named",
     ]
 
 
@@ -249,6 +268,15 @@ def _polarity(polarities: Numbers, weights: Numbers, top: int) -> list[float]:
         float(sharp.min(initial=0.0)),
         float(np.clip(sharp.sum(), -2, 2)),
     ]
+
+
+def _unnamed(seen: Seen, fit: Numbers) -> list[float]:
+    """How many things of each kind a claim names that the best passages do not, and how many it names at all."""
+    best = np.argsort(-fit, kind="stable")[:_BEST]
+    content = content_of(" ; ".join(seen.texts[int(i)] for i in best))
+    wanted = arguments(seen.claim_text)
+    lacking = [a.kind for a in wanted if not is_named(a, content)]
+    return [*(min(lacking.count(kind), 4) / 2 for kind in NAMED), min(len(wanted), 10) / 5]
 
 
 def _way(cues: Numbers) -> float:

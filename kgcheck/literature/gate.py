@@ -3,11 +3,16 @@
 Each objection makes a paper silent, and is shown beside it: a wrong answer is worse than none.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, is_named, missing
 from kgcheck.literature.roles import Act, acts, asks_only, specific
+
+_COMPARES = re.compile(r"\b(?:than|versus|vs|compared)\b", re.IGNORECASE)
+_ENDS = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
+"""Words with which what is done to something goes on to where and when."""
 
 
 class ClaimedAct(NamedTuple):
@@ -94,6 +99,47 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
     return signs.pop() if len(signs) == 1 else 0
 
 
+def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> bool:
+    """Whether one sentence says the opposite of a claim of all that it names: enough to contradict it.
+
+    `opposes` is content with one thing on each side, which makes a paper silent; this is not.
+
+    Args:
+        claim: A statement.
+        sentences: The quoted ones.
+        abstract: Where they stand: it may explain abbreviations.
+        synonyms: Groups of names for one thing each, as a graph knows them.
+
+    Returns:
+        True where nothing is left open.
+
+    >>> refutes("Caffeine shortens sleep.", ["Caffeine lengthened sleep."])
+    False
+    >>> refutes("Zincol raises the risk of gout.", ["Zincol protected against gout."])
+    True
+    """
+    if claim.rstrip().endswith("?") or _COMPARES.search(claim) or opposes(claim, sentences) != -1:
+        return False
+    groups = [tuple(g) for g in synonyms]
+    wanted = claimed(claim)
+    if len(wanted) != 1:
+        return False
+    (sides,) = wanted
+    core = _things(_ENDS.split(sides.act.patient, maxsplit=1)[0]) or sides.patient
+    for sentence in sentences:
+        if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract, groups):
+            continue
+        for read in _read(sentence):
+            opposite = sides.act.sign * read.act.sign < 0 and not sides.act.denied and not read.act.denied
+            straight = _all(sides.agent, read.agent) and _all(core, read.patient)
+            crossed = (
+                (sides.act.mutual or read.act.mutual) and _all(sides.agent, read.patient) and _all(core, read.agent)
+            )
+            if opposite and (straight or crossed):
+                return True
+    return False
+
+
 def _act_missing(act: Act, sentences: Sequence[str]) -> str:
     """An act that nothing else stands for must be in the sentences: who binds a thing does not yet cleave it."""
     if not specific(act.name):
@@ -120,6 +166,10 @@ def _straight(wanted: ClaimedAct, read: _Read) -> bool:
 
 def _crossed(wanted: ClaimedAct, read: _Read) -> bool:
     return _any(wanted.agent, read.patient) and _any(wanted.patient, read.agent)
+
+
+def _all(wanted: Iterable[Argument], there: SentenceContent) -> bool:
+    return all(is_named(a, there) for a in wanted)
 
 
 def _any(wanted: Iterable[Argument], there: SentenceContent) -> bool:

@@ -19,6 +19,9 @@ _OBJECT = frozenset("it them its their".split())
 _ENDS = frozenset("in on at during after before within among from with to for as under".split())
 """Words with which what is done to something goes on to where and when."""
 
+_RESULTS = frozenset("results conclusion conclusions findings interpretation background methods".split())
+"""Headings of abstracts, which run into their sentences."""
+
 _NOUN = re.compile(r"(?:ions?|ment|age|al|ance|ence)$")
 _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
 _MADE_BY = re.compile(
@@ -165,10 +168,16 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
             # What is before the next verb may be its own subject: "A binds B and C inhibits D".
             joined = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
             end = joined
-        elif begin <= other < at:
+        elif begin <= other < at and not _opens_subject(lower, begin, other):
             joined = next((i for i in range(at - 1, other, -1) if lower[i] in (",", "and", "or")), other)
             begin = max(begin, joined + 1)
     return begin, end
+
+
+def _opens_subject(lower: Sequence[str], begin: int, at: int) -> bool:
+    """Whether a verb is part of who does the next thing: "inhibiting A improves B", "reduced A raises B"."""
+    first = at == begin or lower[at - 1] in (",", "and", "or", "by") or lower[at - 1] in _RESULTS
+    return first and lower[at].endswith(("ing", "ed"))
 
 
 def _sides(
@@ -217,8 +226,10 @@ def _turned(known: _Known, before: Sequence[str], agent: Sequence[str], patient:
     sign = known.sign or 1
     if known.name == "target":
         return -1 if "degradation" in patient else 0
-    sign *= -1 if any(w in rules.turns for w in before[-2:]) else 1
-    sign *= -1 if any(w in rules.away for w in agent) else 1
+    beside = {w for w in before[-2:] if w in rules.turns}
+    sign *= -1 if beside else 1
+    # "Reduced A" and "A loss" stand beside the act and are who does it: they turn it once.
+    sign *= -1 if any(w in rules.away for w in agent if w not in beside) else 1
     rest = set(range(3))
     if known.name == "protect" and "from" in patient:
         rest |= set(range(patient.index("from"), patient.index("from") + 3))

@@ -1,12 +1,12 @@
-"""The verifier that needs no key: linear models over counted features.
+"""The verifier that needs no key: linear models and small trees over counted features.
 
 ``python -m benchmarks.train_verifier`` trains it. Its weights are numbers in ``corpus/verifier/weights.json``; what
 they were trained on and how well they do stands beside them in README.md.
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Literal
+from functools import cache, cached_property
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from kgcheck.literature.features import (
     passage_features,
     uses_vectors,
 )
+from kgcheck.literature.gate import refutes
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
@@ -35,6 +36,9 @@ QUOTES = 2
 
 MOST_QUOTES = 3
 """With one that names the rest of what a claim is about."""
+
+REFUTED = 0.8
+"""How sure it is of a contradiction where one sentence says the opposite of all that a claim names."""
 
 _LOOKED = 6
 
@@ -60,11 +64,52 @@ class Linear(Value):
         return found
 
 
+class Trees(Value):
+    """Boosted decision trees: the log odds of each class are its start and what its trees add.
+
+    The nodes of all of them stand in one list. At a node, a row goes left where its feature is at most the threshold;
+    an end leads to itself.
+    """
+
+    start: tuple[float, ...]
+    roots: tuple[tuple[int, ...], ...]
+    """Where the trees of each class begin."""
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def scores(self, rows: Numbers) -> Numbers:
+        """Log odds, one row a row."""
+        feature, threshold, left, right, value = self._nodes
+        at = np.tile(np.concatenate([np.array(own, dtype=int) for own in self.roots]), (len(rows), 1))
+        row = np.arange(len(rows))[:, None]
+        while True:
+            following = np.where(rows[row, feature[at]] <= threshold[at], left[at], right[at])
+            if (following == at).all():
+                break
+            at = following
+        ends = np.split(value[at], np.cumsum([len(own) for own in self.roots])[:-1], axis=1)
+        found: Numbers = np.stack([e.sum(axis=1) for e in ends], axis=1) + np.array(self.start)
+        return found
+
+    @cached_property
+    def _nodes(self) -> tuple[Any, ...]:
+        return tuple(np.array(x) for x in (self.feature, self.threshold, self.left, self.right, self.value))
+
+
 class HeadWeights(Value):
-    """Which passages to look at, and what they mean for a claim."""
+    """Which passages to look at, and what they mean for a claim: by a linear model, and by trees where they help."""
 
     selector: Linear
     stance: Linear
+    trees: Trees | None = None
+
+    def chances(self, rows: Numbers) -> Numbers:
+        """Probabilities of the stances, one row a row."""
+        found = softmax(self.stance.scores(rows))
+        return found if self.trees is None else (found + softmax(self.trees.scores(rows))) / 2
 
 
 class Weights(Value):
@@ -76,7 +121,7 @@ class Weights(Value):
 
 
 class TrainedVerifier:
-    """Linear models over features of a claim and an abstract.
+    """Linear models and trees over features of a claim and an abstract.
 
     Args:
         embedder: With one, the features hold cosines; without, words alone count.
@@ -106,11 +151,13 @@ class TrainedVerifier:
         seen = look(claim, passages, similar)
         fit = weights.selector.scores(selected(seen, vectors=similar is not None))[:, 0]
         row = kept(claim_features(seen, fit), vectors=similar is not None)
-        found = softmax(weights.stance.scores(row[None, :]))[0]
+        found = weights.chances(row[None, :])[0]
         chances = Probabilities(supports=found[0], contradicts=found[1], silent=found[2])
         if chances.stance is Stance.SILENT:
             return Opinion.on(document, chances)
         places = quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
+        if chances.stance is Stance.SUPPORTS and refutes(claim, [passages[i] for i in places], document.abstract):
+            chances = Probabilities(supports=0.0, contradicts=REFUTED, silent=1 - REFUTED)
         return Opinion.on(document, chances, quotes=[quote_at(document, document.spans[i]) for i in places])
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.claim_attacks import attacks, made, outcome
 from kgcheck.literature.documents import Document
-from kgcheck.literature.gate import objection, opposes
+from kgcheck.literature.gate import objection, opposes, refutes
 from kgcheck.literature.roles import acts, asks_only
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import verify
@@ -65,6 +65,37 @@ def test_opposites(claim: str, sentence: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "sentence", "expected"),
+    [
+        ("Tea raises the risk of gout.", "Tea was inversely associated with the risk of gout.", True),
+        ("Tea raises the risk of gout.", "Tea protected against gout, and lowered the risk of falls.", True),
+        ("FBX1 stabilises GRX4.", "FBX1 targets GRX4 for degradation.", True),
+        ("GRX4 increases the weight of mice.", "Loss of GRX4 increased the weight of mice.", True),
+        ("GRX4 increases the weight of mice.", "Inhibiting GRX4 increased the weight of mice.", True),
+        ("Inhibiting GRX4 increases the weight of mice.", "Inhibiting GRX4 increased the weight of mice.", False),
+        ("Reduced GRX4 increases the weight of mice.", "Reducing GRX4 increased the weight of mice.", False),
+        ("GRX4 increases the weight of mice.", "GRX4 loss increased the weight of mice.", True),
+        # Somebody or something else, a comparison, a question or a denial leaves it open.
+        ("Tea raises the risk of gout.", "Tea lowers the risk of falls.", False),
+        ("Tea raises the risk of gout in men.", "Tea lowers the risk of gout.", False),
+        ("Tea raises the risk of gout.", "Tea lowered the risk of gout more than coffee.", False),
+        ("Does tea raise the risk of gout?", "Tea lowered the risk of gout.", False),
+        ("Tea raises the risk of gout.", "Tea did not lower the risk of gout.", False),
+        ("Tea raises the risk of gout.", "We tested whether tea lowers the risk of gout.", False),
+    ],
+)
+def test_only_a_plain_opposite_refutes(claim: str, sentence: str, expected: bool) -> None:
+    assert refutes(claim, [sentence]) is expected
+
+
+def test_what_says_the_opposite_contradicts() -> None:
+    paper = Document(ids=("x",), abstract="Coffee intake was inversely associated with the risk of gallstones in men.")
+    (opinion,) = verify("Coffee intake increases the risk of gallstones.", [paper], TrainedVerifier()).opinions
+
+    assert (opinion.stance, [q.text for q in opinion.quotes]) == (Stance.CONTRADICTS, [paper.abstract])
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "Whether metformin prevents cataract is unknown.",
@@ -89,12 +120,16 @@ def test_the_reason_is_beside_the_paper() -> None:
 def test_hardly_any_attack_passes() -> None:
     verifier = TrainedVerifier()
     found = [(a, outcome(a, verifier)[0]) for a in (*attacks(), *made(12))]
-    wrong = [a.claim for a, became in found if became == "WRONG"]
+    wrong = [a.claim for a, became in found if became == "WRONG" and a.group != "later"]
+    later = [a.claim for a, became in found if became == "WRONG" and a.group == "later"]
+    opposites = [became for a, became in found if a.kind == "opposite" and a.expected is Stance.CONTRADICTS]
     true = [became for a, became in found if a.kind == "true"]
 
     assert len(attacks()) >= 150
     assert len({a.text for a in attacks()}) >= 20
     assert len(wrong) <= 1, wrong
+    assert len(later) <= 3, later
+    assert opposites.count("right") >= 0.9 * len(opposites)
     assert true.count("right") >= 0.8 * len(true)
 
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES, claim_features, feature_names, look, passage_features
 from kgcheck.literature.llm_verifier import LlmVerifier
-from kgcheck.literature.trained_verifier import TrainedVerifier, load_weights
+from kgcheck.literature.trained_verifier import TrainedVerifier, Trees, load_weights
 from kgcheck.literature.verify import (
     Opinion,
     Probabilities,
@@ -215,6 +216,22 @@ def test_features_have_their_names(trained: TrainedVerifier) -> None:
 
     assert len(claim_features(seen, rows[:, 1])) == len(feature_names())
     assert set(load_weights().vectors) == set(load_weights().words) == {"statement", "question"}
+
+
+def test_trees_go_left_up_to_their_threshold() -> None:
+    # Of the first class: by the second feature, then the first. Of the others: one end each.
+    trees = Trees(
+        start=(0.5, 0.0, -1.0),
+        roots=((0,), (5,), (6, 6)),
+        feature=(1, 0, 0, 0, 0, 0, 0),
+        threshold=(2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        left=(1, 3, 2, 3, 4, 5, 6),
+        right=(2, 4, 2, 3, 4, 5, 6),
+        value=(0.0, 0.0, 10.0, 20.0, 30.0, 7.0, 0.25),
+    )
+    rows = np.array([[1.0, 2.0], [1.1, 2.0], [0.0, 2.1]])
+
+    assert trees.scores(rows).tolist() == [[20.5, 7.0, -0.5], [30.5, 7.0, -0.5], [10.5, 7.0, -0.5]]
 
 
 def test_broken_weights_are_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
