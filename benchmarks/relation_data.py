@@ -2,6 +2,7 @@
 
 import json
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgcheck.literature.documents import Span, sentences
+from kgcheck.literature.pairs import Around
 
 PPI = ("BioInfer", "HPRD50", "IEPA", "LLL")
 
@@ -26,6 +28,7 @@ class Pair(NamedTuple):
         directed: Whether the first does something to the second.
         kind: Of the two, where the corpus says.
         key: The pair in its abstract, where there is one.
+        around: How that abstract names the two.
     """
 
     corpus: str
@@ -37,6 +40,7 @@ class Pair(NamedTuple):
     directed: bool = False
     kind: str = ""
     key: str = ""
+    around: Around | None = None
 
 
 def ppi(data: Path, name: str) -> Iterator[Pair]:
@@ -140,12 +144,22 @@ def in_abstract(corpus: str, a: Abstract) -> Iterator[tuple[str, str, int, list[
             continue
         label = int((one, two) in a.related)
         found = []
-        for start, end in a.spans:
+        ones, twos = (_sentences_of(a.spans, a.mentions[i]) for i in (one, two))
+        for at, (start, end) in enumerate(a.spans):
             here = [[(s - start, e - start) for s, e in a.mentions[i] if start <= s and e <= end] for i in (one, two)]
             near = _nearest(*here)
             if near:
-                found.append(Pair(corpus, a.name, a.text[start:end], *near, label, kind=kind, key=f"{one} {two}"))
+                around = Around(len(a.spans), ones, twos, at)
+                found.append(
+                    Pair(corpus, a.name, a.text[start:end], *near, label, kind=kind, key=f"{one} {two}", around=around)
+                )
         yield kind, f"{one} {two}", label, found
+
+
+def _sentences_of(spans: tuple[Span, ...], mentions: list[Span]) -> tuple[int, ...]:
+    """The place of the sentence of each mention."""
+    starts = [start for start, _ in spans]
+    return tuple(max(0, bisect_right(starts, start) - 1) for start, _ in sorted(set(mentions)))
 
 
 def _first(idx: Any) -> Span:

@@ -1,7 +1,7 @@
 """Trains the reader of pairs and measures it: ``python -m benchmarks.relations``.
 
-Sentences of BioInfer, HPRD50, IEPA, LLL, GAD, BioRelEx and BioRED in which people marked whether two names have to do
-with each other; those of BC5CDR are only for measuring. Each corpus is also left out of the training whole. Writes
+Sentences of BioInfer, HPRD50, IEPA, LLL, GAD, BioRelEx, BioRED and BC5CDR in which people marked whether two names have
+to do with each other. Each corpus is also left out of the training whole. Writes
 ``corpus/verifier/pairs.json`` with ``--write``: single words with a weight, and no sentence. Needs scikit-learn and
 ../shared/data.
 """
@@ -26,14 +26,19 @@ from kgcheck.resources import resource_dir
 
 Array = np.ndarray[Any, Any]
 
-STRENGTH = 0.015
+STRENGTH = 0.05
+WORDS = 0.3
+"""Single words count by so much: they differ from corpus to corpus more than what stands where."""
+
+OWN = 3.0
+"""Each corpus has an intercept of its own in training, held less tightly by so much; a new one gets their mean."""
+
 WORTH = 0.5
 """Each corpus counts by its size to this power, less than its size: BioInfer has half of all pairs."""
 
 FEWEST = 8
 """Sentences or documents, of two corpora at least, in which a word must stand to be a feature."""
 
-MEASURED_ONLY = "CDR"
 THRESHOLDS = np.linspace(0.05, 0.9, 69)
 SURE = 0.6
 BINDS = re.compile(
@@ -63,25 +68,24 @@ def main() -> None:
     found = read(asked.data)
     left_out, crossed = np.zeros(len(found.pairs)), np.zeros(len(found.pairs))
     corpus = np.array([p.corpus for p in found.pairs])
-    learnt = corpus != MEASURED_ONLY
     for name in sorted(set(corpus)):
-        weights = fit(found, np.flatnonzero(learnt & (corpus != name)))
+        weights = fit(found, np.flatnonzero(corpus != name))
         left_out[corpus == name] = chances(found, np.flatnonzero(corpus == name), weights)
     fold = np.array([zlib.crc32(p.group.encode()) % 5 for p in found.pairs])
     for k in range(5):
-        weights = fit(found, np.flatnonzero(learnt & (fold != k)))
+        weights = fit(found, np.flatnonzero(fold != k))
         crossed[fold == k] = chances(found, np.flatnonzero(fold == k), weights)
-    sys.stdout.write(_HEAD.format(what="sentences"))
+    sys.stdout.write(_HEAD.format(what="sentences", sure=SURE))
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _sentences(found, p, how)
-    sys.stdout.write(_HEAD.format(what="abstracts"))
+    sys.stdout.write(_HEAD.format(what="abstracts", sure=SURE))
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _abstracts(found, p, how)
+    _sure(found, left_out)
     _denials(asked.data, found)
     _directions(found)
     if asked.write:
-        everything = np.flatnonzero(learnt)
-        weights = fit(found, everything)
+        weights = fit(found, np.arange(len(found.pairs)))
         path = resource_dir("corpus") / "verifier" / "pairs.json"
         path.write_text(json.dumps(weights.model_dump(mode="json")) + "\n", encoding="utf-8")
         sys.stdout.write(f"{len(weights.weights)} weights\n")
@@ -91,14 +95,15 @@ def read(data: Path) -> Found:
     """Read all corpora and look at their pairs."""
     pairs = [*(p for name in PPI for p in ppi(data, name)), *gad(data), *biorelex(data)]
     together = []
-    for corpus, file in (("BioRED", "BioRED_Train.PubTator"), (MEASURED_ONLY, "CDR_TrainingSet.PubTator.txt")):
+    for corpus, file in (("BioRED", "BioRED_Train.PubTator"), ("CDR", "CDR_TrainingSet.PubTator.txt")):
         for abstract in abstracts(data / "literature" / file):
             for kind, _, label, here in in_abstract(corpus, abstract):
-                if corpus == MEASURED_ONLY and kind != "chemical-disease":
+                if corpus == "CDR" and kind != "chemical-disease":
                     continue
                 together.append((corpus, abstract.name, kind, label, range(len(pairs), len(pairs) + len(here))))
                 pairs += here
-    return Found(pairs, [pair_features(p.text, p.one, p.two, unlike=_unlike(p)) for p in pairs], together)
+    seen = [pair_features(p.text, p.one, p.two, unlike=_unlike(p), around=p.around) for p in pairs]
+    return Found(pairs, seen, together)
 
 
 def fit(found: Found, rows: Array) -> PairWeights:
@@ -112,16 +117,31 @@ def fit(found: Found, rows: Array) -> PairWeights:
             groups[name].add(found.pairs[i].group)
             corpora[name].add(found.pairs[i].corpus)
     kept = {n for n in groups if ":" not in n or (len(groups[n]) >= FEWEST and len(corpora[n]) >= 2)}
+    # Where there is no abstract, what is seen of it counts as its mean would.
+    of_abstracts = sorted(n for n in kept if n.startswith("doc_"))
+    read = [i for i in rows if found.pairs[i].around]
+    means = {n: float(np.mean([found.features[i][n] for i in read])) for n in of_abstracts} if read else {}
+
+    def scaled(i: int) -> dict[str, float]:
+        seen = {n: v * WORDS if ":" in n else v for n, v in found.features[i].items() if n in kept and n != "doc"}
+        if found.pairs[i].around:
+            seen |= {n: seen[n] - means[n] for n in of_abstracts}
+        return seen | {f"corpus={found.pairs[i].corpus}": OWN}
+
     vectors = DictVectorizer()
-    matrix = vectors.fit_transform({n: v for n, v in found.features[i].items() if n in kept} for i in rows)
+    matrix = vectors.fit_transform(scaled(i) for i in rows)
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
     sizes = Counter(found.pairs[i].corpus for i in rows)
     worth = np.array([sizes[found.pairs[i].corpus] ** -WORTH for i in rows])
     labels = np.array([found.pairs[i].label == 1 for i in rows])
     model = LogisticRegression(C=STRENGTH, solver="liblinear", max_iter=400)
     model.fit(matrix, labels, worth * len(worth) / worth.sum())
-    named = zip(vectors.get_feature_names_out(), np.round(model.coef_[0], 4).tolist(), strict=True)
-    return PairWeights(version=1, intercept=round(float(model.intercept_[0]), 4), weights={n: w for n, w in named if w})
+    learnt = dict(zip(vectors.get_feature_names_out(), model.coef_[0].tolist(), strict=True))
+    own = [learnt.pop(name) * OWN for name in list(learnt) if name.startswith("corpus=")]
+    learnt["doc"] = -sum(learnt[n] * mean for n, mean in means.items())
+    weights = {n: round(w * WORDS if ":" in n else w, 4) for n, w in learnt.items()}
+    intercept = round(float(model.intercept_[0] + np.mean(own)), 4)
+    return PairWeights(version=1, intercept=intercept, weights={n: w for n, w in sorted(weights.items()) if w})
 
 
 def chances(found: Found, rows: Array, weights: PairWeights) -> Array:
@@ -142,7 +162,8 @@ def best_threshold(found: Found, p: Array, sets: Sequence[tuple[str, Array]]) ->
 
 _HEAD = (
     "\n| {what}, how trained | set | pairs | related | both named P / R / F1 | and a verb F1 | reader P / R / F1"
-    " | at 0.6 P / R | calibration error |\n|---|---|---|---|---|---|---|---|---|\n"
+    " | average precision | P at half and at 0.9 of all | at {sure} P / R | calibration error |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
@@ -158,11 +179,7 @@ def _sentences(found: Found, p: Array, how: str) -> None:
     sets = _sets(found)
     for name, rows in sets:
         unlike = _unlike(found.pairs[rows[0]])
-        others = [
-            s
-            for s in sets
-            if s[0].split()[0] not in (name.split()[0], MEASURED_ONLY) and _unlike(found.pairs[s[1][0]]) == unlike
-        ]
+        others = [s for s in sets if s[0].split()[0] != name.split()[0] and _unlike(found.pairs[s[1][0]]) == unlike]
         threshold = best_threshold(found, p, others)
         _row(how, name, labels[rows], verb[rows], p[rows], threshold)
         if name == "BioRelEx":
@@ -175,7 +192,7 @@ def _abstracts(found: Found, p: Array, how: str) -> None:
     kinds = sorted({(c, k) for c, _, k, _, _ in found.together})
     for corpus, kind in kinds:
         mine = [t for t in found.together if (t[0], t[2]) == (corpus, kind)]
-        others = [t for t in found.together if t[0] != MEASURED_ONLY and t[2] != kind and _like(t[2]) == _like(kind)]
+        others = [t for t in found.together if (t[0], t[2]) != (corpus, kind) and _like(t[2]) == _like(kind)]
         best = np.array([max((p[i] for i in t[4]), default=0.0) for t in mine])
         labels = np.array([t[3] == 1 for t in mine])
         met = np.array([len(t[4]) > 0 for t in mine])
@@ -196,10 +213,29 @@ def _row(how: str, name: str, true: Array, verb: Array, p: Array, threshold: flo
         " / ".join(f"{x:.3f}" for x in both),
         f"{_f1(true, verb & met)[2]:.3f}",
         f"{' / '.join(f'{x:.3f}' for x in read)} (at {threshold:.2f})",
+        f"{_average_precision(true, p):.3f}",
+        " / ".join(f"{_precision_at(true, p, share):.3f}" for share in (0.5, 0.9)),
         f"{sure[0]:.3f} / {sure[1]:.3f}",
         f"{_calibration(p, true):.3f}",
     )
     sys.stdout.write(f"| {how} | {name} | {' | '.join(cells)} |\n")
+
+
+def _sure(found: Found, p: Array) -> None:
+    """What precision comes of how sure the reader must be, each corpus left out: the mean of the sets."""
+    labels = _labels(found)
+    sets = _sets(found)
+    told = [
+        "",
+        "| from | precision, mean of the sets | of two of a kind | of unlike ones | found |",
+        "|---|---|---|---|---|",
+    ]
+    for q in np.arange(0.4, 0.86, 0.05):
+        rows = [(_unlike(found.pairs[r[0]]), _f1(labels[r], p[r] >= q)) for _, r in sets]
+        cells = [[f[0] for u, f in rows if u in which and f[1]] for which in ((True, False), (False,), (True,))]
+        means = " | ".join(f"{np.mean(c):.3f}" for c in cells)
+        told.append(f"| {q:.2f} | {means} | {np.mean([f[1] for _, f in rows]):.3f} |")
+    sys.stdout.write("\n".join(told) + "\n")
 
 
 def _denials(data: Path, found: Found) -> None:
@@ -275,6 +311,20 @@ def _f1(true: Array, found: Array) -> tuple[float, float, float]:
         hits / max(true.sum(), 1),
         2 * hits / max(float(true.sum() + found.sum()), 1),
     )
+
+
+def _average_precision(true: Array, p: Array) -> float:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(true, p))
+
+
+def _precision_at(true: Array, p: Array, share: float) -> float:
+    """Precision where so much of what is related is found."""
+    order = np.argsort(-p, kind="stable")
+    hits = true[order].cumsum()
+    at = int(np.searchsorted(hits, share * true.sum()))
+    return float(hits[at] / (at + 1))
 
 
 def _calibration(p: Array, true: Array) -> float:

@@ -21,15 +21,20 @@ _LIST = frozenset((",", "and", "or", "/", "-", "nor", "with", "both", "either"))
 _NOT_AS_SUCH = re.compile(
     r"(?:mutant|mutat|mutein|delet|truncat|lack|absen|without|variant|chimer|fragment|peptide|inhibitor|whether|if|unless|rule|ruled"
     r"|unclear|unknown|may|might|could|possib|independent|unlike|substitut|disrupt|defect|defici|unphosph|dephos"
-    r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof|contrast|their$)"
+    r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof|contrast|their$"
+    r"|dose|acute|rapid|strongly|analys)"
 )
 _OF_SOMETHING_ELSE = re.compile(
     r"(?:affect|alter|chang|influenc|modulat|prevent|inhibit|abolish|disrupt|block|impair|reduc|increas|enhanc|requir|necess|suffic"
-    r"|exclusiv|explain|essential|respons|due|sensitive|differ|interfer|evidenc|provid|consist|result|compens|mediat|involv|lead)"
+    r"|support|potentiat|exclusiv|explain|essential|respons|due|sensitive|differ|interfer|evidenc|provid|consist|result|compens|mediat|involv|lead)"
 )
 """What follows a denial that is about something else than whether the two meet."""
 
 _SEEN = re.compile(r"(?:detect|observ|seen|found|evident|apparent|occur|demonstrat|shown|identif|visible|measur)")
+_JOINED = re.compile(
+    r"(?:induced|associated|mediated|related|dependent|stimulated|evoked|treated|driven|positive|negative)$"
+)
+
 _ONLY = frozenset(
     (
         "shown",
@@ -47,6 +52,20 @@ _ONLY = frozenset(
         "necessarily",
     )
 )
+_NEW = frozenset((",", "in", "on", "by", "with", "from", "for", "to", "at", "into", "under", "that", "who"))
+"""Words after which what is denied is of something else than the name before them."""
+
+_GOVERNS = frozenset(
+    ("in", "by", "with", "from", "for", "to", "at", "into", "on", "excluding", "including", "than", "or")
+)
+"""Words that make a name part of something else."""
+
+_OWN_WORDS = 4
+_OBJECT = 9
+_BESIDE_EACH_OTHER = 6
+_CONDITIONS = 8
+"""Words after both in which a condition is looked for."""
+
 _REACH = 14
 _AFTER = 5
 
@@ -67,6 +86,8 @@ def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
     if ONE not in tokens or TWO not in tokens:
         return False
     a, b = sorted((tokens.index(ONE), tokens.index(TWO)))
+    if _part_of_a_word(tokens, a, b):
+        return False
     for at, word in enumerate(tokens):
         if not _DENIES.match(word) or (at + 1 < len(tokens) and tokens[at + 1] in _ONLY):
             continue
@@ -82,19 +103,30 @@ def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
 
 def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:
     beside = tokens[at - 1] in _BESIDE if at else False
-    if tokens[a + 1 : b] == ["/"]:
+    if tokens[a + 1 : b] in ([], ["/"]) or (a and tokens[a - 1] == "/"):
+        return False
+    if "between" in tokens[at:b] and "between" not in tokens[at:a]:
+        # "A did not show a link between B and C"
         return False
     if a < at < b:
         if beside and _small(tokens[at + 1 : b]) and tokens[b + 1 : b + 2] != ["-"]:
             # "A binds C but not B"
             near = tokens[max(a, at - 9) : at - 1]
-            return _cue(near, cues) and not _broken(tokens[a : at - 1]) and "," not in tokens[a : at - 1]
+            return (
+                _cue(near, cues)
+                and "(" not in tokens[a:b]
+                and not _broken(tokens[a : at - 1])
+                and "," not in tokens[a : at - 1]
+            )
         if beside and not _cue(tokens[at : at + 2], cues) and tokens[at - 1] != "and":
             # "A, but not C, binds B"
             return False
         started = tokens[max(0, at - 2) : at]
         if "that" in tokens[a:at] or ("and" in started and _cue(tokens[:a], cues)):
             # "C activates A and does not bind B": it is C that does not.
+            return False
+        if not _subject(tokens, a, at) or b - at > _OBJECT:
+            # "while C activated A, D did not activate B": it is D that does not.
             return False
         if tokens[at].startswith("lack") or tokens[b + 1 : b + 2] == ["-"] or _of_another(tokens[a:b]):
             return False
@@ -105,33 +137,53 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
             and _seen(tokens[at + 1 : at + 4])
             and not _broken(tokens[a:at])
             and "," not in tokens[a:at]
+            and "in" not in tokens[a:b]
         ):
             # "binding of A to B was not seen"
             return _cue(tokens[max(0, a - 4) : at], cues)
         # "A and B do not interact"
         together = all(t in _LIST for t in tokens[a + 1 : b]) and not _with_another(tokens[at:])
+        together = together and any(t in ("and", "or", "nor", "with") for t in tokens[a + 1 : b])
         return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(tokens[at : at + _AFTER], cues)
     if a - at > _REACH or _broken(tokens[at:b]) or "," in tokens[at:b]:
         return False
     if beside and _small(tokens[at + 1 : a]):
         # "C but not A binds B"
-        return _cue(tokens[a:b], cues)
+        return _cue(tokens[a + 1 : a + 3], cues) and b - a <= _OBJECT and "(" not in tokens[a:b]
     reach = tokens[at:a]
-    if "on" in reach or (all(t in _LIST for t in tokens[a + 1 : b]) and b - a > 2 and "between" not in reach):
+    listed = all(t in _LIST for t in tokens[a + 1 : b]) and tokens[a + 1 : b] not in (["-"], ["with"])
+    if "on" in reach or "in" in tokens[a:b] or (listed and "between" not in reach):
         # "no effect on A and B", "no role of A and B"
         return False
     if OTHER in reach or tokens[a + 1 : a + 2] == ["-"] != tokens[a + 1 : b]:
         # What is denied is of another: "C does not bind D through A and B".
         return False
     follows = tokens[at : at + _AFTER]
-    return _cue(follows[: a - at], cues) or (
-        tokens[at] == "no" and a - at <= 2 and tokens[a + 1 : b] == ["-"] and _cue(tokens[b : b + 3], cues)
-    )
+    if b - a > _BESIDE_EACH_OTHER or OTHER in tokens[a:b]:
+        return False
+    if tokens[a + 1 : b] == ["-"]:
+        # "no A-B interaction"
+        return tokens[at] == "no" and a - at <= 2 and _cue(tokens[b : b + 3], cues)
+    return _cue(follows[: a - at], cues)
+
+
+def _subject(tokens: Sequence[str], a: int, at: int) -> bool:
+    """Whether a name is what a denial is said of: at most a few words of its own between, and none that begins anew."""
+    between = tokens[a + 1 : at]
+    if any(t in _NEW or t == OTHER for t in between) or len(between) > _OWN_WORDS:
+        return False
+    return not a or tokens[a - 1] not in _GOVERNS
+
+
+def _part_of_a_word(tokens: Sequence[str], a: int, b: int) -> bool:
+    """Whether a name is only part of what is named: "A-induced fever", "fever after A-induced B"."""
+    joined = [i for i in range(1, len(tokens) - 1) if tokens[i] == "-" and _JOINED.match(tokens[i + 1])]
+    return any(i - 1 in (a, b) or a < i < b for i in joined)
 
 
 def _qualified(tokens: Sequence[str], a: int, b: int, at: int) -> bool:
     """Whether it is denied of a part or a kind of the two, under a condition or with doubt."""
-    near = tokens[max(0, min(a, at) - 5) : max(b, at) + 6]
+    near = tokens[max(0, min(a, at) - 5) : max(b, at) + _CONDITIONS]
     return any(_NOT_AS_SUCH.match(t) for t in near if t not in (tokens[at],))
 
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kgcheck.literature.documents import Document, Span
+from kgcheck.literature.documents import Document, Span, sentences
 from kgcheck.literature.names import naming
 from kgcheck.literature.pair_denials import denies
-from kgcheck.literature.pairs import directed, load_pair_weights, masked, pair_features, probability
+from kgcheck.literature.pairs import Around, directed, load_pair_weights, masked, pair_features, probability
 from kgcheck.literature.roles import acts
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance
@@ -22,6 +22,9 @@ DENIED = 0.8
 
 _MOST = 12
 """Places in a sentence where the two are named that are looked at."""
+
+_ABSTRACT = 4
+"""Sentences from which on a text is an abstract: in a shorter note it means nothing how often the two are named."""
 
 _QUOTED = 2
 """Sentences of a paper that are quoted."""
@@ -80,7 +83,8 @@ class PairVerifier:
         return [self._opinion(document) for document in documents]
 
     def _opinion(self, document: Document) -> Opinion:
-        readings = [r for span in document.spans if (r := self._reading(document.abstract, span))]
+        around = self._around(document)
+        readings = [r for span in document.spans if (r := self._reading(document.abstract, span, around))]
         readings.sort(key=lambda r: -r.chance)
         denials = [r for r in readings if r.denied]
         speaks = [r for r in readings if not r.denied and r.chance >= 1 / 2]
@@ -96,19 +100,37 @@ class PairVerifier:
         quotes = [quote_at(document, span) for span in sorted(r.span for r in shown[:_QUOTED])]
         return Opinion.on(document, chances, quotes=quotes, note=note)
 
-    def _reading(self, text: str, span: Span) -> _Reading | None:
+    def _around(self, document: Document) -> tuple[Around, tuple[Span, ...]] | None:
+        """How an abstract names the two, with where its sentences are; nothing for a paragraph of a whole paper."""
+        if document.paper or not self._head or not self._tail:
+            return None
+        # Those of the document may be the ones alone that are to be read.
+        spans = sentences(document.abstract)
+        if len(spans) < _ABSTRACT:
+            return None
+        texts = [document.title, *(document.abstract[a:b] for a, b in spans)]
+        ones, twos = (
+            tuple(i for i, text in enumerate(texts) for _ in names.finditer(text)) for names in (self._head, self._tail)
+        )
+        return Around(len(texts), ones, twos, 0), spans
+
+    def _reading(
+        self, text: str, span: Span, abstract: tuple[Around, tuple[Span, ...]] | None = None
+    ) -> _Reading | None:
         sentence = text[slice(*span)]
+        around = abstract[0]._replace(at=sum(a <= span[0] for a, _ in abstract[1])) if abstract else None
         places = self._places(sentence)
         if not places:
             return None
         denied = any(denies(sentence, one, two, self._cues) for one, two in places)
-        best = max(self._chance(sentence, one, two) for one, two in places)
+        best = max(self._chance(sentence, one, two, around) for one, two in places)
         return _Reading(span, best, denied)
 
-    def _chance(self, sentence: str, one: Span, two: Span) -> float:
+    def _chance(self, sentence: str, one: Span, two: Span, around: Around | None) -> float:
         if self._directed and not directed(masked(sentence, one, two)).straight:
             return 0.0
-        return probability(pair_features(sentence, one, two, unlike=self._unlike), self._weights)
+        seen = pair_features(sentence, one, two, unlike=self._unlike, around=around)
+        return probability(seen, self._weights)
 
     def _places(self, sentence: str) -> list[tuple[Span, Span]]:
         """Where the two are named, the nearest first."""

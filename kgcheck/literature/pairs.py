@@ -1,7 +1,8 @@
 """Whether a sentence that names two things says that one has to do with the other: features of the pair, and a model.
 
-The features stand between, before and after the two names: words, distance, lists, clauses, denials, hedges, and who
-does what to whom. ``python -m benchmarks.relations`` trains the weights in ``corpus/verifier/pairs.json``.
+The features stand between, before and after the two names: words, distance, lists, clauses, denials, hedges, other
+names that are nearer, and who does what to whom; and, of an abstract, how often and where it names the two.
+``python -m benchmarks.relations`` trains the weights in ``corpus/verifier/pairs.json``.
 """
 
 import re
@@ -40,6 +41,9 @@ _RULES_OTHERS = re.compile(
     rf"|(?:under (?:the )?control of|dependent (?:on|upon)|depend(?:s|ed)? (?:on|upon)|controlled by|requires?"
     rf"|required) (?:[\w-]+ ){{0,4}}?({ONE}|{TWO})"
 )
+_JOINS = frozenset(("by", "with", "to", "and", "on", "in"))
+_TURNS = frozenset(("but", "whereas", "while", "although", "however"))
+_GAPS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20))
 _TOO_LONG = 120
 """Words of a sentence; of a longer one only those near the names are read."""
 
@@ -89,7 +93,45 @@ def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
     return DirectedAs(straight, turned, mutual)
 
 
-def pair_features(sentence: str, one: Span, two: Span, *, unlike: bool = False) -> dict[str, float]:
+class Around(NamedTuple):
+    """How an abstract, its title included, names the two of a sentence of it.
+
+    Attributes:
+        sentences: How many it has.
+        ones: Where it names the one, by the place of the sentence; as often as it does.
+        twos: Where it names the other.
+        at: The place of the sentence that is read; the title's is 0.
+    """
+
+    sentences: int
+    ones: tuple[int, ...]
+    twos: tuple[int, ...]
+    at: int
+
+    @property
+    def features(self) -> dict[str, float]:
+        """What is seen of it; all nought where there is no abstract."""
+        both, last = set(self.ones) & set(self.twos), self.sentences - 1
+        least, most = sorted((len(self.ones), len(self.twos)))
+        return {
+            "doc": 1.0,
+            "doc_both": float(np.log1p(len(both))),
+            "doc_both_share": len(both) / max(self.sentences, 1),
+            "doc_once": float(len(both) == 1),
+            "doc_least": float(np.log1p(least)),
+            "doc_least_once": float(least == 1),
+            "doc_most": float(np.log1p(most)),
+            "doc_title_both": float(0 in self.ones and 0 in self.twos),
+            "doc_title_one": float(0 in self.ones or 0 in self.twos),
+            "doc_last_both": float(last in self.ones and last in self.twos),
+            "doc_in_title": float(self.at == 0),
+            "doc_in_last": float(self.at == last),
+        }
+
+
+def pair_features(
+    sentence: str, one: Span, two: Span, *, unlike: bool = False, around: Around | None = None
+) -> dict[str, float]:
     """What is seen of two names in a sentence.
 
     Args:
@@ -97,6 +139,7 @@ def pair_features(sentence: str, one: Span, two: Span, *, unlike: bool = False) 
         one: Where the one name is.
         two: Where the other is; it does not overlap the first.
         unlike: Whether they are of different kinds, such as a gene and a disease: then most that meet are related.
+        around: How its abstract names them, where it is of one.
 
     Returns:
         Numbers by name; what is not there is nought. Words are stems of single ordinary words: no names.
@@ -136,6 +179,9 @@ def pair_features(sentence: str, one: Span, two: Span, *, unlike: bool = False) 
     if unlike:
         found |= {f"unlike_{name}": found[name] for name in _UNLIKE}
         found["unlike"] = 1.0
+    found |= _structure(tokens, a, b)
+    if around:
+        found |= around.features
     for where, kept in (("b", words), ("f", before[-_AROUND:]), ("a", after[:_AROUND]), ("s", (*before, *after))):
         for stem in stemmer().stemWords([w for w in kept if w.isalpha() and w.islower()]):
             found[f"{where}:{stem}"] = 1.0
@@ -146,6 +192,52 @@ def pair_features(sentence: str, one: Span, two: Span, *, unlike: bool = False) 
         found[f"e:{after[0].lower()}"] = 1.0
     if before:
         found[f"d:{before[-1].lower()}"] = 1.0
+    return found
+
+
+def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
+    """How the words that relate things, other names and clauses stand to the two names at two places."""
+    between, gap = tokens[a + 1 : b], b - a
+    others = [i for i, t in enumerate(tokens) if t == OTHER]
+    relates = _relating()
+    verbs = [i for i, t in enumerate(tokens) if relates.match(t)]
+    inner = [i for i in verbs if a < i < b]
+    left = min((a - i for i in verbs if i < a), default=_TOO_LONG)
+    right = min((i - b for i in verbs if i > b), default=_TOO_LONG)
+    apart = any(t == "," or t == OTHER or t in _BREAKS for t in between)
+    repeated = [min(tokens.count(mark), 4) for mark in (ONE, TWO)]
+    seen = {
+        "nearer_left": any(0 < a - i < gap for i in others),
+        "nearer_right": any(0 < i - b < gap for i in others),
+        "no_name_between": OTHER not in between,
+        "relates_left": left <= 3,
+        "relates_left_far": left <= 8,
+        "relates_right": right <= 3,
+        "relates_none": not verbs,
+        "relates_clean": bool(inner) and not apart,
+        "relates_after_one": bool(inner) and inner[0] - a <= 2,
+        "relates_before_two": bool(inner) and b - inner[-1] <= 3,
+        "of_with": "of" in tokens[max(0, a - 2) : a] and any(t in _JOINS for t in between),
+        "between_and": a > 0 and tokens[a - 1] == "between",
+        "and_alone": between == ["and"],
+        "comma_and": "," in between and ("and" in between or "or" in between),
+        "semicolon": ";" in between,
+        "bracket_open": between.count("(") != between.count(")"),
+        "repeated": sum(repeated) > 2,
+        "turn": any(t in _TURNS for t in between),
+        "clause": any(t in ("which", "that", "who") for t in between),
+        "be": any(t in ("is", "are", "was", "were", "been") for t in between),
+        "first": a <= 3,
+        **{f"gap_{low}": low <= gap <= high for low, high in _GAPS},
+    }
+    found = {name: float(value) for name, value in seen.items()}
+    found |= {"ones": float(repeated[0]), "twos": float(repeated[1]), "relates_between": float(min(len(inner), 3))}
+    if inner:
+        found[f"t:{stemmer().stemWord(tokens[inner[0]])}"] = 1.0
+    if verbs:
+        nearest = min(verbs, key=lambda i: min(abs(i - a), abs(i - b)))
+        side = "l" if nearest < a else "r" if nearest > b else "m"
+        found[f"t{side}:{stemmer().stemWord(tokens[nearest])}"] = 1.0
     return found
 
 
@@ -172,6 +264,11 @@ def _place(tokens: Sequence[str], mark: str) -> int:
 def _cues() -> dict[str, re.Pattern[str]]:
     raw = lexicon()
     return {kind: cue_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
+
+
+@cache
+def _relating() -> re.Pattern[str]:
+    return cue_pattern(lexicon()["relates"])
 
 
 @cache

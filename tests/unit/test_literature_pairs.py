@@ -14,7 +14,7 @@ from kgcheck.literature import pairs
 from kgcheck.literature.documents import Document, Span
 from kgcheck.literature.pair_denials import denies
 from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
-from kgcheck.literature.pairs import directed, load_pair_weights, masked, pair_features, probability
+from kgcheck.literature.pairs import Around, directed, load_pair_weights, masked, pair_features, probability
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 
@@ -57,6 +57,13 @@ def test_a_binding_is_more_likely_than_a_list() -> None:
         ("STK5 and ABL9 do not interact with GRB7.", False),
         ("STK5 bound ABL9 (data not shown).", False),
         ("The GRB7 that is not bound to STK5 degrades, and ABL9 binds it.", False),
+        ("While GRB7 bound STK5, PAX3 did not bind ABL9.", False),
+        ("STK5 did not bind to ABL9-associated GRB7.", False),
+        ("GRB7 analysis of STK5 did not reveal any binding between ABL9 and PAX3.", False),
+        ("PAX3 did not bind STK5 or ABL9.", False),
+        ("No binding of STK5 in ABL9 cells was seen.", False),
+        ("Cells with GRB7 but not STK5 clones lost what is bound to ABL9.", False),
+        ("No STK5-ABL9 interaction was found.", True),
     ],
 )
 def test_only_an_outright_denial_of_both_counts(text: str, expected: bool) -> None:
@@ -109,6 +116,27 @@ def test_an_outright_denial_contradicts() -> None:
 
 def test_a_paper_that_has_both_is_silent() -> None:
     assert stance(BINDING, "STK5 does not bind ABL9. STK5 binds directly to ABL9.")[0] is Stance.SILENT
+
+
+def test_where_an_abstract_names_the_two_counts() -> None:
+    text = "The binding of STK5 and ABL9 was seen in cells."
+    often = Around(6, (0, 1, 3, 5), (0, 1, 3, 5), 1)
+    once = Around(6, (3, 1, 2, 4), (3,), 3)
+
+    seen = [
+        probability(pair_features(text, *places(text), around=around), load_pair_weights())
+        for around in (often, None, once)
+    ]
+
+    assert seen[0] > seen[1] > seen[2]
+
+
+def test_a_note_of_few_sentences_is_read_by_its_sentence_alone() -> None:
+    text = "We found that STK5 binds directly to ABL9."
+    paper = Document(ids=("x",), abstract=f"{text} Rats were kept.")
+    (opinion,) = PairVerifier(BINDING, unlike=False).judge(BINDING.claim, [paper])
+
+    assert opinion.probability == pytest.approx(chance(text))
 
 
 def test_names_apart_are_no_edge() -> None:
