@@ -168,7 +168,7 @@ class PaperLine(Value):
     retracted: bool
     score: float
     title: Quoted
-    section: str = Field(default="abstract", description="kind of the section that the passage stands in")
+    section: str = Field(description="kind of the section that the passage stands in")
     heading: Quoted | None = Field(default=None, description="headings of that section, the outermost first")
     passage: Quoted
 
@@ -189,7 +189,7 @@ class OpinionLine(Value):
     year: int | None = None
     stance: str
     probability: float
-    section: str = Field(default="abstract", description="kind of the section that was read, where the quotes stand")
+    section: str = Field(description="kind of the section that was read, where the quotes stand")
     heading: Quoted | None = Field(default=None, description="headings of that section, the outermost first")
     quotes: tuple[Quoted, ...]
     note: str = ""
