@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 
 from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected, clean
-from kgcheck.literature.jats_links import ids_of, licence_of, notices_of, reference_of, text_of, year_of
+from kgcheck.literature.jats_links import (
+    Mark,
+    ids_of,
+    licence_of,
+    notices_of,
+    reference_of,
+    text_of,
+    with_ranges,
+    year_of,
+)
 from kgcheck.literature.papers import (
     CitationMarker,
     Paragraph,
@@ -117,7 +126,7 @@ def paper_of(article: Any) -> WholePaper | Rejected:
     if not ids:
         return Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])
     keys = {str(r.get("id")): r for r in article.iter("ref") if r.get("id")}
-    reader = _SectionReader(frozenset(keys))
+    reader = _SectionReader(tuple(keys))
     reader.abstracts(meta)
     for part in ("body", "back"):
         element = article.find(part)
@@ -153,10 +162,10 @@ class _SectionReader:
     """Collects sections in order.
 
     Args:
-        references: Keys that a citation may name.
+        references: Keys that a citation may name, in the order of their list.
     """
 
-    def __init__(self, references: frozenset[str]) -> None:
+    def __init__(self, references: tuple[str, ...]) -> None:
         self._references = references
         self.sections: list[Section] = []
 
@@ -241,13 +250,13 @@ class _Words:
     """The running text of an element as it will be kept, with the places of citations in it.
 
     Args:
-        references: Keys that a citation may name.
+        references: Keys that a citation may name, in the order of their list.
     """
 
-    def __init__(self, references: frozenset[str]) -> None:
+    def __init__(self, references: tuple[str, ...]) -> None:
         self._references = references
         self._text = ""
-        self._marks: list[tuple[int, int, tuple[str, ...]]] = []
+        self._marks: list[Mark] = []
         self.blocks: list[Any] = []
 
     def add(self, text: str | None) -> None:
@@ -298,5 +307,6 @@ class _Words:
         text = self._text.rstrip()
         if not any(c.isalnum() for c in text):
             return None
-        markers = tuple(CitationMarker(start=a, end=b, references=keys) for a, b, keys in self._marks)
+        marks = with_ranges(text, self._marks, self._references)
+        markers = tuple(CitationMarker(start=a, end=b, references=keys) for a, b, keys in marks)
         return Paragraph(text=text, legend=legend, markers=markers)

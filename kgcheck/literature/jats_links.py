@@ -1,6 +1,7 @@
 """What JATS XML says of an article besides its text: ids, date, licence, references and notices."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from kgcheck.literature.documents import clean
@@ -97,6 +98,42 @@ def reference_of(key: str, element: Any) -> CitedWork:
         authors=tuple(names),
         text=text_of(citation)[:2000],
     )
+
+
+Mark = tuple[int, int, tuple[str, ...]]
+"""Start and end of a citation in a text, and the keys of what it cites."""
+
+_TO = re.compile(r"[\])]?\s*[-\u2010-\u2015]\s*[\[(]?")
+_FROM_TO = re.compile(r"[\[(]?(\d{1,4})" + _TO.pattern + r"(\d{1,4})[\])]?")
+
+
+def with_ranges(text: str, marks: Sequence[Mark], references: Sequence[str]) -> list[Mark]:
+    """Citations, those of a range ("[2]-[5]", "2-5") in one that cites what is between its ends, too.
+
+    Args:
+        text: Of the paragraph.
+        marks: Its citations, in order.
+        references: Keys of the list of references, in order.
+
+    Returns:
+        The citations. Two numbers are the ends of a range only where the list has as many references between them.
+    """
+    places = {key: place for place, key in enumerate(references)}
+    found: list[Mark] = []
+    for mark in marks:
+        start, end, keys = mark
+        if found and len(keys) == 1 and len(found[-1][2]) == 1 and _TO.fullmatch(text[found[-1][1] : start]):
+            start, keys = found[-1][0], (*found[-1][2], *keys)
+        ends = _FROM_TO.fullmatch(text[start:end])
+        if ends and len(keys) == 2:
+            first, last = places[keys[0]], places[keys[1]]
+            if 0 < last - first == int(ends[2]) - int(ends[1]):
+                if start != mark[0]:
+                    found.pop()
+                found.append((start, end, tuple(references[first : last + 1])))
+                continue
+        found.append(mark)
+    return found
 
 
 _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})

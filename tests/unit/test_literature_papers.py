@@ -348,7 +348,8 @@ def test_references_and_citations_of_every_paper(shared_data: Path) -> None:
                 assert str(work.year) in "".join(years[work.key] or "")
         for section in paper.sections:
             for p in section.paragraphs:
-                linked += len(p.markers)
+                # A range stands for its two ends.
+                linked += sum(1 + (len(m.references) > 1) for m in p.markers)
                 assert all(any(c.isalnum() for c in p.text[m.start : m.end]) for m in p.markers)
         if name == "journal.pcbi.0030158.xml":
             assert paper.notices == (
@@ -358,3 +359,64 @@ def test_references_and_citations_of_every_paper(shared_data: Path) -> None:
             )
     # All citations in body and abstract but those of tables' cells.
     assert linked > 7000
+
+
+RANGED = """<sec><title>Results</title><p>Seen before
+[<xref ref-type="bibr" rid="b2">2</xref>]\u2013[<xref ref-type="bibr" rid="b5">5</xref>],
+<xref ref-type="bibr" rid="b1">1</xref>-<xref ref-type="bibr" rid="b3">3</xref>,
+<xref ref-type="bibr" rid="b3 b6">3\u20136</xref>, <xref ref-type="bibr" rid="b6">6</xref>-<xref ref-type="bibr"
+rid="b1">1</xref> and [<xref ref-type="bibr" rid="b1">1</xref>]-fold
+[<xref ref-type="bibr" rid="b2">2</xref>].</p></sec>"""
+
+
+def test_a_range_cites_all_between_its_ends(tmp_path: Path) -> None:
+    refs = "".join(
+        f'<ref id="b{n}"><label>{n}</label><mixed-citation>Doe {n}</mixed-citation></ref>' for n in range(1, 7)
+    )
+    paper = paper_in(tmp_path, article(body=RANGED, back=f"<ref-list>{refs}</ref-list>"))
+    (paragraph,) = next(s for s in paper.sections if s.kind == "results").paragraphs
+
+    assert [(paragraph.text[m.start : m.end], "".join(m.references)) for m in paragraph.markers] == [
+        ("2]\u2013[5", "b2b3b4b5"),
+        ("1-3", "b1b2b3"),
+        ("3\u20136", "b3b4b5b6"),
+        ("6", "b6"),
+        ("1", "b1"),
+        ("1", "b1"),
+        ("2", "b2"),
+    ]
+
+
+def test_ranges_of_every_paper(shared_data: Path) -> None:
+    ranges = 0
+    for name, root, paper in plos(shared_data / "fulltext/plos"):
+        order = list(dict.fromkeys(r.get("id") for r in root.iter("ref") if r.get("id")))
+        wanted: Counter[tuple[str, ...]] = Counter()
+        for low in root.xpath("//p//xref[@ref-type='bibr'][not(ancestor::table or ancestor::table-wrap-foot)]"):
+            named = (low.get("rid") or "").split()
+            if len(named) > 1 and re.search(r"\d\D*[-\u2013\u2014]\D*\d", "".join(low.itertext())):
+                # The publisher names all of the range itself.
+                wanted[tuple(named)] += 1
+            high = low.getnext()
+            between = low.tail or ""
+            while high is not None and not any(map(str.isalnum, "".join(high.itertext()))):
+                # Some mark the dash itself as a citation, or what is between.
+                between += "".join(high.itertext()) + (high.tail or "")
+                high = high.getnext()
+            joined = re.sub(r"[\s\[\]()]", "", between)
+            if high is None or high.tag != "xref" or joined not in ("-", "\u2013", "\u2014"):
+                continue
+            numbers = [re.sub(r"\D", "", "".join(x.itertext())) for x in (low, high)]
+            first, last = (order.index(x.get("rid")) if x.get("rid") in order else -1 for x in (low, high))
+            if all(numbers) and 0 <= first < last and last - first == int(numbers[1]) - int(numbers[0]):
+                wanted[tuple(order[first : last + 1])] += 1
+        found = Counter(
+            m.references
+            for section in paper.sections
+            for p in section.paragraphs
+            for m in p.markers
+            if len(m.references) > 1 and re.search(r"\d\D*[-\u2013\u2014]\D*\d", p.text[m.start : m.end])
+        )
+        assert found == wanted, name
+        ranges += sum(found.values())
+    assert ranges > 100
