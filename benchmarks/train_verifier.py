@@ -1,7 +1,7 @@
 """Trains the verifier and measures it: ``python -m benchmarks.train_verifier``.
 
 Reads the train sets of SciFact and PubMedQA; writes ``corpus/verifier/weights.json``, which holds numbers alone, and
-prints the scores in cross-validation by claim. Needs the extra `literature`.
+prints the scores in cross-validation by claim. Needs the extra `literature` and `make setup-train`.
 """
 
 import argparse
