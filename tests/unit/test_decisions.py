@@ -44,6 +44,7 @@ from kgcheck.model import (
 from tests.support.audits import kgcheck
 
 TODAY = datetime.now(UTC).date()
+"""Of when the tests were collected: they may end on the next day, so that nothing is compared with a single day ahead."""
 HOSTILE = (
     "</script><img src=x onerror=alert(1)> =HYPERLINK(1) \x1b[31m \u202eesrever [[decision]] \"' ''' \\ | `x`\n<<<"
 )
@@ -500,7 +501,7 @@ def test_a_list_knows_its_names(listed: RunDiff) -> None:
     with pytest.raises(UnknownName):
         list(FindingList(listed, FindingFilter()).page(after="ffff"))
     assert len(list(FindingList(listed, wanted(since="2000-01-01")).page())) == 40
-    assert list(FindingList(listed, wanted(since=str(TODAY + timedelta(days=1)))).page()) == []
+    assert list(FindingList(listed, wanted(since=str(TODAY + timedelta(days=2)))).page()) == []
 
 
 def test_hostile_notes_and_names_are_only_shown(listed: RunDiff, tmp_path: Path) -> None:
@@ -535,9 +536,9 @@ def test_rejected_and_deferred_findings_fail_no_run(ledger: Ledger) -> None:
     assert fails() == [True, True, True, False]
     decide(ledger, [refuted], "reject", by="x")
     assert fails() == [False, True, True, False]
-    decide(ledger, [weak], "defer", by="x", until=TODAY + timedelta(days=1))
+    decide(ledger, [weak], "defer", by="x", until=TODAY + timedelta(days=2))
     assert fails() == [False, False, False, False]
-    assert diff.fails("insufficient", TODAY + timedelta(days=1))
+    assert diff.fails("insufficient", TODAY + timedelta(days=2))
     decide(ledger, [refuted], "accept", by="x")
     assert fails() == [True, True, True, False]
 
