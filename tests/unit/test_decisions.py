@@ -44,7 +44,7 @@ from kgcheck.model import (
 from tests.support.audits import kgcheck
 
 TODAY = datetime.now(UTC).date()
-"""Of when the tests were collected: they may end on the next day, so that nothing is compared with a single day ahead."""
+"""Of when the tests were collected. They may end on the next day: nothing is compared with a single day ahead."""
 HOSTILE = (
     "</script><img src=x onerror=alert(1)> =HYPERLINK(1) \x1b[31m \u202eesrever [[decision]] \"' ''' \\ | `x`\n<<<"
 )
