@@ -143,7 +143,14 @@ class Dense:
 
     def nearest(self, vector: Vectors, count: int) -> Numbers:
         """Numbers of the documents nearest to a vector, nearest first."""
-        _, found = self._engine.search(vector.reshape(1, -1).astype(np.float32), count)
+        faiss = _faiss()
+        threads = faiss.omp_get_max_threads()
+        # To wake others for one vector takes longer than looking at all.
+        faiss.omp_set_num_threads(1)
+        try:
+            _, found = self._engine.search(vector.reshape(1, -1).astype(np.float32), count)
+        finally:
+            faiss.omp_set_num_threads(threads)
         numbers: Numbers = found[0][found[0] >= 0]
         return numbers
 

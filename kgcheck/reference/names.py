@@ -1,6 +1,10 @@
 """Names that a reference snapshot knows: symbols, names and synonyms, also former ones."""
 
+from operator import attrgetter
 from pathlib import Path
+from threading import Lock
+
+from cachetools import LRUCache, cachedmethod
 
 from kgcheck.duck import connected
 from kgcheck.model import Ref
@@ -10,6 +14,8 @@ from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
 _ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
 _LIMIT = 12
+_KEPT = 10_000
+"""Nodes whose names are kept: an edge after the other of one node asks for them again."""
 
 
 class SnapshotNames:
@@ -28,8 +34,11 @@ class SnapshotNames:
         self._schema = schema
         self._path = path
         self._db = connected()
+        self._of: LRUCache[Ref, tuple[str, ...]] = LRUCache(_KEPT)
+        self._lock = Lock()
         attach_snapshots(self._db, {"ref": path})
 
+    @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, current ones first."""
         label = self._schema.label(ref.label)
