@@ -304,11 +304,11 @@ def test_the_demo_shows_what_papers_say(demo: tuple[Path, Said]) -> None:
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if "pmid:" in line]
 
     # All that the notes are taken to say of edges. Their other genes and diseases meet only in mice, in denials or
-    # in what a drug does, and a paper that says no more must not count for an edge.
+    # in what a drug does, and a paper that says no more must not count for an edge. Of BRAF and cancer the reader is
+    # not sure enough: benchmarks/README.md.
     assert [(edge, stance, document) for edge, _, stance, document, _ in rows] == [
         ("P00441 ASSOCIATED_WITH DOID:1289", "supports", "pmid:12442272"),
         ("P00441 ASSOCIATED_WITH DOID:332", "supports", "pmid:12442272"),
-        ("P15056 ASSOCIATED_WITH DOID:162", "supports", "pmid:26285789"),
     ]
 
 
