@@ -1,0 +1,106 @@
+"""A manuscript: its text by blocks and sentences, its citations, its references and its tables."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from kgcheck.literature.documents import Span, sentences
+from kgcheck.literature.papers import CitedWork, SectionKind
+from kgcheck.model import Value
+
+BlockKind = Literal["heading", "paragraph", "legend", "footnote"]
+
+MarkerForm = Literal["numeric", "author_year", "key", "footnote"]
+"""How a citation is written: ``[3]``, ``(Lee et al., 2020)``, a key such as ``\\cite{lee2020}``, a note."""
+
+
+class Marker(Value):
+    """A citation in the text of a block: ``text[start:end]`` is the mark as a reader sees it.
+
+    A key that no reference has is kept: that the list does not have it is what a check finds.
+    """
+
+    start: int = Field(ge=0)
+    end: int
+    keys: tuple[str, ...] = Field(
+        min_length=1, description="keys of the references that it points to, also missing ones"
+    )
+    form: MarkerForm = "numeric"
+
+
+class Block(Value):
+    """A paragraph, a heading, a legend or a note."""
+
+    kind: BlockKind = "paragraph"
+    section: SectionKind = "other"
+    path: tuple[str, ...] = Field(default=(), description="headings from the outermost section down to its own")
+    text: str = Field(min_length=1)
+    label: str = Field(default="", description="what a legend is of, e.g. Table 1")
+    line: int | None = Field(default=None, ge=1, description="line of the file on which it begins, where that is known")
+    markers: tuple[Marker, ...] = ()
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """Where its sentences are."""
+        return sentences(self.text)
+
+
+class Table(Value):
+    """The cells of a table, row by row, the head first."""
+
+    label: str = ""
+    caption: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Sentence(Value):
+    """A sentence of a manuscript; ``number`` counts from 1 through the whole of it, headings are not counted."""
+
+    number: int
+    block: int = Field(description="place of its block among the blocks, from 0")
+    start: int = Field(description="in the text of the block")
+    end: int
+    text: str
+    section: SectionKind
+    markers: tuple[Marker, ...] = Field(default=(), description="those within it, by their places in the sentence")
+
+
+class Manuscript(Value):
+    """A text that is to be checked."""
+
+    name: str = Field(description="the file, as it was named")
+    format: Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+    sha256: str = Field(description="of the file's bytes")
+    title: str = ""
+    ids: tuple[str, ...] = Field(default=(), description="of the paper itself, where the file names them")
+    blocks: tuple[Block, ...] = ()
+    references: tuple[CitedWork, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All sentences but headings, in order."""
+        return tuple(self._sentences())
+
+    def _sentences(self) -> Iterator[Sentence]:
+        number = 0
+        for place, block in enumerate(self.blocks):
+            if block.kind == "heading":
+                continue
+            for start, end in block.spans:
+                number += 1
+                yield Sentence(
+                    number=number,
+                    block=place,
+                    start=start,
+                    end=end,
+                    text=block.text[start:end],
+                    section=block.section,
+                    markers=tuple(
+                        m.model_copy(update={"start": m.start - start, "end": min(m.end, end) - start})
+                        for m in block.markers
+                        if start <= m.start < end
+                    ),
+                )
