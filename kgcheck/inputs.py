@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 import zlib
+from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
@@ -182,11 +183,12 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
         raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:
     """A JSON value.
 
     Args:
         text: The whole of it.
+        decimals: Numbers with a point as they are written, as Decimal.
 
     Returns:
         The value.
@@ -195,7 +197,7 @@ def parse_json(text: str | bytes) -> Any:
         ValueError: It is no JSON, or nests too deep.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=Decimal if decimals else None)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     shown = text if isinstance(text, str) else text.decode(errors="replace")
