@@ -163,15 +163,30 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
         InputMissing: There is no such file.
         InputFormat: It cannot be read, is no text, or is too large.
     """
+    data = read_bytes(path, LARGEST_WHOLE)
+    try:
+        return data.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a file that is held in memory as a whole.
+
+    Args:
+        path: The file; unpacked if its name ends in ``.gz``.
+        most: How many it may have.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It cannot be read, or is too large.
+    """
     try:
         with _opened(path) as stream:
-            data = stream.read(LARGEST_WHOLE + 1)
-        if len(data) > LARGEST_WHOLE:
-            raise InputFormat(
-                f"{path} is larger than {LARGEST_WHOLE // MIB} MiB",
-                "split it; JSON lines are read line by line where documents are",
-            )
-        return data.decode(encoding, errors)
+            data = stream.read(most + 1)
     except FileNotFoundError:
         raise InputMissing(f"there is no file {path}") from None
     except IsADirectoryError:
@@ -179,8 +194,12 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
         raise InputFormat(f"cannot read {path}: {why}") from error
-    except UnicodeDecodeError as error:
-        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if len(data) > most:
+        raise InputFormat(
+            f"{path} is larger than {most // MIB} MiB",
+            "split it; JSON lines are read line by line where documents are",
+        )
+    return data
 
 
 def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:

@@ -125,7 +125,7 @@ def with_ranges(text: str, marks: Sequence[Mark], references: Sequence[str]) -> 
         if found and len(keys) == 1 and len(found[-1][2]) == 1 and _TO.fullmatch(text[found[-1][1] : start]):
             start, keys = found[-1][0], (*found[-1][2], *keys)
         ends = _FROM_TO.fullmatch(text[start:end])
-        if ends and len(keys) == 2:
+        if ends and len(keys) == 2 and places.keys() >= set(keys):
             first, last = places[keys[0]], places[keys[1]]
             if 0 < last - first == int(ends[2]) - int(ends[1]):
                 if start != mark[0]:
