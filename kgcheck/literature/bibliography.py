@@ -11,7 +11,7 @@ be wrong: what it states is kept beside the work whose id it names, or, without 
 Like a reference snapshot it may come from anybody, is attached and never opened, and holds these tables alone.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import read_retractions
 from kgcheck.literature.titles import content_words, key_of, names_a_work, surnames, title_keys
 from kgcheck.literature.work_files import ReadWork, holds_works, read_works
+from kgcheck.literature.works import place_in_print
 from kgcheck.outputs import replacing
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.gathered import WorkFields
@@ -258,7 +259,9 @@ class _Builder:
     def _join(self) -> None:
         """Give each entry the number of its work: of records by their ids, until nothing changes, then of lists."""
         run = self._db.execute
-        run("CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'").fetchall()
+        run(
+            "CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'"
+        ).fetchall()
         run("CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record'").fetchall()
         changed = 1
         while changed:
@@ -346,7 +349,7 @@ _FINISHING = (
 
 
 def _row(fields: WorkFields) -> dict[str, Any]:
-    places = [(fields.volume.casefold(), fields.page)] if fields.volume and fields.page else []
+    place = place_in_print(fields.volume, fields.page)
     return {
         "stated_by": "reference_list" if fields.listed else "record",
         "record": fields.key,
@@ -359,7 +362,7 @@ def _row(fields: WorkFields) -> dict[str, Any]:
         "page": fields.page,
         "retracted": fields.retracted,
         "alike": _alike(fields),
-        "keys": sorted(set(title_keys(fields.titles, fields.author, places))),
+        "keys": sorted(set(title_keys(fields.titles, fields.author, [place] if place else []))),
         "ids": fields.ids,
         "cites": fields.cites,
     }
@@ -370,8 +373,3 @@ def _alike(fields: WorkFields) -> int | None:
     if not (fields.titles and names_a_work(fields.titles[0]) and fields.years and surnames(fields.author)):
         return None
     return key_of(surnames(fields.author)[0], str(min(fields.years)), *content_words(fields.titles[0]))
-
-
-def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Parts of a list."""
-    return (values[at : at + size] for at in range(0, len(values), size))

@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from kgcheck.closing import Closing
 from kgcheck.duck import confine, connected, literal
 from kgcheck.errors import SnapshotError
@@ -23,7 +21,7 @@ from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, dam
 _MOST_ALIKE = 40
 """Works of one key that are looked at; a key of more says nothing."""
 
-_NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}", re.IGNORECASE)
+_NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", re.IGNORECASE)
 _MOST_NUMBERS = 40
 _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 """Who would have every work with an id of a kind, where its files are complete."""
@@ -225,10 +223,14 @@ def _keys_of(reference: CitedWork) -> tuple[int, ...]:
 def places_in(reference: CitedWork) -> list[tuple[str, str]]:
     """Pairs of numbers in the text of a reference that may be volume and first page.
 
+    Returns:
+        A number with each of the two after it.
+
     >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345-9."))
     [('2001', '12'), ('2001', '345'), ('12', '345'), ('12', '9'), ('345', '9')]
     """
-    found = [m.casefold() for m in _NUMBER.findall(reference.text.replace(reference.title, " "))][:_MOST_NUMBERS]
+    before, _, after = reference.text.partition(reference.title) if reference.title else ("", "", reference.text)
+    found = [m.casefold() for m in _NUMBER.findall(f"{before} {after}")][:_MOST_NUMBERS]
     return [(a, b) for at, a in enumerate(found) for b in found[at + 1 : at + 3]]
 
 

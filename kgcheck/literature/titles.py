@@ -143,10 +143,11 @@ def title_keys(titles: Sequence[str], author: str, places: Sequence[tuple[str, s
     names = surnames(author)[:1]
     for title in titles:
         words = content_words(title)
-        if len(words) >= 2:
+        if len(words) > 1:
             yield key_of("all", *words)
-            half = max(2, len(words) // 2)
-            for name in names:
+        half = max(2, len(words) // 2)
+        for name in names:
+            if words:
                 yield key_of("begins", name, *words[:half])
                 yield key_of("ends", name, *words[-half:])
         if len(words) > _SHORTEST:

@@ -1,5 +1,6 @@
 """Works that manuscripts cite: what sources state of them, and who can be asked."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
@@ -31,6 +32,11 @@ class WorkStatement(Value):
     author: str = Field(default="", description="the first one, surname first")
     volume: str = ""
     page: str = Field(default="", description="the first one, or the number of the article")
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """Volume and first page, as `place_in_print` has them; None where one of them is not stated."""
+        return place_in_print(self.volume, self.page)
 
     def evidence(self, stance: Stance, value: str) -> Evidence:
         """What it says of a reference, as evidence."""
@@ -106,6 +112,20 @@ class Works(Protocol):
         Args:
             references: Entries of a list of references.
         """
+
+
+def place_in_print(volume: str, page: str) -> tuple[str, str] | None:
+    """Volume and first page as they can be compared.
+
+    Returns:
+        Both in lower case; None where one of them has no number.
+
+    >>> place_in_print("109(41)", "E33693"), place_in_print("", "7")
+    (('109', 'e33693'), None)
+    """
+    number = re.search(r"[a-z]{0,3}\d{1,9}", volume.casefold())
+    first = re.fullmatch(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", page.casefold())
+    return (number[0], first[0]) if number and first else None
 
 
 def ids_of_reference(reference: CitedWork) -> tuple[str, ...]:

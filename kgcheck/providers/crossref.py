@@ -164,7 +164,7 @@ def _one(answer: ServiceAnswer, *, doi: str) -> WorkFields | None:
     fields = work_of(_message(answer, "work"))
     if fields.key != doi:
         raise stray_answer(NAME, f"the work {fields.key}")
-    return fields
+    return fields._replace(retrieved_at=answer.retrieved_at)
 
 
 def _agency(answer: ServiceAnswer, *, doi: str) -> str:
@@ -182,7 +182,7 @@ def _found(answer: ServiceAnswer) -> tuple[WorkFields, ...]:
     listed = formed(NAME, _message(answer, "work-list"), _LIST).items
     if len(listed) > FOUND:
         raise SourceAnswer(f"{NAME} sent {len(listed):,} works; {FOUND} were asked for", LATER)
-    return tuple(map(work_of, listed))
+    return tuple(work_of(item)._replace(retrieved_at=answer.retrieved_at) for item in listed)
 
 
 def _missing(answer: ServiceAnswer) -> bool:

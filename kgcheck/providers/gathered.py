@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -45,6 +46,7 @@ class WorkFields(NamedTuple):
 
     ``ids`` are all that are known, with their prefixes; ``listed`` is true for what a reference list of another work
     states. ``notices`` retract it, ``retracts`` are works that it retracts, ``cites`` what it cites, all by id.
+    ``author`` is the first one, surname first, as far as the service tells them apart.
     """
 
     key: str
@@ -61,6 +63,7 @@ class WorkFields(NamedTuple):
     cites: tuple[str, ...] = ()
     listed: bool = False
     url: str = ""
+    retrieved_at: datetime | None = None
 
 
 class RecordPage(NamedTuple):

@@ -169,7 +169,7 @@ def _one(answer: ServiceAnswer, *, name: str) -> WorkFields | None:
     fields = work_fields(parsed(_NAME, answer, TypeAdapter(dict[str, Any])))
     if name not in fields.ids:
         raise stray_answer(_NAME, f"another work than {name}")
-    return fields
+    return fields._replace(retrieved_at=answer.retrieved_at)
 
 
 def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:

@@ -225,7 +225,7 @@ def _works(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> dict[str, Wo
             continue
         if pmid not in requested or pmid in found:
             raise stray_answer(_NAME, f"the record {pmid or 'without an id'}")
-        found[pmid] = fields
+        found[pmid] = fields and fields._replace(retrieved_at=answer.retrieved_at)
     return found
 
 
