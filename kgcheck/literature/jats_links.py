@@ -58,8 +58,13 @@ def ids_of(meta: Any) -> tuple[str, ...]:
 
 def year_of(meta: Any) -> int | None:
     """The year in which it first came out."""
+    return min(years_of(meta), default=None)
+
+
+def years_of(meta: Any) -> tuple[int, ...]:
+    """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
-    return min(int(y[:4]) for y in years) if years else None
+    return tuple(sorted({int(y[:4]) for y in years}))
 
 
 def licence_of(meta: Any) -> str:
