@@ -198,7 +198,8 @@ def _of_number(
         score, nearest = max(equal, key=lambda pair: pair[0])
         named = score >= least and score >= 0.8 * best
         # What stands in the results may be about something else; so may what is like it.
-        if named or quantity.digits >= _SURE_DIGITS or (not against.canonical and score >= _KEEPS * best):
+        by_itself = quantity.digits >= _SURE_DIGITS and best < least
+        if named or by_itself or (not against.canonical and score >= _KEEPS * best):
             yield _verified(sentence, quantity, nearest, against)
             return
     # What another number of the sentence is equal to is not what this one should have been.

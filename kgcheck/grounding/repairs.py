@@ -42,8 +42,8 @@ def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
         if stop <= end:
             after = after[:start] + to + after[stop:]
             end = start
-    lines = [text.splitlines(keepends=True) for text in (before, after)]
-    return "".join(difflib.unified_diff(*lines, fromfile=f"a/{file.name}", tofile=f"b/{file.name}", n=2)), left
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, f"a/{file.name}", f"b/{file.name}", n=2)), left
 
 
 def _span(found: Grounded, remarked: Remarked, text: str) -> tuple[int, int] | None:
