@@ -96,8 +96,6 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     path = tmp_path / "note.txt"
     text = "Abstract\n\n<script>alert(1)</script> was seen in 5 mice [7].\n\nReferences\n\n1. Lee A. T. 2010.\n"
     path.write_text(text, encoding="utf-8")
-        "Abstract\n\n<script>alert(1)</script> was seen in 5 mice [7].\n\nReferences\n\n1. Lee A. T. 2010.\n"
-    )
 
     html = kgcheck("ground", path, "--format", "html", cwd=tmp_path).out
 
