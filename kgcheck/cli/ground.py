@@ -108,7 +108,9 @@ def command(
         offline=offline,
         progress=RichProgress(),
     ) as workspace:
-        found = workspace.ground(file, bibliography=bibliography, results=results)
+        found, notes = workspace.ground(file, bibliography=bibliography, results=results)
+    for line in notes:
+        note(line)
     code = found.exit_code(limits)
     if fix:
         diff, left = repairs_diff(found, file)

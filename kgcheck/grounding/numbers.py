@@ -35,6 +35,9 @@ _ALIKE = 0.3
 _KEEPS = 0.4
 """An equal number counts if what it is named by is at least so much as like as what is most alike."""
 
+_FAR = 5
+"""What is so many times another number of the same text was not meant to be it."""
+
 _WINDOW = 10
 """Words to each side of a number that tell what it is of."""
 
@@ -277,10 +280,13 @@ def _remarked(
 
 def _comparable(quantity: Quantity, result: Result, against: Results) -> bool:
     """Whether both may be of one thing, by their units."""
-    if quantity.unit == result.unit:
-        return True
-    # A canonical result need not name its unit; a share may be written in per cent.
-    return against.canonical and not result.unit
+    if against.canonical:
+        # A result need not name its unit; a share may be written in per cent.
+        return not result.unit or quantity.unit == result.unit
+    if quantity.unit != result.unit:
+        return False
+    small, large = sorted((abs(quantity.value), abs(result.value)))
+    return large <= _FAR * small or _equal(quantity, result, against)
 
 
 def _equal(quantity: Quantity, result: Result, against: Results) -> bool:

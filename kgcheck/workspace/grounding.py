@@ -18,7 +18,7 @@ class Grounding(ReadingPapers):
 
     def ground(
         self, manuscript: str | Path, *, bibliography: str | Path | None = None, results: str | Path | None = None
-    ) -> "Grounded":
+    ) -> "tuple[Grounded, tuple[str, ...]]":
         """Hold a manuscript against the graph, papers, its citations and its results, as far as the workspace has them.
 
         Args:
@@ -28,7 +28,7 @@ class Grounding(ReadingPapers):
             results: JSON file with the canonical results, by which its numbers are checked.
 
         Returns:
-            What was found of each sentence and reference, with the measures, and what was not looked at.
+            What was found of each sentence and reference, with the measures and what was not looked at; and notes.
 
         Raises:
             InputError: A file cannot be read.
@@ -37,12 +37,13 @@ class Grounding(ReadingPapers):
         from kgcheck.grounding.ground import ground
         from kgcheck.grounding.numbers import read_results
         from kgcheck.grounding.reading import read_manuscript
+        from kgcheck.workspace.opened import noting
 
         text = read_manuscript(Path(manuscript))
         canonical = read_results(Path(results)) if results else None
         not_looked: dict[str, str] = {}
         checkers: list[Checker] = []
-        with ExitStack() as opened:
+        with noting() as notes, ExitStack() as opened:
             if facts := self._facts(not_looked):
                 checkers.append(facts)
             works = self._works(Path(bibliography) if bibliography else None, opened)
@@ -50,9 +51,12 @@ class Grounding(ReadingPapers):
                 not_looked["references"] = "no bibliography is named, and no service is asked"
             if self.literature is None:
                 not_looked["papers"] = "no papers are named"
+            else:
+                checkers += self._paper_checks(notes)
             if canonical is None:
                 not_looked["results"] = "no canonical results are named"
-            return ground(text, checkers, works, canonical, not_looked, self.progress)
+            found = ground(text, checkers, works, canonical, not_looked, self.progress)
+        return found, tuple(notes)
 
     def _facts(self, not_looked: dict[str, str]) -> "Checker | None":
         """What checks sentences against the graph; None where there is none and none is named."""
@@ -73,6 +77,14 @@ class Grounding(ReadingPapers):
                 "grounding reference", lambda: closing(SnapshotSource(self.reference, self.schema, self.settings))
             )
         return FactCheck(graph, self._judged(), source, self.schema)
+
+    def _paper_checks(self, notes: list[str]) -> "list[Checker]":
+        """What asks the papers: all of them, and those that a sentence cites."""
+        from kgcheck.grounding.cited import CitedPapers
+        from kgcheck.literature.trained_verifier import TrainedVerifier
+
+        index = self.index(notes)
+        return [CitedPapers(index, TrainedVerifier(index.embedder))]
 
     def _judged(self) -> "VerifiedReader | None":
         """What audits have judged; None where there is no ledger."""
