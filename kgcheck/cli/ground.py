@@ -91,13 +91,13 @@ def command(
     be looked at.
     """
     from kgcheck.cli.console import RichProgress
-    from kgcheck.grounding.ground import Limits
+    from kgcheck.grounding.ground import GroundLimits
     from kgcheck.grounding.rendering import rendered
     from kgcheck.grounding.repairs import repairs_diff
     from kgcheck.outputs import write_text
     from kgcheck.workspace import Workspace
 
-    limits = Limits(fail_on=fail_on, most=most, coverage=min_coverage)
+    limits = GroundLimits(fail_on=fail_on, most=most, coverage=min_coverage)
     with Workspace(
         store=store,
         reference=reference,

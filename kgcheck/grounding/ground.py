@@ -35,7 +35,7 @@ class Checker(Protocol):
         """Remarks, by sentence."""
 
 
-class Limits(Value):
+class GroundLimits(Value):
     """What a manuscript may have before it fails.
 
     ``most``: at most so many of a remark or of sentences in a state, by name. ``coverage``: at least this citation
@@ -84,7 +84,7 @@ class Grounded(Value):
         """How many remarks of each kind there are."""
         return Counter(r.remark for r in self.remarks)
 
-    def exceeded(self, limits: Limits) -> list[str]:
+    def exceeded(self, limits: GroundLimits) -> list[str]:
         """What is over the limits, a line each; empty where nothing is."""
         failing = FAILING[limits.fail_on]
         over = [
@@ -107,7 +107,7 @@ class Grounded(Value):
         """Whether something could not be looked at."""
         return any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
 
-    def exit_code(self, limits: Limits) -> int:
+    def exit_code(self, limits: GroundLimits) -> int:
         """What the command ends with: 1 over the limits, else 3 if something could not be looked at, else 0."""
         if self.exceeded(limits):
             return EXIT_FINDINGS

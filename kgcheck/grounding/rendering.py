@@ -10,6 +10,7 @@ from kgcheck import __version__
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
+from kgcheck.grounding.score import ScoreCard
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.documents import page
 from kgcheck.report.sarif import SCHEMA, sarif_text
@@ -78,6 +79,22 @@ def ground_table(found: Grounded) -> RenderableType:
             cell(_words(found, remarked)),
         )
     return Group(*(Text(line) for line in _summary(found)), *((table,) if table.row_count else ()))
+
+
+def score_table(card: ScoreCard) -> RenderableType:
+    """A score by dimension and tier, for the terminal; what is missing is a dash."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("dimension")
+    for name in ("judge", "corpus", "surface", "of what is there", "score"):
+        table.add_column(name, justify="right")
+    table.add_column("advice", overflow="fold")
+    for name, d in card.dimensions.items():
+        figures = (d.judged, d.corpus, d.surface, d.partial, d.score)
+        advice = d.judgement.advice if d.judgement else ""
+        table.add_row(name.replace("_", " "), *("-" if f is None else f"{f:.1f}" for f in figures), cell(advice))
+    overall = "none" if card.overall is None else f"{card.overall:.1f}, grade {card.grade}"
+    penalty = "none" if card.penalty is None else f"{card.penalty:.2f}"
+    return Group(table, Text(f"overall {overall}; penalty {penalty}"))
 
 
 def _summary(found: Grounded) -> list[str]:

@@ -4,11 +4,17 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgcheck.errors import LedgerError, StoreMissing
+from pydantic import ValidationError
+
+from kgcheck.errors import InputFormat, LedgerError, StoreMissing
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.workspace.opening import Spending, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
     from kgcheck.grounding.ground import Checker, Grounded
+    from kgcheck.grounding.manuscript import Manuscript
+    from kgcheck.grounding.score import Judgement, ScoreCard
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.works import Works
 
@@ -57,6 +63,62 @@ class Grounding(ReadingPapers):
                 not_looked["results"] = "no canonical results are named"
             found = ground(text, checkers, works, canonical, not_looked, self.progress)
         return found, tuple(notes)
+
+    def score(
+        self,
+        manuscript: str | Path,
+        *,
+        bibliography: str | Path | None = None,
+        results: str | Path | None = None,
+        before: str | Path | None = None,
+        tokens: int | None = None,
+        money: float | None = None,
+    ) -> "tuple[ScoreCard, tuple[str, ...]]":
+        """Score a manuscript in eight dimensions; with the brain ``llm`` a model judges it.
+
+        Args:
+            manuscript: See `ground`.
+            bibliography: See `ground`.
+            results: See `ground`.
+            before: JSON file of an earlier card: judgements of sections that are the same are kept.
+            tokens: Most tokens that a model may take for all of it.
+            money: Most money that it may cost.
+
+        Returns:
+            The card, and notes.
+
+        Raises:
+            InputFormat: The earlier card is none.
+        """
+        from kgcheck.grounding.score import corpus_figures, score
+
+        earlier = _card(Path(before)) if before else None
+        found, notes = self.ground(manuscript, bibliography=bibliography, results=results)
+        more = list(notes)
+        corpus = None
+        if self.literature is not None:
+            store = self.index(more).store
+            corpus = corpus_figures(
+                found.manuscript,
+                (text for _, text in store.texts()),
+                lambda name: store.number_of(name) is not None,
+                len(store.ids()),
+            )
+        judgements = None
+        if self.brain == "llm":
+            judgements = self._judgements(found.manuscript, earlier, Spending(tokens, money))
+        return score(found, corpus, judgements), tuple(more)
+
+    def _judgements(
+        self, text: "Manuscript", before: "ScoreCard | None", spending: "Spending"
+    ) -> "dict[str, Judgement]":
+        from kgcheck.grounding.judge import judge
+        from kgcheck.llm.budget import Meter
+        from kgcheck.llm.client import ChatClient
+
+        with ChatClient(self.settings) as client:
+            meter = Meter(spending.limits(), client.prices, total_meter(self.settings))
+            return judge(text, client, meter, before, self.progress)
 
     def _facts(self, not_looked: dict[str, str]) -> "Checker | None":
         """What checks sentences against the graph; None where there is none and none is named."""
@@ -108,3 +170,13 @@ class Grounding(ReadingPapers):
             http = opened.enter_context(Http(self.settings))
             places.append(LiveWorks(http, self.settings))
         return WorksInTurn(*places) if len(places) > 1 else next(iter(places), None)
+
+
+def _card(path: Path) -> "ScoreCard":
+    """A card that was written before."""
+    from kgcheck.grounding.score import ScoreCard
+
+    try:
+        return ScoreCard.model_validate(parse_json(read_whole(path)))
+    except (ValueError, ValidationError) as error:
+        raise InputFormat(f"{path} is no score: {error}"[:300], "give what kgcheck score --format json wrote") from None

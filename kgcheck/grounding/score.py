@@ -1,0 +1,307 @@
+"""The score of a manuscript: eight dimensions in three tiers, a penalty, a grade; a tier that is missing stays missing.
+
+Formulas and means are those of Prompt-to-Paper; bounds and questions that it does not publish stand in
+corpus/grounding/score.toml.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Literal
+
+from pydantic import Field
+
+from kgcheck.grounding.ground import Grounded
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.literature.papers import SectionKind
+from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.works import ids_of_reference
+from kgcheck.model import Value
+from kgcheck.resources import resource_dir
+
+PENALISED = ("grounding", "soundness")
+"""Dimensions from which the penalty is taken by itself, besides the whole."""
+
+KEY_TERMS = 50
+_GLOBAL = 0.3
+_SIGN = re.compile(r"[=<>\u2264\u2265\u2248\u00b1\u00d7\u2211\u222b\u221a\u2202\u2207\u221e]")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+Feature = Literal["words", "tables", "signs", "sections"]
+
+
+class DimensionRule(Value):
+    """How a dimension is scored."""
+
+    mean: float
+    reads: tuple[SectionKind, ...]
+    surface: tuple[Feature, ...] = Field(min_length=1)
+    corpus: Literal["base", "coverage", "none"]
+    question: str
+
+
+class SurfaceBounds(Value):
+    """What counts as full marks on the surface."""
+
+    words: int
+    tables: int
+    signs: float
+    sections: tuple[SectionKind, ...]
+
+
+class ScoreRules(Value):
+    """All rules of a score."""
+
+    tiers: dict[str, float]
+    sigma: float = Field(gt=0)
+    grades: dict[str, float]
+    surface: SurfaceBounds
+    dimensions: dict[str, DimensionRule]
+
+
+class Judgement(Value):
+    """What a judge said of a dimension; ``of`` is the digest of the sections that it read."""
+
+    raw: float = Field(ge=0, le=10)
+    rationale: str
+    advice: str = ""
+    judge: str
+    of: str
+
+
+class CorpusFigures(Value):
+    """How a manuscript stands to a corpus, both from 0 to 1."""
+
+    coverage: float
+    cited: float
+    papers: int
+
+
+class DimensionScore(Value):
+    """A dimension from 0 to 100 by its tiers; ``score`` is none where the judge's is."""
+
+    judged: float | None
+    corpus: float | None
+    surface: float
+    partial: float = Field(description="of the tiers that are there, each with its weight")
+    score: float | None
+    judgement: Judgement | None = None
+
+
+class ScoreCard(Value):
+    """The score of a manuscript. Overall and grade are none where a tier is missing: it is filled with nothing."""
+
+    manuscript: str
+    sha256: str
+    dimensions: dict[str, DimensionScore]
+    penalty: float | None
+    overall: float | None
+    grade: str | None
+    missing: tuple[str, ...] = ()
+
+
+@cache
+def score_rules() -> ScoreRules:
+    """The rules, from corpus/grounding/score.toml."""
+    raw = tomllib.loads((resource_dir("corpus") / "grounding" / "score.toml").read_text(encoding="utf-8"))
+    tiers = dict(raw["tiers"])
+    sigma = tiers.pop("sigma")
+    return ScoreRules.model_validate(raw | {"tiers": tiers, "sigma": sigma})
+
+
+def score(
+    found: Grounded, corpus: CorpusFigures | None = None, judgements: Mapping[str, Judgement] | None = None
+) -> ScoreCard:
+    """Score a manuscript.
+
+    Args:
+        found: What grounding found of it: its penalty is taken.
+        corpus: How it stands to a corpus; None where there is none.
+        judgements: Of a judge, by dimension; None where nobody judged.
+
+    Returns:
+        The card. A dimension has a score only where a judge and, if it needs one, a corpus gave theirs.
+    """
+    rules = score_rules()
+    features = surface_features(found.manuscript)
+    dimensions = {}
+    for name, rule in rules.dimensions.items():
+        judgement = (judgements or {}).get(name)
+        judged = None if judgement is None else normalised(judgement.raw, rule.mean, rules.sigma)
+        dimensions[name] = _dimension(
+            rule, judged, _corpus_tier(rule, corpus), features, found.penalty, name, judgement
+        )
+    missing = [
+        *([] if judgements else ["nobody judged: the first tier, 55 % of the score, is missing"]),
+        *([] if corpus else ["no corpus is named: the second tier is missing"]),
+        *([] if found.penalty is not None else ["no penalty: it needs citations, a list and canonical results"]),
+    ]
+    scores = [d.score for d in dimensions.values()]
+    overall = None
+    if found.penalty is not None and all(s is not None for s in scores):
+        whole = sum(s for s in scores if s is not None) / len(scores)
+        overall = whole * (1 - _GLOBAL * found.penalty)
+    return ScoreCard(
+        manuscript=found.manuscript.name,
+        sha256=found.manuscript.sha256,
+        dimensions=dimensions,
+        penalty=found.penalty,
+        overall=overall,
+        grade=None if overall is None else grade_of(overall),
+        missing=tuple(missing),
+    )
+
+
+def normalised(raw: float, mean: float, sigma: float) -> float:
+    """The first tier: a judge's raw score against the mean of its kind.
+
+    Args:
+        raw: From 0 to 10.
+        mean: Of its dimension.
+        sigma: Spread of raw scores.
+
+    Returns:
+        From 0 to 100, 50 at the mean.
+
+    >>> normalised(6.4, 6.4, 1.0), normalised(0, 6.4, 1.0), normalised(7.4, 6.4, 1.0)
+    (50.0, 0.0, 66.7)
+    """
+    return round(min(100.0, max(0.0, 50 + 16.7 * (raw - mean) / sigma)), 9)
+
+
+def grade_of(overall: float) -> str:
+    """The grade of a score.
+
+    Args:
+        overall: From 0 to 100.
+
+    Returns:
+        A to D.
+
+    >>> [grade_of(s) for s in (85, 84.9, 65, 44)]
+    ['A', 'A-', 'B+', 'D']
+    """
+    return next((grade for grade, least in score_rules().grades.items() if overall >= least), "D")
+
+
+def surface_features(text: Manuscript) -> dict[Feature, float]:
+    """What can be counted on the surface of a text, each from 0 to 100.
+
+    Args:
+        text: The manuscript.
+
+    Returns:
+        Words, tables, signs of mathematics for each 1,000 words, and sections that are there, as shares of full marks.
+    """
+    bounds = score_rules().surface
+    running = [b for b in text.blocks if b.kind in ("paragraph", "legend")]
+    words = sum(len(b.text.split()) for b in running)
+    signs = sum(len(_SIGN.findall(b.text)) for b in running) / max(words, 1) * 1000
+    tables = len(text.tables) or len({b.label for b in running if b.label.startswith("Table")})
+    there = {b.section for b in running}
+    shares: dict[Feature, float] = {
+        "words": words / bounds.words,
+        "tables": tables / bounds.tables,
+        "signs": signs / bounds.signs,
+        "sections": sum(s in there for s in bounds.sections) / len(bounds.sections),
+    }
+    return {name: 100 * min(1.0, share) for name, share in shares.items()}
+
+
+def corpus_figures(
+    text: Manuscript, documents: Iterable[str], holds: Callable[[str], bool], papers: int
+) -> CorpusFigures:
+    """How a manuscript stands to a corpus.
+
+    Args:
+        text: The manuscript.
+        documents: Titles and abstracts of the corpus.
+        holds: Whether it has the paper of an id.
+        papers: How many papers it has.
+
+    Returns:
+        The share of its KEY_TERMS key terms that the text has (those of most documents, but for words of more than half
+        of them), and the share of its papers that the text cites.
+    """
+    counts: Counter[str] = Counter()
+    total = 0
+    for document in documents:
+        counts.update(_terms(document))
+        total += 1
+    common = [(n, term) for term, n in counts.items() if n > 1 and n <= max(2, 0.5 * total)]
+    terms = {term for _, term in sorted(common, key=lambda pair: (-pair[0], pair[1]))[:KEY_TERMS]}
+    there = {term for block in text.blocks for term in _terms(block.text)}
+    cited = {r.key for r in text.references if any(holds(name) for name in ids_of_reference(r))}
+    return CorpusFigures(
+        coverage=len(terms & there) / len(terms) if terms else 0.0,
+        cited=min(1.0, len(cited) / papers) if papers else 0.0,
+        papers=papers,
+    )
+
+
+def sections_read(text: Manuscript, rule: DimensionRule) -> str:
+    """The part of a manuscript that the question of a dimension depends on, with its headings."""
+    shown: list[str] = []
+    before: tuple[str, ...] = ()
+    for block in text.blocks:
+        if block.section not in rule.reads or block.kind == "heading":
+            continue
+        if block.path != before:
+            shown.append(f"## {' / '.join(block.path)}")
+            before = block.path
+        shown.append(block.text)
+    return "\n".join(shown)
+
+
+def digest_of(text: str) -> str:
+    """By which a judge's answer is known to be of the same sections."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _dimension(
+    rule: DimensionRule,
+    judged: float | None,
+    corpus: float | None,
+    features: Mapping[Feature, float],
+    penalty: float | None,
+    name: str,
+    judgement: Judgement | None,
+) -> DimensionScore:
+    weights = score_rules().tiers
+    surface = sum(features[f] for f in rule.surface) / len(rule.surface)
+    parts = {"judged": judged, "corpus": corpus, "surface": surface}
+    there = {tier: part for tier, part in parts.items() if part is not None}
+    blend = sum(weights[tier] * part for tier, part in there.items())
+    factor = 1 - penalty if penalty is not None and name in PENALISED else 1.0
+    return DimensionScore(
+        judged=judged,
+        corpus=corpus,
+        surface=surface,
+        partial=blend / sum(weights[tier] for tier in there) * factor,
+        score=blend * factor if len(there) == len(parts) else None,
+        judgement=judgement,
+    )
+
+
+def _corpus_tier(rule: DimensionRule, corpus: CorpusFigures | None) -> float | None:
+    if rule.corpus == "none":
+        # Prompt-to-Paper gives presentation and structure 50: words of a corpus cannot tell.
+        return 50.0
+    if corpus is None:
+        return None
+    if rule.corpus == "coverage":
+        return 100 * corpus.coverage
+    return 100 * (0.6 * corpus.coverage + 0.4 * corpus.cited)
+
+
+def _terms(text: str) -> set[str]:
+    empty = _empty_words()
+    return set(stemmer().stemWords([w for w in map(str.casefold, _WORD.findall(text)) if w not in empty]))
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return frozenset(lexicon()["empty"])
