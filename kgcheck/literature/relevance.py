@@ -114,7 +114,6 @@ class TopicFit:
     def __init__(self, topic: str, embedder: Embedder | None) -> None:
         self._topic = topic
         self._embedder = embedder
-        self._vector = embedder.encode([topic])[0] if embedder else None
         self._means: dict[tuple[str, ...], Vectors] = {}
 
     def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
@@ -142,14 +141,15 @@ class TopicFit:
             words = Lexical.of([self._topic, *(" ".join(paragraphs) for paragraphs in texts)])
             first, *rest = words.scores(self._topic).tolist()
             return [min(1.0, score / first) if first else 0.0 for score in rest]
-        lacking = [t for t in dict.fromkeys(texts) if t not in self._means]
+        topic = (self._topic,)
+        lacking = [t for t in dict.fromkeys((topic, *texts)) if t not in self._means]
         if lacking:
             vectors = self._embedder.encode([p for paragraphs in lacking for p in paragraphs])
             ends = np.cumsum([len(paragraphs) for paragraphs in lacking])[:-1]
             for paragraphs, own in zip(lacking, np.split(vectors, ends), strict=True):
                 mean = own.mean(axis=0)
                 self._means[paragraphs] = mean / max(float(np.linalg.norm(mean)), 1e-9)
-        return [float(self._means[t] @ self._vector) for t in texts]
+        return [float(self._means[t] @ self._means[topic]) for t in texts]
 
 
 def _fit(values: dict[SectionKind, float], weights: Mapping[SectionKind, float]) -> Fit:
