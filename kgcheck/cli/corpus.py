@@ -1,7 +1,7 @@
 """``kgcheck corpus``: make, change and list a literature index."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.literature.gather import SourceName
+    from kgcheck.literature.gather import Gathering, SourceName
     from kgcheck.literature.manifest import Manifest
     from kgcheck.literature.papers import WholePaper
+    from kgcheck.literature.topics import TopicGathering
+    from kgcheck.providers.http import Http
 
 
 @click.group("corpus")
@@ -54,15 +56,14 @@ def add(
         if retractions:
             concerned = corpus.store.retract(gone)
             note(f"{concerned} documents are retracted")
-        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(added.counts.items()))
-        note(f"records: {counts or 'none'}")
+        note(f"records: {_counted(added.counts)}")
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
         _build(corpus, model, anew=False)
 
 
 @command.command("gather")
-@click.argument("query")
+@click.argument("query", required=False)
 @index_option(required=True)
 @click.option(
     "--source",
@@ -71,17 +72,27 @@ def add(
     show_default=True,
     help="Where to look; QUERY is in its own language.",
 )
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True, help="Most papers.")
+@click.option("--limit", type=click.IntRange(1, 100_000), help="Most papers that QUERY finds [default: 1000]")
+@click.option("--topic", help="In place of QUERY: a topic in plain words, followed along references and citations.")
+@click.option("--seeds", type=click.IntRange(1, 100), help="Papers that a topic's search begins with [default: 60]")
+@click.option("--rounds", type=click.IntRange(0, 4), help="Rounds along references and citations [default: 2]")
+@click.option("--tau", type=click.FloatRange(0, 1), help="Least relevance of a paper for the topic [default: 0.065]")
+@click.option("--keep", type=click.IntRange(1, 1_000), help="Most papers of a topic [default: 100]")
 @click.option("--full-text", is_flag=True, help="Whole papers where the record names an open licence (europepmc).")
 @click.option("--references", is_flag=True, help="Also the papers that each one cites.")
 @click.option("--citations", is_flag=True, help="Also the papers that cite each one.")
 @click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
 @click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
 def gather_(
-    query: str,
+    query: str | None,
     index: Path,
     source: "SourceName",
-    limit: int,
+    limit: int | None,
+    topic: str | None,
+    seeds: int | None,
+    rounds: int | None,
+    tau: float | None,
+    keep: int | None,
     full_text: bool,
     references: bool,
     citations: bool,
@@ -90,28 +101,75 @@ def gather_(
 ) -> None:
     """Gather the papers that a service finds for QUERY into an index, which is made when it is missing.
 
-    What was cut off goes on with the same command: pages that came are not asked for again.
+    With --topic, search by its words, follow the references and citations of the papers that fit, rank by relevance,
+    citations and recency with room for those that disagree, and keep the best; a log says of each paper why.
+
+    What was cut off goes on with the same command: what came is not asked for again.
 
     Exit codes: 0 done; 2 usage or configuration; 3 the service could not be looked at: what came is kept.
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.literature.gather import Gathering, gather
+    from kgcheck.literature.gather import Gathering
+    from kgcheck.literature.topics import TopicGathering
     from kgcheck.providers.http import Http
     from kgcheck.settings import Settings
 
+    of_topic = {"seeds": seeds, "rounds": rounds, "threshold": tau, "keep": keep}
+    given: dict[str, Any] = {name: value for name, value in of_topic.items() if value is not None}
+    _one_of_both(query, topic, of_query=bool(limit or references or citations), of_topic=bool(given))
     settings = Settings()
     if offline:
         settings = settings.model_copy(update={"offline": True})
-    wanted = Gathering(source, query, limit, full_text, references, citations)
     with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
         try:
-            done = gather(wanted, corpus, http)
-            counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(done.counts.items()))
-            note(f"records of {done.day}: {counts or 'none'}; {source} has {done.total:,}")
+            if topic:
+                _gather_topic(TopicGathering(source, topic, **given, full_text=full_text), corpus, http, model)
+            else:
+                wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
+                _gather_query(wanted, corpus, http)
         finally:
             # What came before the service was gone can be searched.
             _build(corpus, model, anew=False)
+
+
+def _one_of_both(query: str | None, topic: str | None, *, of_query: bool, of_topic: bool) -> None:
+    """Refuse a query with a topic, and options that go with the other one.
+
+    Raises:
+        UsageError: There are both, or neither.
+    """
+    from kgcheck.errors import UsageError
+
+    if bool(query) == bool(topic):
+        both = "name a query or a topic, not both" if query else "there is nothing to look for"
+        raise UsageError(both, "QUERY is in the service's own language, --topic in plain words")
+    if topic and of_query:
+        raise UsageError("--limit, --references and --citations go with QUERY", "with --topic, --keep names how many")
+    if query and of_topic:
+        raise UsageError("--seeds, --rounds, --tau and --keep go with --topic")
+
+
+def _gather_query(wanted: "Gathering", corpus: "Corpus", http: "Http") -> None:
+    from kgcheck.literature.gather import gather
+
+    done = gather(wanted, corpus, http)
+    note(f"records of {done.day}: {_counted(done.counts)}; {wanted.source} has {done.total:,}")
+
+
+def _gather_topic(wanted: "TopicGathering", corpus: "Corpus", http: "Http", model: str | None) -> None:
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.search import choose_model
+    from kgcheck.literature.topics import gather_topic
+
+    embedder, _ = choose_model(model, corpus.model[0] if corpus.model else None)
+    done = gather_topic(wanted, corpus, http, embedder, progress=RichProgress())
+    note(f"papers of {done.day}: {_counted(done.steps)}")
+    note(f"records: {_counted(done.counts)}; every step is in {done.log}")
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(counts.items())) or "none"
 
 
 @command.command("build")

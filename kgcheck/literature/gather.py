@@ -7,7 +7,7 @@ ended, and a later day gathers anew.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ from kgcheck.settings import Settings
 
 SourceName = Literal["europepmc", "pubmed", "semantic_scholar", "openalex"]
 
-_SERVICES: dict[str, Callable[[Http, Settings, str], PaperService]] = {
+SERVICES: dict[str, Callable[[Http, Settings, str], PaperService]] = {
     "europepmc": EuropePmc,
     "pubmed": PubMed,
     "semantic_scholar": SemanticScholar,
@@ -83,10 +83,10 @@ def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = No
     """
     if not wanted.query.strip():
         raise UsageError("there is nothing to look for", "name a query in the service's own language")
-    note = _note_of(corpus.folder, wanted)
-    day = _day(note, today or datetime.now(UTC).date().isoformat())
-    _write(note, wanted, day, ended=False)
-    service = _SERVICES[wanted.source](http, http.settings, day)
+    note = note_of(corpus.folder, wanted.source, wanted.query)
+    day = day_of(note, today)
+    write_note(note, wanted._asdict(), day, ended=False)
+    service = SERVICES[wanted.source](http, http.settings, day)
     counts: Counter[str] = Counter()
     after, came = "", 0
     while True:
@@ -97,15 +97,39 @@ def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = No
         came, after = came + len(records), page.after
         if not after or came >= wanted.limit:
             break
-    _write(note, wanted, day, ended=True)
+    write_note(note, wanted._asdict(), day, ended=True)
     return Gathered(dict(counts), page.total, day)
 
 
 def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> Record:
     """A paper of a record, whole where that is wanted and its licence is open."""
-    whole = _whole(service, record, wanted, index) if wanted.full_text and record.full_text else None
+    whole = whole_of(service, record, index) if wanted.full_text and record.full_text else None
     cited = tuple(service.references(record)) if wanted.references else ()
     citing = tuple(service.citations(record)) if wanted.citations else ()
+    return paper_with(service, record, wanted.source, whole, cited, citing)
+
+
+def paper_with(
+    service: PaperService,
+    record: PaperRecord,
+    source: SourceName,
+    whole: WholePaper | None,
+    cited: tuple[str, ...],
+    citing: tuple[str, ...],
+) -> WholePaper | Rejected:
+    """A paper with what is known of it.
+
+    Args:
+        service: Where it is from.
+        record: What the service knows of it.
+        source: The service's name among the sources.
+        whole: The whole paper, where it was taken.
+        cited: Ids of what it cites; a whole paper names its own.
+        citing: Ids of what cites it.
+
+    Returns:
+        The paper, or why it is none.
+    """
     if whole:
         return whole.model_copy(
             update={
@@ -113,15 +137,28 @@ def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: 
                 "licence": record.licence or whole.licence,
                 "retracted": whole.retracted or record.retracted,
                 "citations": citing,
-                "recipe": wanted.source,
+                "recipe": source,
             }
         )
-    made = paper_of_record(record, wanted.source, cited, citing)
+    made = paper_of_record(record, source, cited, citing)
     return made.model_copy(update={"place": f"{service.name}, {record.key}"}) if isinstance(made, Rejected) else made
 
 
-def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> WholePaper | None:
-    """The whole paper; None where the service has none."""
+def whole_of(service: PaperService, record: PaperRecord, index: Path) -> WholePaper | None:
+    """The whole paper of a record whose ``full_text`` is named.
+
+    Args:
+        service: Where it is.
+        record: The record.
+        index: The folder of the index, in which there is room.
+
+    Returns:
+        The paper; None where the service has none.
+
+    Raises:
+        SourceAnswer: What came is another paper, or none.
+        IndexFault: There is no room.
+    """
     text = service.whole(record)
     if text is None:
         return None
@@ -143,14 +180,15 @@ def _whole(service: PaperService, record: PaperRecord, wanted: Gathering, index:
     raise SourceAnswer(f"{service.name} sent another paper than {record.full_text}", "try again later")
 
 
-def _note_of(index: Path, wanted: Gathering) -> Path:
-    """Where it stands when this was begun; with another limit or other links it is the same gathering."""
-    named = hashlib.sha256(f"{wanted.source}\n{wanted.query}".encode()).hexdigest()[:16]
-    return index / FOLDER / f"{wanted.source}-{named}.json"
+def note_of(index: Path, source: SourceName, name: str) -> Path:
+    """Where it stands when a gathering was begun; with another limit or other links it is the same one."""
+    named = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:16]
+    return index / FOLDER / f"{source}-{named}.json"
 
 
-def _day(note: Path, today: str) -> str:
+def day_of(note: Path, today: str | None) -> str:
     """The day that a gathering which did not end was begun on; today for a new one."""
+    today = today or datetime.now(UTC).date().isoformat()
     if not note.is_file():
         return today
     try:
@@ -161,9 +199,14 @@ def _day(note: Path, today: str) -> str:
         return today
 
 
-def _write(note: Path, wanted: Gathering, day: str, *, ended: bool) -> None:
+def write_note(note: Path, wanted: Mapping[str, object], day: str, *, ended: bool) -> None:
+    """Keep what is gathered, since which day, and whether it ended.
+
+    Raises:
+        IndexFault: There is no room.
+    """
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise IndexFault(f"cannot write {note}: {error.strerror}", "free disk space") from error
-    write_text(note, json.dumps({**wanted._asdict(), "day": day, "ended": ended}, indent=1) + "\n")
+    write_text(note, json.dumps({**wanted, "day": day, "ended": ended}, indent=1) + "\n")

@@ -1,6 +1,7 @@
 """BM25 over the texts of an index (bm25s), with English stems. Needs no model."""
 
 import logging
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -86,6 +87,31 @@ class Lexical:
 
 
 _REBUILD = "kgcheck corpus build --index DIR --anew makes it again from the documents"
+
+
+_CONTENT = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case, each once, without the English words that name nothing.
+
+    Args:
+        text: Plain words; of letters, digits and hyphens within them.
+
+    Returns:
+        The words, in order.
+
+    >>> content_words("The role of TGF-beta in the kidney, and (NOT) of p53")
+    ('role', 'tgf-beta', 'kidney', 'p53')
+    """
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return tuple(dict.fromkeys(w for w in _CONTENT.findall(text.casefold()) if w not in STOPWORDS_EN))
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """The English stems of words."""
+    return frozenset(_stemmer().stemWords(list(words)))
 
 
 @cache

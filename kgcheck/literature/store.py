@@ -319,6 +319,16 @@ class DocumentStore(Closing):
         rows = self._rows("SELECT count(DISTINCT number) FROM name JOIN retraction USING (id)")
         return int(rows[0][0])
 
+    def retracted(self, ids: Iterable[str]) -> set[str]:
+        """Those of some ids that a list or a notice has retracted, whether their papers are here or not."""
+        found: set[str] = set()
+        wanted = list(ids)
+        for at in range(0, len(wanted), _CHUNK):
+            part = wanted[at : at + _CHUNK]
+            rows = self._rows(f"SELECT id FROM retraction WHERE id IN ({', '.join('?' * len(part))})", part)
+            found |= {row[0] for row in rows}
+        return found
+
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
         """Documents by number; those that are not there are left out."""
         found: dict[int, Document] = {}

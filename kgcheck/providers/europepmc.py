@@ -1,6 +1,6 @@
 """Europe PMC: search with abstracts, whole papers under an open licence, references and citations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -13,8 +13,10 @@ from kgcheck.providers.gathered import (
     PaperRecord,
     RecordPage,
     WireRecord,
+    by_wanted_id,
     doi_id,
     formed,
+    lots,
     open_licence,
     parsed,
     pmc_id,
@@ -26,6 +28,9 @@ from kgcheck.settings import Settings
 
 PAGE = 1_000
 """Most records of one page."""
+
+LOT = 50
+"""Papers of one call by their ids: they must fit into a line."""
 
 _NAME = "Europe PMC"
 
@@ -55,6 +60,7 @@ class _EuropeRecord(WireRecord):
     types: _PubTypes = Field(alias="pubTypeList", default=_PubTypes())
     open_access: Literal["Y", "N"] = Field(alias="isOpenAccess", default="N")
     licence: str = Field(alias="license", default="")
+    cited_by: Annotated[int, Field(ge=0, strict=True)] | None = Field(alias="citedByCount", default=None)
 
 
 class _EuropeList(WireRecord):
@@ -95,6 +101,7 @@ class EuropePmc:
     """
 
     name = _NAME
+    kinds = frozenset(("pmid", "doi"))
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
@@ -111,6 +118,25 @@ class EuropePmc:
             self._service, "/search", partial(_page, query=query, size=wanted, mark=mark), params=params
         )
 
+    def best(self, words: Sequence[str], size: int) -> RecordPage:
+        """See PaperService."""
+        return self.page(f"({' OR '.join(words)})", "", size)
+
+    def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
+        """See PaperService."""
+        found: dict[str, PaperRecord] = {}
+        for lot in lots([i for i in ids if not set(i) & {'"', "\\"}], LOT):
+            named = [i.partition(":") for i in lot]
+            pmids = " OR ".join(f"EXT_ID:{value}" for kind, _, value in named if kind == "pmid")
+            dois = [f'DOI:"{value}"' for kind, _, value in named if kind == "doi"]
+            query = " OR ".join(([f"(SRC:MED AND ({pmids}))"] if pmids else []) + dois)
+            after, more = "", True
+            while more:
+                page = self.page(query, after, PAGE)
+                found |= by_wanted_id(_NAME, lot, page.records)
+                after, more = page.after, bool(page.after)
+        return found
+
     def whole(self, record: PaperRecord) -> bytes | None:
         """See PaperService."""
         return self._http.ask(self._texts, f"/{record.full_text}/fullTextXML", _whole)
@@ -119,12 +145,16 @@ class EuropePmc:
         """See PaperService."""
         return self._links(record, "references", lambda found: found.references.get("reference", []))
 
-    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+    def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """See PaperService."""
-        return self._links(record, "citations", lambda found: found.citations.get("citation", []))
+        return self._links(record, "citations", lambda found: found.citations.get("citation", []), most)
 
     def _links(
-        self, record: PaperRecord, what: str, listed: Callable[[_EuropeLinks], list[_EuropeLink]]
+        self,
+        record: PaperRecord,
+        what: str,
+        listed: Callable[[_EuropeLinks], list[_EuropeLink]],
+        most: int | None = None,
     ) -> tuple[str, ...]:
         ids: list[str] = []
         page, came = 1, 0
@@ -135,7 +165,7 @@ class EuropePmc:
             links = listed(found)
             came, page = came + len(links), page + 1
             ids += [i for link in links for i in _ids_of_link(link)]
-            if came >= found.total:
+            if came >= found.total or (most is not None and came >= most):
                 return tuple(dict.fromkeys(ids))
             if not links:
                 raise SourceAnswer(f"{_NAME} promised {found.total:,} {what} and sent {came:,}", LATER)
@@ -167,6 +197,7 @@ def _record(found: _EuropeRecord) -> PaperRecord:
         types=tuple(found.types.kinds),
         licence=found.licence,
         full_text="".join(pmc_id(found.pmcid)).removeprefix("pmc:") if may else "",
+        cited_by=found.cited_by,
     )
 
 

@@ -1,7 +1,7 @@
 """What every service of papers gives: records by pages of a search, whole papers, and links between papers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -39,6 +39,8 @@ class PaperRecord(NamedTuple):
     licence: str = ""
     full_text: str = ""
     references: tuple[str, ...] = ()
+    cited_by: int | None = None
+    """How many papers cite it, where the service counts them."""
 
 
 class WorkFields(NamedTuple):
@@ -78,6 +80,8 @@ class PaperService(Protocol):
     """A service where papers are searched. All methods raise SourceError where it could not be looked."""
 
     name: str
+    kinds: frozenset[str]
+    """Prefixes of the ids under which `records` finds papers."""
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """A page of a search.
@@ -88,14 +92,34 @@ class PaperService(Protocol):
             size: Most records that are still wanted.
         """
 
+    def best(self, words: Sequence[str], size: int) -> RecordPage:
+        """The papers that fit any of some words, the best first; one page.
+
+        Args:
+            words: Of letters, digits and hyphens alone, so that none is a sign of the service's language.
+            size: Most records, up to 100.
+        """
+
+    def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
+        """The records of papers by their ids; those that the service does not have are left out.
+
+        Args:
+            ids: Of the kinds of the service, any number.
+        """
+
     def whole(self, record: PaperRecord) -> bytes | None:
         """JATS XML of a paper whose ``full_text`` is named; None where the service says that it has none."""
 
     def references(self, record: PaperRecord) -> tuple[str, ...]:
         """Ids of the papers that it cites, as far as the service knows their ids."""
 
-    def citations(self, record: PaperRecord) -> tuple[str, ...]:
-        """Ids of the papers that cite it, the same."""
+    def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
+        """Ids of the papers that cite it, the same.
+
+        Args:
+            record: The paper.
+            most: No further page is asked for once so many came.
+        """
 
 
 def parsed(service: str, answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
@@ -134,6 +158,36 @@ def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
         raise SourceAnswer(
             f"{service} sent something else than it promises: {where}: {first['msg']}"[:300], LATER
         ) from wrong
+
+
+def lots(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Ids in parts of one call each."""
+    return (ids[at : at + size] for at in range(0, len(ids), size))
+
+
+def by_wanted_id(service: str, wanted: Sequence[str], records: Iterable[PaperRecord]) -> dict[str, PaperRecord]:
+    """Records by the ids that they were asked for under.
+
+    Args:
+        service: Its name.
+        wanted: The ids.
+        records: What came.
+
+    Returns:
+        The first record of each id.
+
+    Raises:
+        SourceAnswer: One has none of them.
+    """
+    found: dict[str, PaperRecord] = {}
+    chosen = frozenset(wanted)
+    for record in records:
+        own = chosen.intersection(record.ids)
+        if not own:
+            raise SourceAnswer(f"{service} sent the record {record.key}, which was not asked for", LATER)
+        for name in own:
+            found.setdefault(name, record)
+    return found
 
 
 def stray_answer(service: str, what: str) -> SourceAnswer:

@@ -86,6 +86,7 @@ class Http(Closing):
         *,
         params: Mapping[str, object] | None = None,
         form: Mapping[str, object] | None = None,
+        body: object = None,
         fresh: bool = False,
         keep: Callable[[T], bool] | None = None,
     ) -> T:
@@ -97,7 +98,8 @@ class Http(Closing):
             read: Makes of an answer what is wanted; it must raise SourceAnswer for one that the API does not promise,
                 or that is about something else than was asked: it is then asked for again, and is not kept.
             params: Of the query.
-            form: Posts these fields; without them it is a GET.
+            form: Posts these fields; without them, and without ``body``, it is a GET.
+            body: Posts this value as JSON.
             fresh: Take no kept answer, and keep this one only if ``keep`` says so.
             keep: Whether to keep an answer, by what ``read`` made of it; without it, every one that is not fresh.
 
@@ -111,7 +113,7 @@ class Http(Closing):
             SourceOffline: It was not asked.
             ConfigurationError: Its address is wrong.
         """
-        request = self._prepare(service, path, params, form)
+        request = self._prepare(service, path, params, form, body)
         anew = fresh or (self._together is not None and self._together.anew)
         kept = None if anew else self._answers.find(service, request)
         if kept is not None:
@@ -236,7 +238,7 @@ class Http(Closing):
         self._answers.close()
 
     def _prepare(
-        self, service: ProviderService, path: str, params: _Fields | None, form: _Fields | None
+        self, service: ProviderService, path: str, params: _Fields | None, form: _Fields | None, body: object
     ) -> requests.PreparedRequest:
         if path.startswith(("http://", "https://")):
             url = path
@@ -249,13 +251,10 @@ class Http(Closing):
         if params:
             # Commas stay as they are: a thousand ids must fit into a line.
             url += ("&" if "?" in url else "?") + urlencode(params, safe=",", quote_via=quote)
+        method = "POST" if form or body is not None else "GET"
+        headers = service.sent_headers(self._agent())
         try:
-            return requests.Request(
-                "POST" if form else "GET",
-                url,
-                data=form,
-                headers=service.sent_headers(self._agent()),
-            ).prepare()
+            return requests.Request(method, url, data=form, json=body, headers=headers).prepare()
         except (*WIRE_ERRORS, ValueError) as error:
             raise ConfigurationError(
                 f"the address of {service.name} cannot be used: {service.url}: {error}", f"correct {service.setting}"

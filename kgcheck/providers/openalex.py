@@ -3,6 +3,7 @@
 Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: marks for more need a key.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -17,10 +18,12 @@ from kgcheck.providers.gathered import (
     RecordPage,
     WireRecord,
     WorkFields,
+    by_wanted_id,
     doi_id,
     family_first,
     first_page,
     formed,
+    lots,
     parsed,
     pmc_id,
     pmid_id,
@@ -33,6 +36,9 @@ from kgcheck.settings import Settings
 PAGE = 100
 """Works of one page."""
 
+LOT = 50
+"""Works of one call by their ids."""
+
 MOST = 10_000
 """Works of one search."""
 
@@ -40,7 +46,7 @@ _NAME = "OpenAlex"
 _BEFORE = "https://openalex.org/"
 _SELECT = (
     "id,doi,ids,display_name,publication_year,type,is_retracted,"
-    "abstract_inverted_index,primary_location,referenced_works"
+    "abstract_inverted_index,primary_location,referenced_works,cited_by_count"
 )
 _WorkId = Annotated[str, Field(pattern=r"^https://openalex\.org/W[0-9]+$")]
 
@@ -82,6 +88,7 @@ class _AlexWork(WireRecord):
     references: list[_WorkId] = Field(alias="referenced_works", default=[])
     authors: list[_AlexAuthorship] = Field(alias="authorships", default=[])
     place: _AlexPlace | None = Field(alias="biblio", default=None)
+    cited_by: Annotated[int, Field(ge=0, strict=True)] | None = Field(alias="cited_by_count", default=None)
 
 
 class _AlexMeta(WireRecord):
@@ -109,6 +116,7 @@ class OpenAlex:
     """
 
     name = _NAME
+    kinds = frozenset(("openalex", "pmid", "doi"))
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
@@ -120,6 +128,25 @@ class OpenAlex:
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """See PaperService."""
         return self._page({"search": query}, int(after or 1))
+
+    def best(self, words: Sequence[str], size: int) -> RecordPage:
+        """See PaperService."""
+        page = self._page({"search": " OR ".join(words)}, 1)
+        return page._replace(records=page.records[:size])
+
+    def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
+        """See PaperService."""
+        found: dict[str, PaperRecord] = {}
+        for kind in sorted(self.kinds):
+            own = [i for i in ids if i.startswith(f"{kind}:") and not set(i) & {"|", ","}]
+            for lot in lots(own, LOT):
+                values = "|".join(i.partition(":")[2] for i in lot)
+                after = "1"
+                while after:
+                    page = self._page({"filter": f"{kind}:{values}"}, int(after))
+                    found |= by_wanted_id(_NAME, lot, page.records)
+                    after = page.after
+        return found
 
     def _page(self, chosen: dict[str, str], number: int) -> RecordPage:
         if number > MOST // PAGE:
@@ -152,11 +179,11 @@ class OpenAlex:
         """See PaperService: they came with the record, as works of OpenAlex."""
         return record.references
 
-    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+    def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """See PaperService."""
         ids: list[str] = []
         after = "1"
-        while after:
+        while after and (most is None or len(ids) < most):
             page = self._page({"filter": f"cites:{record.key}"}, int(after))
             ids += [r.ids[0] for r in page.records]
             after = page.after
@@ -248,6 +275,7 @@ def _record(found: _AlexWork) -> PaperRecord:
         retracted=bool(found.retracted),
         licence=location.licence or "",
         references=tuple(f"openalex:{work.removeprefix(_BEFORE)}" for work in found.references),
+        cited_by=found.cited_by,
     )
 
 

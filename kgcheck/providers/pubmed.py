@@ -15,9 +15,11 @@ from kgcheck.providers.gathered import (
     RecordPage,
     WireRecord,
     WorkFields,
+    by_wanted_id,
     doi_id,
     first_page,
     formed,
+    lots,
     parsed,
     pmc_id,
     pmid_id,
@@ -89,6 +91,7 @@ class PubMed:
     """
 
     name = _NAME
+    kinds = frozenset(("pmid",))
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
@@ -100,13 +103,26 @@ class PubMed:
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """See PaperService."""
-        start = int(after or 0)
+        return self._page({"term": query}, int(after or 0), size)
+
+    def best(self, words: Sequence[str], size: int) -> RecordPage:
+        """See PaperService."""
+        return self._page({"term": " OR ".join(words), "sort": "relevance"}, 0, size)
+
+    def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
+        """See PaperService."""
+        found: dict[str, PaperRecord] = {}
+        for lot in lots(ids, PAGE):
+            found |= by_wanted_id(_NAME, lot, self._fetched([i.removeprefix("pmid:") for i in lot]))
+        return found
+
+    def _page(self, chosen: dict[str, str], start: int, size: int) -> RecordPage:
         if start >= MOST:
             raise SourceUnanswerable(
                 f"{_NAME} shows {MOST:,} records of one search", "ask for less: --limit, or a span of dates"
             )
         wanted = min(size, PAGE, MOST - start)
-        form = {"db": "pubmed", "term": query, "retmode": "json", "retstart": start, "retmax": wanted, **self._own}
+        form = {"db": "pubmed", **chosen, "retmode": "json", "retstart": start, "retmax": wanted, **self._own}
         read = partial(_searched, start=start, most=wanted)
         ids, total = self._http.ask(self._service, "/esearch.fcgi", read, form=form)
         records = self._fetched(ids) if ids else ()
@@ -144,8 +160,8 @@ class PubMed:
         """See PaperService: they came with the record."""
         return record.references
 
-    def citations(self, record: PaperRecord) -> tuple[str, ...]:
-        """See PaperService: those that PubMed knows of, from PMC."""
+    def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
+        """See PaperService: those that PubMed knows of, from PMC, all in one answer."""
         form = {"dbfrom": "pubmed", "db": "pubmed", "linkname": "pubmed_pubmed_citedin", "id": record.key}
         form |= {"retmode": "json", **self._own}
         return self._http.ask(self._service, "/elink.fcgi", partial(_citing, key=record.key), form=form)

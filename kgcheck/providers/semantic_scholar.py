@@ -1,5 +1,6 @@
 """Semantic Scholar: search in bulk with abstracts, references and citations. It has no whole papers."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from kgcheck.providers.gathered import (
     WireRecord,
     doi_id,
     formed,
+    lots,
     parsed,
     pmc_id,
     pmid_id,
@@ -24,8 +26,12 @@ from kgcheck.settings import Settings
 PAGE = 1_000
 """Records of one page of a search in bulk, and links of one page."""
 
+LOT = 500
+"""Papers of one call by their ids."""
+
 _NAME = "Semantic Scholar"
-_FIELDS = "title,abstract,year,venue,externalIds,publicationTypes"
+_FIELDS = "title,abstract,year,venue,externalIds,publicationTypes,citationCount"
+_PREFIXES = {"pmid": "PMID:", "doi": "DOI:", "pmc": "PMCID:"}
 
 _PaperId = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
@@ -38,12 +44,19 @@ class _ScholarPaper(WireRecord):
     venue: str | None = ""
     others: dict[str, Any] | None = Field(alias="externalIds", default=None)
     types: list[str] | None = Field(alias="publicationTypes", default=None)
+    cited_by: Annotated[int, Field(ge=0, strict=True)] | None = Field(alias="citationCount", default=None)
 
 
 class _ScholarPage(WireRecord):
     total: Annotated[int, Field(ge=0, strict=True)]
     token: str | None = None
     data: list[_ScholarPaper]
+
+
+class _ScholarRanked(WireRecord):
+    total: Annotated[int, Field(ge=0, strict=True)]
+    offset: Annotated[int, Field(ge=0, strict=True)]
+    data: list[_ScholarPaper] = []
 
 
 class _ScholarEnd(WireRecord):
@@ -63,6 +76,8 @@ class _ScholarLinks(WireRecord):
 
 
 _PAGES = TypeAdapter(_ScholarPage)
+_RANKED = TypeAdapter(_ScholarRanked)
+_LOT = TypeAdapter(list[_ScholarPaper | None])
 _LINKED = TypeAdapter(_ScholarLinks)
 
 
@@ -76,6 +91,7 @@ class SemanticScholar:
     """
 
     name = _NAME
+    kinds = frozenset(("pmid", "doi", "pmc", "s2"))
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         key = settings.semantic_scholar_key
@@ -94,6 +110,20 @@ class SemanticScholar:
         params = {"query": query, "fields": _FIELDS, **({"token": after} if after else {})}
         return self._http.ask(self._service, "/paper/search/bulk", partial(_page, after=after), params=params)
 
+    def best(self, words: Sequence[str], size: int) -> RecordPage:
+        """See PaperService."""
+        params = {"query": " ".join(words), "fields": _FIELDS, "offset": 0, "limit": size}
+        return self._http.ask(self._service, "/paper/search", partial(_best, size=size), params=params)
+
+    def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
+        """See PaperService."""
+        found: dict[str, PaperRecord] = {}
+        for lot in lots(ids, LOT):
+            read = partial(_by_id, wanted=tuple(lot))
+            body = {"ids": [_own_name(i) for i in lot]}
+            found |= self._http.ask(self._service, "/paper/batch", read, params={"fields": _FIELDS}, body=body)
+        return found
+
     def whole(self, record: PaperRecord) -> bytes | None:
         """See PaperService: it has none."""
         return None
@@ -102,14 +132,16 @@ class SemanticScholar:
         """See PaperService."""
         return self._links(record, "references", "cited")
 
-    def citations(self, record: PaperRecord) -> tuple[str, ...]:
+    def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """See PaperService."""
-        return self._links(record, "citations", "citing")
+        return self._links(record, "citations", "citing", most)
 
-    def _links(self, record: PaperRecord, what: str, end: Literal["cited", "citing"]) -> tuple[str, ...]:
+    def _links(
+        self, record: PaperRecord, what: str, end: Literal["cited", "citing"], most: int | None = None
+    ) -> tuple[str, ...]:
         ids: list[str] = []
         offset: int | None = 0
-        while offset is not None:
+        while offset is not None and (most is None or len(ids) < most):
             params = {"fields": "externalIds", "offset": offset, "limit": PAGE}
             read = partial(_linked, offset=offset, end=end)
             path = f"/paper/{record.key}/{what}"
@@ -129,6 +161,32 @@ def _page(answer: ServiceAnswer, *, after: str) -> RecordPage:
     return RecordPage(tuple(map(_record, found.data)), token, found.total)
 
 
+def _best(answer: ServiceAnswer, *, size: int) -> RecordPage:
+    found = formed(_NAME, _body(answer), _RANKED)
+    keys = [paper.key for paper in found.data]
+    if found.offset or len(keys) > size or len(set(keys)) < len(keys) or (found.total and not keys):
+        raise SourceAnswer(f"{_NAME} sent {len(keys):,} records of {found.total:,}, or some twice", LATER)
+    return RecordPage(tuple(map(_record, found.data)), "", found.total)
+
+
+def _by_id(answer: ServiceAnswer, *, wanted: tuple[str, ...]) -> dict[str, PaperRecord]:
+    if answer.status != 200:
+        _body(answer)
+    found = formed(_NAME, answer.json(), _LOT)
+    if len(found) != len(wanted):
+        raise SourceAnswer(f"{_NAME} sent {len(found):,} records; {len(wanted):,} were asked for", LATER)
+    records = {name: _record(paper) for name, paper in zip(wanted, found, strict=True) if paper}
+    # Answers stand in the order of the questions, and one about another paper is none.
+    return {name: r for name, r in records.items() if name in r.ids or name == f"s2:{r.key}"}
+
+
+def _own_name(name: str) -> str:
+    kind, _, value = name.partition(":")
+    if kind == "s2":
+        return f"CorpusId:{value}" if value.isdigit() else value
+    return _PREFIXES[kind] + (value.removeprefix("PMC") if kind == "pmc" else value)
+
+
 def _record(found: _ScholarPaper) -> PaperRecord:
     return PaperRecord(
         key=found.key,
@@ -138,6 +196,7 @@ def _record(found: _ScholarPaper) -> PaperRecord:
         year=str(found.year or ""),
         journal=found.venue or "",
         types=tuple(found.types or ()),
+        cited_by=found.cited_by,
     )
 
 

@@ -388,6 +388,7 @@ def _html() -> Environment:
 def _markdown() -> Environment:
     env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
     env.filters["cited"] = _cited
+    env.filters["linked"] = _linked
     return env
 
 
@@ -395,11 +396,17 @@ def _escaped(value: object) -> str:
     return value if isinstance(value, Markup) else markdown(value)
 
 
+def _linked(text: str, url: str) -> Markup:
+    """A text for Markdown, linked where it can be."""
+    shown = markdown(text)
+    if is_web(url) and not re.search(r"[()]", url):
+        shown = f"[{shown}]({url.replace('&', '&amp;')})"
+    return Markup(shown)  # noqa: S704  # escaped above
+
+
 def _cited(e: Evidence) -> Markup:
     """One observation for Markdown: its stance, where it was made, linked where it can be, and what it says."""
-    record = markdown(f"{e.source} {e.release} {e.record}")
-    if is_web(e.url) and not re.search(r"[()]", e.url):
-        record = f"[{record}]({e.url.replace('&', '&amp;')})"
+    record = _linked(f"{e.source} {e.release} {e.record}", e.url)
     score = f"score {e.score:g}" if e.score is not None else ""
     text = markdown("; ".join(s for s in (e.value, e.quote, score) if s))
     return Markup(f"{e.stance.value}: {record}" + (f": {text}" if text else ""))  # noqa: S704  # escaped above

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.graph.neighbourhood import Neighbourhood
+    from kgcheck.grounding.brief import Brief
     from kgcheck.ledger.ledger import Run
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer, Questions
@@ -440,6 +441,34 @@ class Workspace(Grounding):
                     best = rank_passages(query, hit.document.passages)[0][0]
                 hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
         return SearchResult(tuple(hits), also, tuple(notes))
+
+    def brief(
+        self,
+        what: str,
+        *,
+        limit: int = 100,
+        tokens: int | None = None,
+        money: float | None = None,
+    ) -> "Brief":
+        """What is known of a node or a topic: verified, stated or denied by papers, and open, with what it rests on.
+
+        With the brain ``llm``, the same facts as prose, too; a sentence that they do not bear out is thrown away.
+
+        Args:
+            what: A node by label and id, by id or by name, or a topic that names nodes.
+            limit: Most facts of the graph about each node.
+            tokens: Most tokens of a model.
+            money: Most money that a model may cost.
+
+        Returns:
+            The fact sheet.
+
+        Raises:
+            UnknownName: It names no node, and the workspace names no literature.
+        """
+        from kgcheck.workspace.briefing import make_brief
+
+        return make_brief(self, what, limit, Spending(tokens, money))
 
     # What is near, and what is called how
 

@@ -43,6 +43,7 @@ class Seen(NamedTuple):
     form: dict[str, str]
     headers: dict[str, str]
     at: float
+    body: str = ""
 
 
 Route = Callable[..., Reply]
@@ -95,7 +96,13 @@ class Loopback:
         form = handler.rfile.read(length).decode()
         parts = urlsplit(handler.path)
         seen = Seen(
-            handler.command, parts.path, _single(parts.query), _single(form), dict(handler.headers), time.monotonic()
+            handler.command,
+            parts.path,
+            _single(parts.query),
+            _single(form),
+            dict(handler.headers),
+            time.monotonic(),
+            form,
         )
         with self._lock:
             self.calls.append(seen)

@@ -1,0 +1,139 @@
+"""Makes a brief: which nodes are meant, what is verified of them, and what papers say."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from kgcheck.errors import UnknownName
+from kgcheck.grounding.brief import LONGEST_VALUE, Brief, BriefMaker, Known
+from kgcheck.literature.names import candidates
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref
+from kgcheck.workspace.opening import Spending, spent_note, total_meter
+from kgcheck.workspace.results import PaperHit
+
+if TYPE_CHECKING:
+    from kgcheck.literature.documents import Document
+    from kgcheck.workspace.workspace import Workspace
+
+MOST_NODES = 10
+"""Nodes that a topic names, of which a brief speaks."""
+
+PASSAGES = 10
+"""Papers on a topic that are quoted."""
+
+
+def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending) -> Brief:
+    """See Workspace.brief."""
+    notes: list[str] = []
+    nodes = nodes_of(workspace, what)
+    reader = workspace.paper_reader(notes)
+    if not nodes and reader is None:
+        raise UnknownName("node", what, [], "name it by label and id, or name papers that speak of the topic")
+    called = {ref: _called(workspace, ref) for ref in nodes}
+
+    def name(ref: Ref) -> str:
+        if ref not in called:
+            called[ref] = _called(workspace, ref)
+        return called[ref]
+
+    maker = BriefMaker(workspace.schema, name, reader)
+    for node in nodes:
+        known, complete = workspace.verified_of_node(node, limit)
+        values = workspace.graph.node(node) or {}
+        facts = [Known(task, verified, _value(values, task)) for task, verified in known]
+        # Of an empty attribute there is nothing to say, unless a source says that it should have a value.
+        maker.add_known(f for f in facts if f.task.type is not CheckType.ATTRIBUTE or f.value or _is_refuted(f))
+        maker.add_missing(_missing(workspace, node, notes))
+        if not complete:
+            notes.append(f"{node} has more edges than the first {limit:,} facts: --limit takes more")
+    if reader is not None and what not in {str(node) for node in nodes} | {node.id for node in nodes}:
+        maker.add_passages(_passages(workspace, what))
+    if maker.retracted:
+        notes.append(f"retracted papers that speak of these edges and do not count: {', '.join(maker.retracted)}")
+    if maker.unread:
+        notes.append(f"edges that papers could not be asked about, for want of words or names: {maker.unread:,}")
+    brief = Brief(
+        of=" and ".join(dict.fromkeys(f"{called[n]} ({n})" for n in nodes)) or what,
+        nodes=nodes,
+        store=workspace.store,
+        made_at=datetime.now(UTC).replace(microsecond=0),
+        facts=maker.facts,
+        references=maker.references,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    return brief if workspace.brain == "rules" else _in_words(workspace, brief, spending)
+
+
+def nodes_of(workspace: "Workspace", what: str) -> tuple[Ref, ...]:
+    """The nodes that are meant: by label and id, by id, by exact name, or those that a topic names.
+
+    Args:
+        workspace: Whose graph.
+        what: A node or a topic.
+
+    Returns:
+        The nodes, of a topic at most MOST_NODES.
+    """
+    text = " ".join(what.split())
+    schema = workspace.schema
+    first, _, rest = text.partition(" ")
+    by_id: list[Ref] = []
+    with suppress(ValidationError):
+        if first in schema.label_names and rest and workspace.graph.node(ref := Ref(label=first, id=rest)):
+            return (ref,)
+        by_id = [ref for label in schema.label_names if workspace.graph.node(ref := Ref(label=label, id=text))]
+    # A symbol may be the id of a gene and the name of its protein.
+    exact = [*by_id, *_named(workspace, [text])]
+    return tuple(dict.fromkeys(exact or _named(workspace, candidates(text))))[:MOST_NODES]
+
+
+def _is_refuted(known: Known) -> bool:
+    return known.verified is not None and known.verified.outcome is Outcome.REFUTED
+
+
+def _named(workspace: "Workspace", names: list[str]) -> Iterator[Ref]:
+    for name in names:
+        for label in workspace.schema.labels:
+            if label.in_papers:
+                for identifier in workspace.graph.ids_named(label, name, 2):
+                    yield Ref(label=label.name, id=identifier)
+
+
+def _called(workspace: "Workspace", ref: Ref) -> str:
+    return workspace.names_of(ref.label, [ref.id]).get(ref.id, ref.id)
+
+
+def _value(values: "dict[str, object]", task: CheckTask) -> str:
+    value = values.get(task.attribute) if task.attribute else None
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    return " ".join(shown.split())[:LONGEST_VALUE]
+
+
+def _missing(workspace: "Workspace", node: Ref, notes: list[str]) -> list[Finding]:
+    """What the newest audit found that sources know of a node and the graph lacks."""
+    try:
+        found = workspace.list_findings(types=["potential"], outcomes=["refuted"], text=node.id)
+    except UnknownName:
+        notes.append("no audit is in the ledger: nobody has looked for edges that the graph lacks")
+        return []
+    findings = [compared.finding for compared in found.page() if compared.finding]
+    return [finding for finding in findings if node in (finding.task.subject, finding.task.object)]
+
+
+def _passages(workspace: "Workspace", topic: str) -> "list[tuple[Document, str]]":
+    """The best sentence of each of the papers that fit a topic best; of none that is retracted."""
+    hits = [hit for hit in workspace.search(topic, limit=PASSAGES).hits if isinstance(hit, PaperHit)]
+    return [(h.document, h.document.abstract[h.start : h.end]) for h in hits if not h.document.retracted]
+
+
+def _in_words(workspace: "Workspace", brief: Brief, spending: Spending) -> Brief:
+    from kgcheck.grounding.brief_prose import with_prose
+    from kgcheck.llm.client import ChatClient
+
+    spent = total_meter(workspace.settings)
+    with ChatClient(workspace.settings) as client:
+        made = with_prose(brief, client, spending.limits(), spent)
+    return made.model_copy(update={"notes": (*made.notes, *spent_note(spent))})
