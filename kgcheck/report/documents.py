@@ -148,12 +148,13 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *
     return text
 
 
-def page(template: str, format_: str, **content: Any) -> str:
+def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     """A page of one of the templates, in which every value is escaped.
 
     Args:
         template: Its name, without its ending.
         format_: html or markdown.
+        own: Name of a style that comes after that of the report, and of a script in place of the report's.
         content: What the template names.
 
     Returns:
@@ -161,7 +162,7 @@ def page(template: str, format_: str, **content: Any) -> str:
     """
     names = {"version": __version__, "reasons": REASONS}
     if format_ == "html":
-        return _html().get_template(f"{template}.html").render(names, **content, **_inline())
+        return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
     return _markdown().get_template(f"{template}.md").render(names, **content)
 
 
@@ -329,11 +330,11 @@ def _shown(choice: ShownFindings, room: int) -> dict[str, Any]:
     }
 
 
-def _inline() -> dict[str, Markup]:
+def _inline(own: str = "") -> dict[str, Markup]:
     """Style and script, with the hashes by which the page's security policy knows them."""
+    css = _source("report.css") + (_source(f"{own}.css") if own else "")
     inline = {}
-    for name in ("css", "js"):
-        source = _source(f"report.{name}")
+    for name, source in (("css", css), ("js", _source(f"{own or 'report'}.js"))):
         digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
         inline[name] = Markup(source)  # noqa: S704  # from the package, with nothing put in
         inline[f"{name}_hash"] = Markup(f"sha256-{digest}")  # noqa: S704  # base64
