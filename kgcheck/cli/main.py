@@ -40,6 +40,7 @@ _COMMANDS = {
     "ground": ("kgcheck.cli.ground", "Tell what each sentence of a manuscript rests on."),
     "score": ("kgcheck.cli.score", "Score a manuscript in eight dimensions."),
     "brief": ("kgcheck.cli.brief", "Write what is verified, stated by papers and open about a node or a topic."),
+    "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),

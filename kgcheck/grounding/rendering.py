@@ -48,7 +48,7 @@ def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
         case "table":
             return as_text(ground_table(found))
         case _:
-            return page("ground", form, **_content(found))
+            return page("ground", form, own="ground", **_content(found))
 
 
 def alarms(found: Grounded) -> list[Remarked]:

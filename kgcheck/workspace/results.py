@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.curation.compare import RunDiff
+    from kgcheck.grounding.claim_map import ClaimMap
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.documents import Document
@@ -185,6 +186,14 @@ class VerifyResult:
     """What papers say of a claim."""
 
     verdict: "ClaimVerdict"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """What papers claim, and how that stands together."""
+
+    map: "ClaimMap"
     notes: tuple[str, ...] = ()
 
 

@@ -26,6 +26,7 @@ from kgcheck.workspace.results import (
     AuditResult,
     CheckResult,
     Findings,
+    MapResult,
     PaperHit,
     PassageHit,
     SearchResult,
@@ -394,6 +395,31 @@ class Workspace(Grounding):
                 finally:
                     notes += spent_note(spent)
         return VerifyResult(verdict, tuple(notes))
+
+    def claims(self, *, papers: Sequence[str] = ()) -> MapResult:
+        """What the papers claim, who agrees with whom and who contradicts whom; kept in the ledger, which is made.
+
+        Args:
+            papers: Show only what concerns these papers, by id.
+
+        Returns:
+            At most five claims a paper with exact quotes, their pairs, citations, ranks, consensus and disagreement.
+
+        Raises:
+            UnknownName: A paper is not in the index.
+            UsageError: The workspace names no literature.
+        """
+        from kgcheck.grounding.claim_map import map_claims
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.paper_claims import ClaimTable
+
+        with noting() as notes:
+            index = self.index(notes)
+            wanted = [document.paper_id for document in index.documents(papers)]
+            heads = {document.id for document in index.documents(wanted)}
+            with Ledger(self.ledger) as ledger:
+                found = map_claims(index, ClaimTable(ledger.database), self.progress)
+        return MapResult(found.about(heads), tuple(notes))
 
     def search(
         self,

@@ -1,6 +1,7 @@
 """`kgcheck score`: formulas, missing tiers, a model as judge at a scripted endpoint."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,13 +77,13 @@ def test_a_missing_tier_is_filled_with_nothing() -> None:
     assert len(card.missing) == 3
 
 
-def scored(folder: Path, script: object, *more: object) -> tuple[Said, list[Asked]]:
+def scored(folder: Path, script: Callable[[Asked], Move], *more: object) -> tuple[Said, list[Asked]]:
     (folder / "note.md").write_text(NOTE, encoding="utf-8")
     asked: list[Asked] = []
 
     def play(one: Asked) -> Move:
         asked.append(one)
-        return script(one)  # type: ignore[operator]
+        return script(one)
 
     with chat_server(play) as server, pytest.MonkeyPatch.context() as environment:
         environment.setenv("KGCHECK_LLM_BASE_URL", server.url)
