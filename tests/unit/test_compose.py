@@ -178,12 +178,32 @@ def test_the_service_and_its_ledger_start_only_when_they_are_wanted(compose: dic
     assert wanted == {"neo4j": None, "kgcheck": ["job"], "postgres": ["service"], "service": ["service"]}
 
 
+@pytest.mark.parametrize("name", ["service", "kgcheck"])
+def test_what_runs_kgcheck_has_no_rights_that_it_does_not_need(compose: dict[str, Any], name: str) -> None:
+    service = compose["services"][name]
+
+    assert service["read_only"] is True
+    assert service["tmpfs"] == ["/tmp"]  # noqa: S108
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_no_database_is_killed_while_it_writes(compose: dict[str, Any]) -> None:
+    """Ten seconds, as it is by default, are too few for a Neo4j server: it was killed."""
+    grace = {name: compose["services"][name]["stop_grace_period"] for name in ("neo4j", "postgres")}
+
+    assert grace == {"neo4j": "120s", "postgres": "60s"}
+
+
+def test_the_service_is_started_as_its_image_starts_it(compose: dict[str, Any]) -> None:
+    command = re.findall(r'"([^"]+)"', re.findall(r"^CMD (.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[0])
+
+    assert compose["services"]["service"]["command"] == f"{' '.join(command)} ${{KGCHECK_SERVE_OPTIONS:-}}"
+
+
 def test_the_service_can_write_only_where_its_data_is(compose: dict[str, Any]) -> None:
     service = compose["services"]["service"]
 
-    assert service["read_only"] is True
-    assert service["cap_drop"] == ["ALL"]
-    assert service["security_opt"] == ["no-new-privileges:true"]
     assert [mount for mount in service["volumes"] if isinstance(mount, str)] == ["service_home:/work/.kgcheck"]
     assert all(mount["read_only"] for mount in service["volumes"] if not isinstance(mount, str))
     assert service["environment"]["KGCHECK_CACHE_DIR"].startswith("/work/.kgcheck/")

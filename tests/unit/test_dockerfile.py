@@ -45,7 +45,7 @@ def test_only_known_instructions_are_used() -> None:
     known = {"ENV", "COPY", "RUN", "USER", "WORKDIR", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
 
     assert {word for stage in stages().values() for word, _ in stage.steps} <= known
-    assert set(stages()) == {"base", "service-packages", "job-packages", "service", "job"}
+    assert set(stages()) == {"python", "base", "service-packages", "job-packages", "service", "job"}
     # What `docker build .` makes without a target.
     assert list(stages())[-1] == "job"
 
@@ -62,6 +62,29 @@ def test_an_image_runs_as_nobody_special_with_pinned_packages(image: str, pins: 
     # Neither the list of packages nor what installs them is left in what is shipped.
     assert not any("requirements/" in rest or "pip install" in rest for _, rest in own)
     assert dict(own)["ENTRYPOINT"] == '["python", "-m", "kgcheck"]'
+
+
+@pytest.mark.parametrize("image", ["service", "job"])
+def test_kgcheck_is_found_without_the_environment(image: str) -> None:
+    """PYTHONPATH does not reach the guarded process that reads an embedded graph: it is started with ``python -I``."""
+    run = dict(stages()[f"{image}-packages"].steps)["RUN"]
+
+    assert "/kgcheck.pth', 'w').write('/opt/kgcheck')" in run
+    assert not any("PYTHONPATH" in rest for _, rest in lineage(image))
+
+
+def test_other_code_installs_no_packages_again() -> None:
+    assert {stages()[name].base for name in ("service-packages", "job-packages")} == {"python"}
+    assert {word for word, _ in stages()["python"].steps} == {"ENV"}
+
+
+def test_what_only_its_owner_may_read_is_read_by_the_user_of_the_image() -> None:
+    """A checkout of somebody whose files are for them alone (umask 077)."""
+    steps = [rest for word, rest in stages()["base"].steps if word in ("COPY", "RUN")]
+
+    assert steps.index("cypher /opt/kgcheck/cypher") < next(
+        place for place, step in enumerate(steps) if step.startswith("chmod -R a+rX /opt/kgcheck ")
+    )
 
 
 def test_what_is_copied_is_there_and_let_through() -> None:
