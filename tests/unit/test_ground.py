@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgcheck.grounding.remarks import REMARKS, Remark
+from tests.support import ROOT
 from tests.support.audits import Said, kgcheck
 from tests.support.sarif import sarif_schema
 
@@ -113,5 +114,9 @@ def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
     assert kgcheck("ground", "note.md", "--results", "note.md", cwd=tmp_path).refuses("note.md is no JSON")
 
 
-def test_every_remark_has_words() -> None:
-    assert set(REMARKS) == set(Remark)
+def test_every_remark_has_words_and_the_docs_have_them() -> None:
+    docs = (ROOT / "docs/grounding.md").read_text(encoding="utf-8")
+    table = docs.partition("<!-- remarks -->")[2].partition("<!-- end of remarks -->")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.strip().splitlines()[2:]]
+
+    assert rows == [[f"`{remark.value}`", REMARKS[remark]] for remark in Remark]
