@@ -44,15 +44,15 @@ class CitedPapers:
         Returns:
             A remark for each citation of a paper that the index has.
         """
-        held = self._papers(manuscript)
+        known = self._papers(manuscript)
         return [
             remark
             for sentence in manuscript.sentences
             if sentence.markers and len((words := statement_of(sentence)).split()) >= _FEWEST_WORDS
             for marker in sentence.markers
             for key in dict.fromkeys(marker.keys)
-            if key in held
-            for remark in self._one(sentence, words, marker, held[key])
+            if key in known
+            for remark in self._one(sentence, words, marker, known[key])
         ]
 
     def _papers(self, manuscript: Manuscript) -> dict[str, CitedWork]:

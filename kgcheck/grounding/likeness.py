@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from kgcheck.errors import MissingExtra
-from kgcheck.literature.titles import content_words, is_small, names_a_work, surnames, title_words
+from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
 
 
 class Likeness(StrEnum):
@@ -53,32 +53,25 @@ def compare_titles(stated: str, found: str) -> Likeness:
     >>> compare_titles("Kinase A activates cell growth in yeast", "Kinase A inhibits cell growth in yeast").value
     'near'
     """
+    stated, found = stated[:LONGEST_TITLE], found[:LONGEST_TITLE]
     mine, theirs = title_words(stated), title_words(found)
     if not mine or not theirs:
         return Likeness.SAME if mine == theirs else Likeness.OTHER
-    if (
-        "".join(mine) == "".join(theirs)
-        or _is_part(stated, found, mine, theirs)
-        or _is_part(found, stated, theirs, mine)
-    ):
+    if "".join(mine) == "".join(theirs) or not _changes(mine, theirs):
         return Likeness.SAME
-    changed = _changes(mine, theirs)
-    if not changed:
+    if _is_part(stated, found) or _is_part(found, stated):
         return Likeness.SAME
     return Likeness.NEAR if _ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
 
 
-def _is_part(short: str, long: str, words: tuple[str, ...], others: tuple[str, ...]) -> bool:
+def _is_part(short: str, long: str) -> bool:
     """Whether a title is the beginning of another, or all of it but a part that its author set off."""
-    if len(words) >= len(others):
+    words, others = content_words(short), content_words(long)
+    if not 0 < len(words) < len(others):
         return False
-    begins, ends = others[: len(words)] == words, others[-len(words) :] == words
-    if not begins and not ends:
-        return False
-    many = len(content_words(short))
-    if begins and many >= _CUT_FROM and not _DENYING & set(others[len(words) :][:2]):
+    if others[: len(words)] == words and len(words) >= _CUT_FROM and not _DENYING & set(others[len(words) :][:2]):
         return True
-    parts = [title_words(part) for part in _SUBTITLE.split(long)]
+    parts = [content_words(part) for part in _SUBTITLE.split(long)]
     return names_a_work(short) and words in (parts[0], parts[-1])
 
 

@@ -156,8 +156,18 @@ def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by
         title=_title(reference, work),
         author=any(same_author(author, a) for a in work.authors) if author and work.authors else None,
         year=reference.year in _years(work) if reference.year and work.years else None,
-        place=bool(places & set(stated)) if places and stated else None,
+        place=_place(places, stated),
     )
+
+
+def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]]) -> bool | None:
+    """Whether a reference stands where a work does; None where it names no page, as where its volume is the last."""
+    if not places or not stated:
+        return None
+    if places & set(stated):
+        return True
+    pages = {volume: {b for a, b in places if a == volume} for volume, _ in stated}
+    return None if any(named == {""} for named in pages.values()) else False
 
 
 def _title(reference: CitedWork, work: Work) -> Likeness | None:

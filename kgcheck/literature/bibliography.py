@@ -133,7 +133,7 @@ def build_bibliography(
     try:
         with replacing(out) as partial, replacing(quarantine) as rejects:
             with connected(str(partial), config=limits(settings)) as db, rejects.open("w", encoding="utf-8") as lines:
-                builder = _Builder(db, releases or {}, frozenset(complete), lines)
+                builder = _BibliographyBuilder(db, releases or {}, frozenset(complete), lines)
                 with (progress or NoProgress()).step("reading works", len(files)) as step:
                     for path in files:
                         builder.add(path, folder)
@@ -168,7 +168,7 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-class _Builder:
+class _BibliographyBuilder:
     def __init__(
         self, db: duckdb.DuckDBPyConnection, releases: Mapping[str, str], complete: frozenset[str], rejects: Any
     ) -> None:

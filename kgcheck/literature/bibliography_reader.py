@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from kgcheck.closing import Closing
 from kgcheck.duck import confine, connected, literal
 from kgcheck.errors import SnapshotError
@@ -18,11 +20,15 @@ from kgcheck.literature.works import Work, WorksFound, WorkStatement, ids_of_ref
 from kgcheck.model import Evidence
 from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, damage_named, refuse_place
 
+_AGAIN = "build it again"
+
 _MOST_ALIKE = 40
 """Works of one key that are looked at; a key of more says nothing."""
 
 _NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", re.IGNORECASE)
 _MOST_NUMBERS = 40
+_MOST_AROUND = 1_000
+_DOI = re.compile(r"\b10\.\d{4,9}/\S{1,200}")
 _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 """Who would have every work with an id of a kind, where its files are complete."""
 
@@ -60,9 +66,7 @@ class Bibliography(Closing):
             )
         meta = dict(self._rows("SELECT key, value FROM bib.meta"))
         if (meta.get("kind"), meta.get("format")) != (KIND, FORMAT):
-            raise SnapshotError(
-                f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", "build it again"
-            )
+            raise SnapshotError(f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", _AGAIN)
 
     def close(self) -> None:
         """Close the file."""
@@ -156,7 +160,10 @@ class Bibliography(Closing):
             notices[number].append(notice)
         statements: dict[int, list[WorkStatement]] = defaultdict(list)
         for row in self._rows(f"SELECT * FROM bib.statement WHERE {among} ORDER BY ALL", wanted):
-            statements[row[0]].append(self._statement(row))
+            try:
+                statements[row[0]].append(self._statement(row))
+            except (ValidationError, KeyError) as error:
+                raise SnapshotError(f"{self.path} is damaged: a statement of work {row[0]} is none", _AGAIN) from error
         gone = dict(
             self._rows("SELECT number, retracted FROM bib.work WHERE number IN (SELECT unnest(?::BIGINT[]))", wanted)
         )
@@ -224,14 +231,15 @@ def places_in(reference: CitedWork) -> list[tuple[str, str]]:
     """Pairs of numbers in the text of a reference that may be volume and first page.
 
     Returns:
-        A number with each of the two after it.
+        A number with each of the two after it; the last one with nothing.
 
-    >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345-9."))
-    [('2001', '12'), ('2001', '345'), ('12', '345'), ('12', '9'), ('345', '9')]
+    >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345.", doi="10.5555/1"))
+    [('2001', '12'), ('2001', '345'), ('12', '345'), ('345', '')]
     """
     before, _, after = reference.text.partition(reference.title) if reference.title else ("", "", reference.text)
-    found = [m.casefold() for m in _NUMBER.findall(f"{before} {after}")][:_MOST_NUMBERS]
-    return [(a, b) for at, a in enumerate(found) for b in found[at + 1 : at + 3]]
+    text = _DOI.sub(" ", f"{before[-_MOST_AROUND:]} {after[:_MOST_AROUND]}")
+    found = [m.casefold() for m in _NUMBER.findall(text)][:_MOST_NUMBERS]
+    return [(a, b) for at, a in enumerate(found) for b in found[at + 1 : at + 3] or ("",)]
 
 
 @cache

@@ -17,7 +17,7 @@ _NOTES = re.compile(
 )
 """What catalogues write beside a title and is none of it."""
 
-_LONGEST = 2_000
+LONGEST_TITLE = 2_000
 """Characters of a title that are read."""
 
 _SHORT = 4
@@ -44,7 +44,7 @@ _LETTERS = str.maketrans(
         "&": " and ",
     }
 )
-_APOSTROPHE = re.compile(r"['\u2018\u2019\u02bc\u2032`\u00b4](?:s\b)?")
+_APOSTROPHE = re.compile(r"['\u2018\u2019\u02bc\u2032`\u00b4](?:[sS]\b)?")
 _WORD = re.compile(r"[^\W_]+")
 _BRITISH = (
     (re.compile(r"a(?=e)|o(?=e(?!u))"), ""),
@@ -81,7 +81,7 @@ def title_words(title: str) -> tuple[str, ...]:
     >>> title_words("<i>TGF-&beta;</i>: tumour behaviour in Alzheimer's disease [Article in German]")
     ('tgf', 'beta', 'tumor', 'behavior', 'in', 'alzheimer', 'disease')
     """
-    return tuple(map(_american, _plain_words(_NOTES.sub(" ", clean(title[:_LONGEST])))))
+    return tuple(map(_american, _plain_words(_NOTES.sub(" ", clean(title[:LONGEST_TITLE])))))
 
 
 def _plain_words(text: str) -> list[str]:

@@ -52,12 +52,9 @@ def read_works(path: Path) -> Iterator[ReadWork]:
     """
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for found in _of_xml(path) if suffix in _XML else _of_json(path, suffix):
-        fields = found.fields
-        if isinstance(fields, WorkFields):
-            fields = _cleaned(fields)
-            if fields is None:
-                continue
-        yield found._replace(fields=fields)
+        fields = _cleaned(found.fields) if isinstance(found.fields, WorkFields) else found.fields
+        if fields is not None:
+            yield found._replace(fields=fields)
 
 
 def _cleaned(fields: WorkFields) -> WorkFields | Rejected | None:

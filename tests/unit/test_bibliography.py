@@ -48,7 +48,7 @@ def make(tmp_path: Path) -> Make:
 
 
 def find(bibliography: Bibliography, **fields: object) -> WorksFound:
-    return bibliography.find([CitedWork(key="1", **fields)])[0]  # type: ignore[arg-type]
+    return bibliography.find([CitedWork(key="1", **fields)])[0]
 
 
 def one(bibliography: Bibliography, **fields: object) -> Work:
@@ -177,6 +177,16 @@ def test_what_is_no_bibliography_is_refused(make: Make, tmp_path: Path) -> None:
     for place in (path, other, tmp_path / "missing.duckdb"):
         with pytest.raises(SnapshotError):
             Bibliography(place)
+
+
+def test_a_snapshot_with_a_hole_is_damaged(make: Make, tmp_path: Path) -> None:
+    _, bibliography = make({"p.xml": pubmed(pubmed_record(7))})
+    bibliography.close()
+    with duckdb.connect(str(tmp_path / "works.duckdb")) as db:
+        db.execute("UPDATE statement SET years = NULL")
+
+    with Bibliography(tmp_path / "works.duckdb") as damaged, pytest.raises(SnapshotError, match="damaged"):
+        find(damaged, pmid="7")
 
 
 def test_faults_of_the_caller(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -29,7 +30,7 @@ WORDS = "insulin glacier hepatitis algorithm receptor pigeon vaccination turbine
 
 def harmless(title: str, rng: random.Random) -> str:
     """The same title as somebody else writes it."""
-    changes = [
+    changes: list[Callable[[str], str]] = [
         str.upper,
         str.lower,
         str.title,
@@ -128,13 +129,13 @@ def work(doi: str = "10.5555/a", listed: bool = False, retracted: bool = False, 
         "page": "588",
     }
     ids = (f"doi:{doi}",) if doi else ()
-    return Work(ids=ids, statements=(WorkStatement(**stated | more),), retracted=retracted)  # type: ignore[arg-type]
+    return Work(ids=ids, statements=(WorkStatement(**stated | more),), retracted=retracted)
 
 
 def reference(**more: object) -> CitedWork:
     fields = {"key": "r1", "doi": "10.5555/a", "year": 2012, "title": TITLES[0], "authors": ("Doe J",)} | more
     text = f"{', '.join(fields['authors'])} ({fields['year']}) {fields['title']}. J 33: 588-602. {fields['doi']}"  # type: ignore[arg-type]
-    return CitedWork(**{"text": text} | fields)  # type: ignore[arg-type]
+    return CitedWork(**{"text": text} | fields)
 
 
 def kinds(judged: JudgedReference) -> list[str]:
@@ -144,7 +145,7 @@ def kinds(judged: JudgedReference) -> list[str]:
 def judge(
     entry: CitedWork, by_id: tuple[Work, ...] = (), similar: tuple[Work, ...] = (), **more: object
 ) -> JudgedReference:
-    return judge_reference(entry, WorksFound(by_id=by_id, similar=similar, **more))  # type: ignore[arg-type]
+    return judge_reference(entry, WorksFound(by_id=by_id, similar=similar, **more))
 
 
 OTHER = work("10.5555/b", titles=(TITLES[3],), author="Roe R", years=(1999,), volume="1", page="2")
@@ -231,6 +232,12 @@ def test_works_of_a_series_are_not_taken_for_each_other() -> None:
 
 def test_a_work_is_known_by_its_place_in_print() -> None:
     assert kinds(judge(reference(doi="", title=TITLES[4]), similar=(work(),))) == ["title_differs"]
+
+
+def test_a_volume_without_a_page_is_no_other_place() -> None:
+    text = f"Doe, J. (2007). {TITLES[0]}. J. 33. 10.5555/q"
+
+    assert kinds(judge(reference(doi="", year=2007, text=text), similar=(work(),))) == ["year_differs"]
 
 
 def test_a_short_title_alone_names_no_work() -> None:
