@@ -148,7 +148,7 @@ class _Grammar:
             if begin is None or self._is_clouded(tokens[:begin]):
                 continue
             end, after = self._aspects(tokens, end)
-            neither = begin > 0 and tokens[begin - 1] == "neither"
+            neither = begin > 0 and tokens[begin - 1] in ("neither", "no")
             end = self._relative(tokens, end)
             yield from self._predicate(tokens, begin, end, ones, aspect=aspect or after, neither=neither)
 
@@ -156,13 +156,20 @@ class _Grammar:
         self, tokens: Sequence[str], begin: int, at: int, ones: tuple[int, ...], *, aspect: bool, neither: bool
     ) -> Iterator[_Statement]:
         """The word that relates, and whom, from a place on; then what a second verb, or "but not", adds."""
+        if at < len(tokens) and self._is("nouns", tokens[at]):
+            # "A localization of B": a noun after a name, and no verb.
+            return
         first, denials, related = at, int(neither), False
         cues: list[str] = []
         while at < len(tokens) and at - first <= 14:
             token = tokens[at]
             if token.startswith("\u00a7"):
                 break
-            if self._is("negations", token):
+            if self._is_cue(token):
+                denials += token in self._denying
+                cues.append(token)
+                related = True
+            elif self._is("negations", token):
                 following = tokens[at + 1] if at + 1 < len(tokens) else ""
                 if self._is("no_denials", following):
                     at += 2
@@ -170,10 +177,6 @@ class _Grammar:
                 if self._is("unsure_denials", following):
                     return
                 denials += 1
-            elif self._is_cue(token):
-                denials += token in self._denying
-                cues.append(token)
-                related = True
             elif not (self._is("links" if related else "auxiliaries", token) or self._is("determiners", token)
                       or (related and self._is("auxiliaries", token)) or self._is("aspects", token)
                       or self._is("aspect_links", token)):
@@ -405,6 +408,8 @@ class _Grammar:
                              or tokens[place - 1] in ("genetic", "germline", "somatic", "common", "rare", "and", "or",
                                                       "loss-of-function", "increased", "reduced", "inherited")):
                 place -= 1
+        if place and tokens[place - 1] == "no" and (place == 1 or self._is("openings", tokens[place - 2])):
+            return place, aspect
         if not place or self._is("openings", tokens[place - 1]) or tokens[place - 1] in ("neither", "both"):
             return place, aspect
         return None, aspect
