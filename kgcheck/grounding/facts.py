@@ -9,11 +9,12 @@ from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import Observed
 from kgcheck.graph.store import GraphStore
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.named import NamedThing, NameTable
+from kgcheck.grounding.named import NameTable
 from kgcheck.grounding.outdated import OutdatedNames
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.grounding.species import HumanText
 from kgcheck.grounding.stated import SentenceReader, StatedEdge
+from kgcheck.grounding.values import value_remarks
 from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
@@ -33,7 +34,9 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 class Reference(Protocol):
     """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
 
-    def observe_all(self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None) -> list[Observed]:
+    def observe_all(
+        self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
+    ) -> list[Observed]:
         """What is said of each task."""
 
 
@@ -85,7 +88,7 @@ class FactCheck:
             named = things[sentence.number]
             if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text, named)):
                 stated[sentence.number] = self._reader.read(sentence.text, named)
-        found = self._edges(stated)
+        found = self._edges(stated) + value_remarks(manuscript, things, self._graph)
         if self._outdated:
             found += self._outdated.remarks(manuscript, things, human)
         return sorted(found, key=lambda r: (r.sentence or 0, r.start, r.remark))
@@ -122,7 +125,9 @@ class FactCheck:
                 states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, task.fingerprint)
             else:
                 left.append(task)
-        observed = self._reference.observe_all(left, world.cited) if self._reference and left else [((), ())] * len(left)
+        observed = (
+            self._reference.observe_all(left, world.cited) if self._reference and left else [((), ())] * len(left)
+        )
         for task, (evidence, gaps) in zip(left, observed, strict=True):
             judged = verdict(CheckType.TRIPLE, evidence, gaps)
             present = task in world.present
@@ -302,7 +307,9 @@ class _EdgeWorld:
         return found
 
 
-_BROAD = frozenset(("disease", "syndrome", "disorder", "cell", "cells", "membrane", "complex", "activity", "binding", "process"))
+_BROAD = frozenset(
+    ("disease", "syndrome", "disorder", "cell", "cells", "membrane", "complex", "activity", "binding", "process")
+)
 _GOVERNED = re.compile(r"^(?:(?:positive|negative) )?regulation of |^(?:response|cellular response) to ")
 
 
@@ -319,6 +326,3 @@ def _alike(one: str, other: str) -> bool:
 def _key(edge: StatedEdge) -> tuple[object, ...]:
     form = edge.form
     return (form.head, form.relation, form.tail, edge.head.ids[form.head], edge.tail.ids[form.tail])
-
-
-__all__ = ["FactCheck", "NamedThing", "may_state"]

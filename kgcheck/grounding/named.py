@@ -168,7 +168,7 @@ class NameTable:
         for short, long in prose.explained.items():
             # What the text explains it to be, and nothing else.
             fits[short] = found.get(long) or [k for k in found.get(short, ()) if self._fits(k, long)]
-        names = _Names(found, fits, prose.words)
+        names = _Names(fits | found, fits, prose.words)
         return {number: tuple(self._in(text, words[number], names)) for number, text in texts.items()}
 
     def synonyms(self, things: Mapping[int, Sequence[NamedThing]]) -> dict[int, tuple[tuple[str, ...], ...]]:

@@ -99,9 +99,7 @@ class PaperSupport:
             return ()
         return (f"papers were searched for {self._most} of {count} sentences that claim something",)
 
-    def _remark(
-        self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]
-    ) -> Remarked:
+    def _remark(self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]) -> Remarked:
         claim = " ".join(without_marks(sentence.text).split())
         found = [hit.document for hit in self._index.search(claim, limit=_LOOKED, every=True)]
         others = [d for d in found if not d.retracted and not is_itself(manuscript, d)]
