@@ -122,7 +122,9 @@ class SnapshotSource(Closing):
         with self.turn, damage_named(self._snapshot):
             return self._observe([task], [cited])[0]
 
-    def observe_all(self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None) -> list[Observed]:
+    def observe_all(
+        self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
+    ) -> list[Observed]:
         """What is said of many tasks: those of one label, attribute or pattern are looked up together.
 
         Args:

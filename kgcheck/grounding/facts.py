@@ -1,5 +1,6 @@
 """What the sentences of a manuscript state about a graph: its edges, looked up in the ledger, the graph and references."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, Protocol
@@ -8,11 +9,12 @@ from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import Observed
 from kgcheck.graph.store import GraphStore
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.named import NamedThing, NameTable
+from kgcheck.grounding.named import NameTable
 from kgcheck.grounding.outdated import OutdatedNames
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.grounding.species import HumanText
 from kgcheck.grounding.stated import SentenceReader, StatedEdge
+from kgcheck.grounding.values import value_remarks
 from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
@@ -32,7 +34,9 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 class Reference(Protocol):
     """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
 
-    def observe_all(self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None) -> list[Observed]:
+    def observe_all(
+        self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
+    ) -> list[Observed]:
         """What is said of each task."""
 
 
@@ -78,12 +82,13 @@ class FactCheck:
             Remarks, by sentence.
         """
         things = self.names.things(manuscript)
-        human = HumanText(manuscript) if self.names.one_species else None
+        human = HumanText(manuscript, things) if self.names.one_species else None
         stated: dict[int, list[StatedEdge]] = {}
         for sentence in manuscript.sentences:
-            if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text)):
-                stated[sentence.number] = self._reader.read(sentence.text, things[sentence.number])
-        found = self._edges(stated)
+            named = things[sentence.number]
+            if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text, named)):
+                stated[sentence.number] = self._reader.read(sentence.text, named)
+        found = self._edges(stated) + value_remarks(manuscript, things, self._graph)
         if self._outdated:
             found += self._outdated.remarks(manuscript, things, human)
         return sorted(found, key=lambda r: (r.sentence or 0, r.start, r.remark))
@@ -120,7 +125,9 @@ class FactCheck:
                 states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, task.fingerprint)
             else:
                 left.append(task)
-        observed = self._reference.observe_all(left, world.cited) if self._reference and left else [((), ())] * len(left)
+        observed = (
+            self._reference.observe_all(left, world.cited) if self._reference and left else [((), ())] * len(left)
+        )
         for task, (evidence, gaps) in zip(left, observed, strict=True):
             judged = verdict(CheckType.TRIPLE, evidence, gaps)
             present = task in world.present
@@ -275,24 +282,47 @@ class _EdgeWorld:
         return any(self._graph.neighbours(Ref(label=pattern.tail, id=t), pattern, "in", 1) for t in tails)
 
     def has_alike(self, edges: Iterable[StatedEdge]) -> bool:
-        """Whether the graph has an edge to what is called nearly so: then it may be the same in other words."""
+        """Whether the graph has an edge to what is nearly the same as the tail, or to what is a kind of it."""
         for edge in edges:
             pattern = self._schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
             if pattern.head == pattern.tail:
                 continue
-            label = self._schema.label(pattern.tail)
             ends = {end for head in edge.head.ids[pattern.head] for end in self._near[str(pattern)].get(head, ())}
-            wanted = edge.tail.text.lower()
-            for node in self._graph.nodes(label, sorted(ends)).values():
-                name = str(node.get("name") or "").lower()
-                if name and (wanted in name or name in wanted):
-                    return True
+            named = self._graph.nodes(self._schema.label(pattern.tail), sorted(ends))
+            if any(_alike(edge.tail.text.lower(), str(node.get("name") or "").lower()) for node in named.values()):
+                return True
+            if set(edge.tail.ids[pattern.tail]) & self._above(pattern.tail, ends):
+                return True
         return False
+
+    def _above(self, label: str, ids: set[str]) -> set[str]:
+        """All that some nodes are kinds of, by the hierarchies of the graph."""
+        found: set[str] = set()
+        for pattern in self._schema.relations:
+            if pattern.hierarchy and pattern.head == label:
+                left = set(ids)
+                while left:
+                    left = {hop.end for hop in self._graph.hops(sorted(left), pattern, "out")} - found
+                    found |= left
+        return found
+
+
+_BROAD = frozenset(
+    ("disease", "syndrome", "disorder", "cell", "cells", "membrane", "complex", "activity", "binding", "process")
+)
+_GOVERNED = re.compile(r"^(?:(?:positive|negative) )?regulation of |^(?:response|cellular response) to ")
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether one name is the other with more before it, or a regulation of it.
+
+    >>> _alike("apoptosis", "regulation of apoptosis"), _alike("brain", "fetal brain"), _alike("disease", "lung disease")
+    (True, True, False)
+    """
+    short, long = sorted((_GOVERNED.sub("", one), _GOVERNED.sub("", other)), key=len)
+    return bool(short) and (short == long or (long.endswith(f" {short}") and short not in _BROAD))
 
 
 def _key(edge: StatedEdge) -> tuple[object, ...]:
     form = edge.form
     return (form.head, form.relation, form.tail, edge.head.ids[form.head], edge.tail.ids[form.tail])
-
-
-__all__ = ["FactCheck", "NamedThing", "may_state"]

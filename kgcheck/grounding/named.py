@@ -6,7 +6,7 @@ or that stands for something else as often, is not sure by itself.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,9 +27,9 @@ _ID = re.compile(r"[A-Za-z]+:\d+")
 _PART = re.compile(r"[A-Z][A-Za-z]*\d\w*|[A-Z]{3,}\w*")
 _DASHES = str.maketrans({c: "-" for c in "\u2010\u2011\u2012\u2013\u2212"} | {"\u2019": "'"})
 _MARK = re.compile(r"\[[\d,;\s\u2013-]{1,40}\]")
-_MOST_WORDS = 8
-_LEAST_LETTERS = 4
-_MOST_MEANT = 4
+_MOST_WORDS = 12
+_LEAST_LETTERS = 3
+_MOST_MEANT = 40
 """Nodes of a label that one name may mean; of more, it means none."""
 
 _FEW = 5
@@ -149,15 +149,56 @@ class NameTable:
             By number of the sentence, what it names, in order and without overlaps.
         """
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
-        prose = _Prose.of(manuscript)
+        prose = Prose.of(manuscript)
         words = {number: _words(text) for number, text in texts.items()}
-        keys = set(prose.explained.values())
+        keys = {long: (long,) for long in prose.explained.values()}
         for number, text in texts.items():
             for n in range(1, _MOST_WORDS + 1):
                 for first, last in zip(words[number], words[number][n - 1 :], strict=False):
-                    keys.update(self._variants(text[first.start : last.end]))
-        found = self.find(keys)
-        return {number: tuple(self._in(text, words[number], found, prose)) for number, text in texts.items()}
+                    written = text[first.start : last.end]
+                    if written not in keys:
+                        keys[written] = tuple(self._variants(written))
+        by_key = self.find({key for variants in keys.values() for key in variants})
+        found = {
+            written: known
+            for written, variants in keys.items()
+            if (known := [k for key in variants for k in by_key.get(key, ())])
+        }
+        fits: dict[str, list[_Known]] = {}
+        for short, long in prose.explained.items():
+            # What the text explains it to be, and nothing else.
+            fits[short] = found.get(long) or [k for k in found.get(short, ()) if self._fits(k, long)]
+        names = _Names(fits | found, fits, prose.words)
+        return {number: tuple(self._in(text, words[number], names)) for number, text in texts.items()}
+
+    def synonyms(self, things: Mapping[int, Sequence[NamedThing]]) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """What else the things are called that sentences name.
+
+        Args:
+            things: By number of the sentence.
+
+        Returns:
+            By number of the sentence, the names of each thing that can be one node alone.
+        """
+        wanted: dict[str, set[str]] = {}
+        for named in things.values():
+            for thing in named:
+                for label, ids in thing.ids.items():
+                    wanted.setdefault(label, set()).update(ids if len(ids) == 1 else ())
+        names: dict[tuple[str, str], tuple[str, ...]] = {}
+        for label, of_label in wanted.items():
+            for id_, node in self._store.nodes(self._store.schema.label(label), sorted(of_label)).items():
+                stated = [id_, *(node.get(name) for name in self._names[label])]
+                names[label, id_] = good_names([v for s in stated for v in (s if isinstance(s, list) else [s])])
+        return {
+            number: tuple(
+                group
+                for thing in named
+                for label, ids in thing.ids.items()
+                if len(ids) == 1 and len(group := names.get((label, ids[0]), ())) > 1
+            )
+            for number, named in things.items()
+        }
 
     def _variants(self, text: str) -> Iterator[str]:
         key = text.lower()
@@ -172,37 +213,28 @@ class NameTable:
         if key.endswith("s") and not key.endswith("ss") and len(key) > _LEAST_LETTERS:
             yield respelled[:-1]
 
-    def _in(
-        self, text: str, words: Sequence[_Word], found: Mapping[str, list[_Known]], prose: "_Prose"
-    ) -> Iterator[NamedThing]:
+    def _in(self, text: str, words: Sequence[_Word], names: "_Names") -> Iterator[NamedThing]:
         at = 0
         while at < len(words):
             for last in range(min(len(words), at + _MOST_WORDS), at, -1):
                 start, end = words[at].start, words[last - 1].end
-                thing = self._thing(text, start, end, found, prose, alone=last - at == 1)
+                if text[start:end] not in names.found:
+                    continue
+                thing = self._thing(text, start, end, names, alone=last - at == 1)
                 if thing:
                     yield thing
                     at = last - 1
                     break
             at += 1
 
-    def _thing(
-        self, text: str, start: int, end: int, found: Mapping[str, list[_Known]], prose: "_Prose", *, alone: bool
-    ) -> NamedThing | None:
-        written = text[start:end]
-        known = [k for key in self._variants(written) for k in found.get(key, ())]
-        sure = True
-        long = prose.explained.get(written) if alone else None
+    def _thing(self, text: str, start: int, end: int, names: "_Names", *, alone: bool) -> NamedThing | None:
+        written, sure = text[start:end], True
+        known = names.found[written]
         if alone:
-            known = [k for k in known if self._may_be(k, written)]
-        if long is not None:
-            # What the text explains it to be, and nothing else.
-            meant = found.get(long, [])
-            known = meant or [k for k in known if self._fits(k, long, found)]
-        elif known and alone:
-            sure = any(self._is_sure(k, written, prose) for k in known) or self._has_beside(text, start, end)
-        if not known:
-            return None
+            explained_to = names.fits.get(written)
+            known = [k for k in (known if explained_to is None else explained_to) if self._may_be(k, written)]
+            if explained_to is None:
+                sure = has_beside(text, start, end) or any(self._is_sure(k, written, names.words) for k in known)
         ids = {}
         for label in dict.fromkeys(k.label for k in known):
             best = min(k.how for k in known if k.label == label)
@@ -213,27 +245,30 @@ class NameTable:
 
     def _may_be(self, known: _Known, written: str) -> bool:
         """One word names a gene or a protein only as it is written; one in small letters is no abbreviation."""
+        if known.written.lower() != written.lower():
+            # The long form of an abbreviation, or another spelling.
+            return known.label not in self._exact or " " in known.written
         if known.label in self._exact or (known.written.isupper() and len(known.written) <= _FEW):
             return known.written == written
         return True
 
-    def _is_sure(self, known: _Known, written: str, prose: "_Prose") -> bool:
+    def _is_sure(self, known: _Known, written: str, prose: Set[str]) -> bool:
         if known.how == ID and any(c.isdigit() for c in written) and not self._is_symbol(known):
             return True
         if known.label not in self._exact:
             # An abbreviation that nobody explains.
             return not (written.isupper() and len(written) <= _FEW)
-        if written in statement_words().unsure or written.lower() in prose.words:
+        if written in statement_words().unsure or written.lower() in prose:
             return False
         letters, digits = sum(map(str.isalpha, written)), sum(map(str.isdigit, written))
         if known.how == SYNONYM:
             return len(written) >= _FEW and bool(digits) and letters > 1
-        return len(written) >= _LEAST_LETTERS or (len(written) == _LEAST_LETTERS - 1 and letters > 1)
+        return len(written) > _LEAST_LETTERS or (len(written) == _LEAST_LETTERS and letters > 1)
 
     def _is_symbol(self, known: _Known) -> bool:
         return known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
 
-    def _fits(self, known: _Known, long: str, found: Mapping[str, list[_Known]]) -> bool:
+    def _fits(self, known: _Known, long: str) -> bool:
         """Whether what an abbreviation stands for is a name of the node, more or less."""
         node = self._store.nodes(self._store.schema.label(known.label), [known.id]).get(known.id, {})
         names = [v for value in node.values() for v in (value if isinstance(value, list) else [value])]
@@ -242,21 +277,29 @@ class NameTable:
             len(wanted & other) * 2 > min(len(wanted), len(other)) for other in map(_content, map(str, names)) if other
         )
 
-    def _has_beside(self, text: str, start: int, end: int) -> bool:
-        beside = statement_words().beside
-        before = re.findall(r"[\w-]+", text[max(0, start - 30) : start])[-1:]
-        after = re.findall(r"^\s+([\w-]+)", text[end : end + 30])
-        return any(word.lower() in beside for word in (*before, *after))
+
+class _Names(NamedTuple):
+    """What the words of a manuscript may name.
+
+    Attributes:
+        found: By words as they are written, the nodes of that name.
+        fits: By abbreviation, the nodes that it means as the text explains it.
+        words: Words in small letters.
+    """
+
+    found: Mapping[str, Sequence[_Known]]
+    fits: Mapping[str, Sequence[_Known]]
+    words: Set[str]
 
 
-class _Prose(NamedTuple):
+class Prose(NamedTuple):
     """What a manuscript as a whole has of words."""
 
     explained: dict[str, str]
     words: frozenset[str]
 
     @classmethod
-    def of(cls, manuscript: Manuscript) -> "_Prose":
+    def of(cls, manuscript: Manuscript) -> "Prose":
         found: dict[str, str] = {}
         words: set[str] = set()
         for block in manuscript.blocks:
@@ -269,6 +312,14 @@ class _Prose(NamedTuple):
 def without_marks(text: str) -> str:
     """A sentence in which numbers of references in brackets are blank, so that all places stay."""
     return _MARK.sub(lambda match: " " * len(match[0]), text)
+
+
+def has_beside(text: str, start: int, end: int) -> bool:
+    """Whether a word such as "gene" stands right before or after a name."""
+    beside = statement_words().beside
+    before = re.findall(r"[\w-]+", text[max(0, start - 30) : start])[-1:]
+    after = re.findall(r"^\s+([\w-]+)", text[end : end + 30])
+    return any(word.lower() in beside for word in (*before, *after))
 
 
 def _words(text: str) -> list[_Word]:

@@ -1,12 +1,12 @@
 """Names and ids in a manuscript that their owners have replaced: former symbols, merged and deleted ids."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgcheck.checks.verdicts import verdict
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.named import NamedThing, _Prose, without_marks
+from kgcheck.grounding.named import NamedThing, Prose, has_beside, without_marks
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.grounding.species import HumanText
 from kgcheck.grounding.words import statement_words
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
+
+_LONG = 5
+"""Letters and digits of a symbol from which on hardly anything else is called so."""
 
 _REPLACED = (Reason.ID_PREVIOUS, Reason.ID_WITHDRAWN)
 _GONE = (
@@ -57,14 +60,14 @@ class OutdatedNames:
         Returns:
             A remark for each place.
         """
-        prose = _Prose.of(manuscript)
-        places: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        prose = Prose.of(manuscript)
+        words: dict[str, list[tuple[int, int, int]]] = {}
         kinds: dict[str, Label] = {label.name: label for label in (*self._symbols, *self._ids)}
         texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
         for number, text in texts.items():
             for match in _TOKEN.finditer(without_marks(text)):
-                for label in self._labels(match[0], prose):
-                    places.setdefault((label.name, match[0]), []).append((number, match.start(), match.end()))
+                words.setdefault(match[0], []).append((number, match.start(), match.end()))
+        places = {(label.name, word): at for word, at in words.items() for label in self._labels(word, prose)}
         tasks = [
             CheckTask(type=CheckType.EXISTENCE, subject=Ref(label=label, id=name)) for label, name in sorted(places)
         ]
@@ -81,8 +84,8 @@ class OutdatedNames:
                 continue
             for number, start, end in places[label.name, task.subject.id]:
                 if is_symbol and not (
-                    (human is None or human.allows(texts[number]))
-                    and self._is_of_a_gene(texts[number], start, end, now[0], things[number], manuscript)
+                    (human is None or human.allows(texts[number], things[number]))
+                    and self._is_of_a_gene(texts[number], start, end, now[0], things[number], words)
                 ):
                     continue
                 what, became = "symbol" if is_symbol else "id", f": now {', '.join(now)}" if now else ""
@@ -105,20 +108,29 @@ class OutdatedNames:
                 )
         return found
 
-    def _labels(self, token: str, prose: "_Prose") -> list[Label]:
-        found = [label for label in self._ids if label.matches(token)]
+    def _labels(self, token: str, prose: "Prose") -> list[Label]:
+        has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
+        found = [label for label in self._ids if label.matches(token)] if has_digit else []
         unsure = token in statement_words().unsure or token in prose.explained or token.lower() in prose.words
         if not found and not unsure and _SYMBOL.fullmatch(token):
             found = [label for label in self._symbols if label.matches(token)]
         return found
 
     def _is_of_a_gene(
-        self,
-        text: str,
-        start: int,
-        end: int,
-        now: str,
-        things: Sequence[NamedThing],
-        manuscript: Manuscript,
+        self, text: str, start: int, end: int, now: str, things: Sequence[NamedThing], words: Container[str]
     ) -> bool:
-        return True
+        """Whether a former symbol is meant as one: by a word beside it, other genes near it, or its form.
+
+        Where the manuscript has the symbol of today, too, the former one stands for it.
+        """
+        symbol = text[start:end]
+        if now in words:
+            return True
+        if text[end : end + 1] in ("+", "/", "-") or text[max(0, start - 1) : start] in ("-", "/"):
+            # A marker of cells, an antibody, part of another word.
+            return False
+        if has_beside(text, start, end):
+            return True
+        if any(set(thing.ids) & {label.name for label in self._symbols} and thing.sure for thing in things):
+            return True
+        return len(symbol) > _LONG and any(map(str.isdigit, symbol))

@@ -114,9 +114,7 @@ class _Grammar:
         cues = [f"{cue}*" for cue in form.cues if " " not in cue]
         cues += [f"{word}*" for cue in form.cues for word in words.same.get(cue, ())]
         self._cue = beginning(cues) if cues else None
-        self._denying = {
-            word for word, of in words.denying.items() if any(c.startswith(tuple(of)) for c in form.cues)
-        }
+        self._denying = {word for word, of in words.denying.items() if any(c.startswith(tuple(of)) for c in form.cues)}
         self._mutual = any(cue.startswith(_MUTUAL[:3]) for cue in form.cues)
 
     def statements(self, tokens: Sequence[str]) -> Iterator[_Statement]:
@@ -148,7 +146,7 @@ class _Grammar:
             if begin is None or self._is_clouded(tokens[:begin]):
                 continue
             end, after = self._aspects(tokens, end)
-            neither = begin > 0 and tokens[begin - 1] == "neither"
+            neither = begin > 0 and tokens[begin - 1] in ("neither", "no")
             end = self._relative(tokens, end)
             yield from self._predicate(tokens, begin, end, ones, aspect=aspect or after, neither=neither)
 
@@ -156,13 +154,20 @@ class _Grammar:
         self, tokens: Sequence[str], begin: int, at: int, ones: tuple[int, ...], *, aspect: bool, neither: bool
     ) -> Iterator[_Statement]:
         """The word that relates, and whom, from a place on; then what a second verb, or "but not", adds."""
+        if at < len(tokens) and self._is("nouns", tokens[at]):
+            # "A localization of B": a noun after a name, and no verb.
+            return
         first, denials, related = at, int(neither), False
         cues: list[str] = []
         while at < len(tokens) and at - first <= 14:
             token = tokens[at]
             if token.startswith("\u00a7"):
                 break
-            if self._is("negations", token):
+            if self._is_cue(token):
+                denials += token in self._denying
+                cues.append(token)
+                related = True
+            elif self._is("negations", token):
                 following = tokens[at + 1] if at + 1 < len(tokens) else ""
                 if self._is("no_denials", following):
                     at += 2
@@ -170,13 +175,13 @@ class _Grammar:
                 if self._is("unsure_denials", following):
                     return
                 denials += 1
-            elif self._is_cue(token):
-                denials += token in self._denying
-                cues.append(token)
-                related = True
-            elif not (self._is("links" if related else "auxiliaries", token) or self._is("determiners", token)
-                      or (related and self._is("auxiliaries", token)) or self._is("aspects", token)
-                      or self._is("aspect_links", token)):
+            elif not (
+                self._is("links" if related else "auxiliaries", token)
+                or self._is("determiners", token)
+                or (related and self._is("auxiliaries", token))
+                or self._is("aspects", token)
+                or self._is("aspect_links", token)
+            ):
                 return
             elif self._is("aspects", token):
                 aspect = True
@@ -277,7 +282,7 @@ class _Grammar:
             yield _Statement(ones, twos, bool(neg), aspect)
 
     def _compound(self, tokens: Sequence[str], at: int) -> Iterator[_Statement]:
-        """"the A-B interaction was confirmed"."""
+        """ "the A-B interaction was confirmed"."""
         if at < 3 or tokens[at - 2] not in ("-", "/") or not tokens[at - 3].startswith("\u00a7"):
             return
         begin, denied, is_found = self._before_noun(tokens, at - 3)
@@ -314,8 +319,12 @@ class _Grammar:
         while place < len(tokens) and not tokens[place].startswith("\u00a7"):
             word = tokens[place]
             aspect = aspect or self._is("aspects", word)
-            if not (self._is("determiners", word) or self._is("kinds", word) or self._is("aspects", word)
-                    or self._is("aspect_links", word)):
+            if not (
+                self._is("determiners", word)
+                or self._is("kinds", word)
+                or self._is("aspects", word)
+                or self._is("aspect_links", word)
+            ):
                 return None
             place += 1
         second = self._group(tokens, place)
@@ -329,15 +338,21 @@ class _Grammar:
     def _before_noun(self, tokens: Sequence[str], at: int) -> tuple[int, int, bool]:
         """Where what is said of a noun begins, how often it is denied there, and whether it was found."""
         denied, place = 0, at
-        while place and (self._is("noun_modifiers", tokens[place - 1]) or self._is("negations", tokens[place - 1])
-                         or tokens[place - 1] in ("lack", "absence")):
+        while place and (
+            self._is("noun_modifiers", tokens[place - 1])
+            or self._is("negations", tokens[place - 1])
+            or tokens[place - 1] in ("lack", "absence")
+        ):
             denied += self._is("negations", tokens[place - 1]) or tokens[place - 1] == "absence"
             place -= 1
         is_found = False
         if place and self._is("finding", tokens[place - 1]):
             is_found = True
-            while place and (self._is("finding", tokens[place - 1]) or self._is("negations", tokens[place - 1])
-                             or tokens[place - 1] in ("did", "could", "have", "has", "we", "there", "was")):
+            while place and (
+                self._is("finding", tokens[place - 1])
+                or self._is("negations", tokens[place - 1])
+                or tokens[place - 1] in ("did", "could", "have", "has", "we", "there", "was")
+            ):
                 denied += self._is("negations", tokens[place - 1])
                 place -= 1
         return place, denied, is_found
@@ -348,8 +363,11 @@ class _Grammar:
         while place < len(tokens) and place - at < 8:
             if self._is("found", tokens[place]) and place > at:
                 return place + 1
-            if not (self._is("auxiliaries", tokens[place]) or self._is("negations", tokens[place])
-                    or tokens[place] in ("could", "exists", "exist")):
+            if not (
+                self._is("auxiliaries", tokens[place])
+                or self._is("negations", tokens[place])
+                or tokens[place] in ("could", "exists", "exist")
+            ):
                 return 0
             place += 1
         return 0
@@ -378,8 +396,9 @@ class _Grammar:
     def _in_group(self, tokens: Sequence[str], at: int) -> bool:
         """Whether the thing at a place goes on with a list."""
         place = at - 1
-        while place >= 0 and (tokens[place] in _JOINS or self._is("kinds", tokens[place])
-                              or self._is("determiners", tokens[place])):
+        while place >= 0 and (
+            tokens[place] in _JOINS or self._is("kinds", tokens[place]) or self._is("determiners", tokens[place])
+        ):
             place -= 1
         return place >= 0 and tokens[place].startswith("\u00a7")
 
@@ -401,10 +420,27 @@ class _Grammar:
             place -= 1
         if place > 1 and tokens[place - 1] in ("of", "in", "at", "for") and self._is("aspects", tokens[place - 2]):
             place, aspect = place - 2, True
-            while place and (self._is("determiners", tokens[place - 1]) or self._is("aspects", tokens[place - 1])
-                             or tokens[place - 1] in ("genetic", "germline", "somatic", "common", "rare", "and", "or",
-                                                      "loss-of-function", "increased", "reduced", "inherited")):
+            while place and (
+                self._is("determiners", tokens[place - 1])
+                or self._is("aspects", tokens[place - 1])
+                or tokens[place - 1]
+                in (
+                    "genetic",
+                    "germline",
+                    "somatic",
+                    "common",
+                    "rare",
+                    "and",
+                    "or",
+                    "loss-of-function",
+                    "increased",
+                    "reduced",
+                    "inherited",
+                )
+            ):
                 place -= 1
+        if place and tokens[place - 1] == "no" and (place == 1 or self._is("openings", tokens[place - 2])):
+            return place, aspect
         if not place or self._is("openings", tokens[place - 1]) or tokens[place - 1] in ("neither", "both"):
             return place, aspect
         return None, aspect

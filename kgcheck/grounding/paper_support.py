@@ -1,0 +1,204 @@
+"""What papers have to do with the sentences of a manuscript: support, contradiction or silence, with quotes.
+
+Only sentences that claim something are looked up: in the abstract, results and discussion, with names, or with a
+number and a comparison. The manuscript itself never speaks for itself, whatever index holds it, and a retracted paper
+never counts.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rapidfuzz import fuzz
+
+from kgcheck.grounding.facts import may_state
+from kgcheck.grounding.manuscript import Manuscript, Sentence
+from kgcheck.grounding.named import NameTable, without_marks
+from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
+from kgcheck.grounding.words import statement_words
+from kgcheck.literature.arguments import arguments, missing
+from kgcheck.literature.documents import SOURCE, Document, fingerprint_text
+from kgcheck.literature.edge_reader import SURE_ENOUGH, address
+from kgcheck.literature.roles import asks_only
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.verify import Opinion, Verifier, verify
+from kgcheck.model import Evidence, Stance, Tier, World
+
+MOST_SENTENCES = 40
+"""Sentences of a manuscript that are looked up where no other bound is given."""
+
+_LOOKED = 20
+"""Texts that are looked at for a sentence."""
+
+_READ = 3
+"""Papers that are read for a sentence: those that name all that it does."""
+
+_SAME_TITLE = 95
+"""From which likeness in per cent on two titles are of one paper."""
+
+_SECTIONS = ("abstract", "conclusion", "discussion", "results")
+"""Sections that are looked at, the first one first."""
+
+_WORDS = 6
+_POINTS = re.compile(r"\b(?:Figs?|Figures?|Tables?|Movie|Video|Text S|Dataset)\b(?![^()]*\))")
+"""What points to a figure, and not in brackets, tells what is there to be seen."""
+
+_NAMED = ("name", "label")
+_NAMES = 2
+_NUMBER = re.compile(r"(?<![\w.])\d")
+_COMPARES = re.compile(
+    r"\b(?:than|versus|vs|compared|increas\w+|decreas\w+|reduc\w+|higher|lower|greater|fewer|significant\w*|ratio)\b"
+)
+_STATES = {
+    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED),
+    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED),
+    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED),
+}
+
+
+class PaperSupport:
+    """Checks what sentences claim against the papers of an index.
+
+    Args:
+        index: The papers.
+        verifier: Who reads them.
+        names: What a graph calls the things that sentences name; None without a graph.
+        most: Sentences of a manuscript that are looked up.
+    """
+
+    def __init__(
+        self, index: LiteratureIndex, verifier: Verifier, names: NameTable | None = None, most: int = MOST_SENTENCES
+    ) -> None:
+        self._index, self._verifier, self._names, self._most = index, verifier, names, most
+
+    def remarks(self, manuscript: Manuscript) -> list[Remarked]:
+        """What papers make of each sentence that claims something.
+
+        Args:
+            manuscript: The text.
+
+        Returns:
+            A remark for each sentence that was looked up, by sentence.
+        """
+        claiming = sorted(claims_of(manuscript)[: self._most], key=lambda s: s.number)
+        things = self._names.things(manuscript) if self._names and claiming else {}
+        synonyms = self._names.synonyms(things) if self._names else {}
+        return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
+
+    def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
+        """That not all of a manuscript was looked up, where that is so.
+
+        Args:
+            manuscript: The text.
+
+        Returns:
+            One line for people, or none.
+        """
+        count = len(claims_of(manuscript))
+        if count <= self._most:
+            return ()
+        return (f"papers were searched for {self._most} of {count} sentences that claim something",)
+
+    def _remark(self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]) -> Remarked:
+        claim = " ".join(without_marks(sentence.text).split())
+        found = [hit.document for hit in self._index.search(claim, limit=_LOOKED, every=True)]
+        others = [d for d in found if not d.retracted and not is_itself(manuscript, d)]
+        read: dict[str, Document] = {}
+        for document in others:
+            # What does not name all that the claim is about is silent, whoever reads it.
+            if len(read) < _READ and document.paper_id not in read:
+                if not missing(claim, [document.abstract], document.abstract, synonyms):
+                    read[document.paper_id] = document
+        judged = verify(claim, read.values(), self._verifier, synonyms)
+        papers = {document.id: document for document in read.values()}
+        spoken = [
+            o
+            for o in judged.opinions
+            if o.stance is judged.stance and o.probability >= SURE_ENOUGH and not _repeats(o, claim)
+        ]
+        stance = judged.stance if spoken else Stance.SILENT
+        remark, state = _STATES[stance]
+        evidence = () if stance is Stance.SILENT else tuple(self._evidence(o, papers[o.document]) for o in spoken)
+        spoke = {Stance.SUPPORTS: "support it", Stance.CONTRADICTS: "say otherwise"}.get(stance, "say so or deny it")
+        count = len(evidence) if evidence else "none"
+        return Remarked(
+            remark=remark,
+            check=Check.PAPERS,
+            state=state,
+            sentence=sentence.number,
+            end=len(sentence.text),
+            note=f"of {len({d.paper_id for d in others})} papers that were looked at, {count} {spoke}",
+            stated=claim[:500],
+            found=(evidence[0].quote or "")[:500] if evidence else "",
+            evidence=evidence,
+        )
+
+    def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
+        manifest = self._index.manifest
+        return Evidence(
+            source=SOURCE,
+            release=f"index of {manifest.papers} documents, {manifest.built_at[:10]}",
+            record=document.id,
+            url=address(document),
+            retrieved_at=datetime.fromisoformat(manifest.built_at).astimezone(UTC),
+            stance=opinion.stance,
+            world=World.OPEN,
+            tier=Tier.TEXT,
+            value=document.title or None,
+            quote=opinion.quotes[0].text if opinion.quotes else None,
+            score=round(opinion.probability, 3),
+        )
+
+
+def claims_of(manuscript: Manuscript) -> list[Sentence]:
+    """The sentences that claim something, those of the abstract first.
+
+    Args:
+        manuscript: The text.
+
+    Returns:
+        Sentences in the order in which they are looked up.
+    """
+    found = [s for s in manuscript.sentences if s.section in _SECTIONS and may_state(manuscript, s) and _claims(s.text)]
+    return sorted(found, key=lambda s: (_SECTIONS.index(s.section), s.number))
+
+
+def _repeats(opinion: Opinion, claim: str) -> bool:
+    """Whether a paper has the very words: what a journal puts into every paper claims nothing."""
+    wanted = fingerprint_text(claim)
+    return any(fuzz.ratio(fingerprint_text(quote.text), wanted) >= _SAME_TITLE for quote in opinion.quotes)
+
+
+def _claims(text: str) -> bool:
+    bare = without_marks(text)
+    words = re.findall(r"[\w-]+", bare.lower())
+    if len(words) < _WORDS or _POINTS.search(bare) or bare.rstrip().endswith("?") or asks_only(bare):
+        return False
+    if any(statement_words().clouding.match(word) for word in words[:4]):
+        return False
+    if _NUMBER.search(bare) and _COMPARES.search(bare.lower()):
+        return True
+    return sum(argument.kind in _NAMED for argument in arguments(bare)) >= _NAMES
+
+
+def is_itself(manuscript: Manuscript, document: Document) -> bool:
+    """Whether a document is the manuscript, or a part of it, by one of its ids or by its title.
+
+    Args:
+        manuscript: The text.
+        document: Of an index.
+
+    Returns:
+        True where it is.
+    """
+    own = {_bare_id(name) for name in manuscript.ids}
+    if own & {_bare_id(name) for name in (*document.ids, document.paper_id)}:
+        return True
+    titles = fingerprint_text(manuscript.title), fingerprint_text(document.title)
+    return all(titles) and fuzz.ratio(*titles) >= _SAME_TITLE
+
+
+def _bare_id(name: str) -> str:
+    """An id in one form: without the address, the prefix and the number of a paragraph."""
+    bare = name.casefold().partition("#")[0]
+    return re.sub(r"^(?:https?://(?:dx\.)?doi\.org/|doi:|pmid:|pmcid:)\s*", "", bare)

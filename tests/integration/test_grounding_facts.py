@@ -1,0 +1,252 @@
+"""What sentences of a manuscript state about the demo graph: every form of affirmation, denial, hedge and context."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.grounding.facts import FactCheck
+from kgcheck.grounding.manuscript import Block, Manuscript
+from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
+from kgcheck.model import CheckType
+from kgcheck.profile.schema import load_schema
+from kgcheck.settings import Settings
+from tests.support.audits import audited, demo
+
+SCHEMA = load_schema()
+
+# The sentence, and the remarks about it: v verified, r refuted, d denied against the graph, D denied rightly,
+# o in the graph and open, u unknown. Facts are those of docs/demo.md.
+SENTENCES = """
+APOE is associated with Alzheimer's disease. | v
+Alzheimer's disease is associated with APOE. | v
+Variants of the APOE gene are associated with Alzheimer's disease [3]. | v
+APOE variants have been linked to Alzheimer's disease. | v
+The association between APOE and Alzheimer's disease is well established. | v
+We confirmed that APOE contributes to Alzheimer's disease. | v
+Mutations in SOD1 cause amyotrophic lateral sclerosis. | v
+Amyotrophic lateral sclerosis is caused by mutations in SOD1. | v
+SOD1, which is mutated in amyotrophic lateral sclerosis, was sequenced. | v
+Mutations in SOD1 cause amyotrophic lateral sclerosis (ALS), and other genes are unknown. | v
+SOD1 is associated with Huntington's disease. | u
+Mutations in SOD1 cause Parkinson's disease. | u
+JAK2 interacts with TYK2. | v
+JAK2 and TYK2 interact. | v
+JAK2 and TYK2 interact with each other. | v
+JAK2 binds directly to the TYK2 protein. | v
+The interaction between JAK2 and TYK2 was confirmed. | v
+Binding of JAK2 to TYK2 was observed. | v
+An interaction of JAK2 with TYK2 has been reported. | v
+The JAK2-TYK2 interaction was demonstrated. | v
+JAK2 forms a complex with TYK2. | v
+It has been shown that JAK2 physically interacts with both TYK2 and TLR4. | vv
+APOE interacts with TREM2 and SORL1. | vv
+APOE and SORL1 interact with TREM2 here. | vv
+APOE interacts with TREM2, but not with SORL1. | vd
+APOE interacts with APP. | v
+JAK2 interacts with BACE1. | u
+JAK2 and BACE1 form a complex. | u
+HMGCR interacts with TYK2. | r
+HMGCR does not interact with TYK2. | D
+TLR4 is expressed in the hippocampus. | v
+Expression of TLR4 was detected in kidney. | v
+TLR4 protein is present in the spleen and the lung. | vv
+TLR4 is expressed in the eye. | u
+AK4 has adenylate kinase activity. | r
+AK4 has no adenylate kinase activity. | D
+APOE is not associated with Alzheimer's disease. | d
+APOE isn't associated with Alzheimer's disease. | d
+APOE has never been linked to Alzheimer's disease. | d
+There is no association between APOE and Alzheimer's disease. | d
+We found no association of APOE with Alzheimer's disease. | d
+No association was found between APOE and Alzheimer's disease. | d
+APOE showed no association with Alzheimer's disease. | d
+APOE is unrelated to Alzheimer's disease. | d
+JAK2 does not bind TYK2. | d
+JAK2 cannot interact with TYK2. | d
+JAK2 and TYK2 do not interact. | d
+JAK2 failed to bind TYK2. | d
+Neither JAK2 nor TLR4 interacts with TYK2. | dd
+Neither JAK2 nor BACE1 interacts with TYK2. | d
+Binding of JAK2 to TYK2 was not observed. | d
+TLR4 is not expressed in the hippocampus. | d
+TLR4 is absent from the hippocampus. | d
+JAK2 does not interact with BACE1. |
+JAK2 not only interacts with TYK2. | v
+JAK2 may interact with BACE1. |
+JAK2 is thought to interact with BACE1. |
+Whether JAK2 interacts with BACE1 was not known. |
+We tested whether JAK2 interacts with BACE1. |
+Does JAK2 interact with BACE1? |
+If JAK2 interacts with BACE1, cells die. |
+We hypothesized that JAK2 interacts with BACE1. |
+A previous report claimed that JAK2 interacts with BACE1. |
+Miller et al. reported that JAK2 interacts with BACE1. |
+JAK2 inhibitor binds BACE1. |
+An antibody against JAK2 binds BACE1. |
+Mutant JAK2 does not bind TYK2. |
+JAK2 does not bind TYK2 in the absence of calcium. |
+JAK2 no longer interacts with TYK2. |
+In mice, JAK2 interacts with BACE1. |
+In yeast, JAK2 does not interact with TYK2. |
+Jak2 interacts with Bace1. |
+JAK2 and BACE1 were sequenced. |
+The interaction between JAK2 and BACE1 was investigated. |
+JAK2 was discussed. BACE1 binds nothing. |
+SOD1 is expressed in patients with Huntington's disease. |
+APP interacts with BACE1, as the APP crashed. | v
+""".strip().splitlines()
+
+LETTERS = {
+    "v": (Remark.EDGE_VERIFIED, SentenceState.VERIFIED),
+    "r": (Remark.EDGE_REFUTED, SentenceState.CONTRADICTED),
+    "d": (Remark.EDGE_DENIED, SentenceState.CONTRADICTED),
+    "D": (Remark.EDGE_DENIED, SentenceState.VERIFIED),
+    "o": (Remark.EDGE_UNVERIFIED, SentenceState.NOT_CHECKABLE),
+    "u": (Remark.EDGE_UNKNOWN, SentenceState.UNSUPPORTED),
+}
+
+
+def written(*paragraphs: str, title: str = "", section: str = "results") -> Manuscript:
+    """A manuscript of some paragraphs."""
+    blocks = tuple(Block(text=text, section=section) for text in paragraphs)
+    return Manuscript(name="text.md", format="markdown", sha256="0" * 64, title=title, blocks=blocks)
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[EmbeddedStore]:
+    with EmbeddedStore(demo().store, SCHEMA) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def facts(store: EmbeddedStore) -> Iterator[FactCheck]:
+    with SnapshotSource(demo().reference, SCHEMA, Settings()) as reference:
+        yield FactCheck(store, None, reference, SCHEMA)
+
+
+def edges(remarks: list[Remarked], number: int = 1) -> list[tuple[Remark, SentenceState]]:
+    """The remarks about edges of a sentence."""
+    return sorted((r.remark, r.state) for r in remarks if r.sentence == number and r.task and r.task.object)
+
+
+@pytest.fixture(scope="module")
+def remarked(facts: FactCheck) -> dict[str, list[Remarked]]:
+    """Remarks by sentence, each alone in its paragraph."""
+    texts = [line.partition(" | ")[0].removesuffix(" |") for line in SENTENCES]
+    manuscript = written(*texts)
+    found: dict[str, list[Remarked]] = {text: [] for text in texts}
+    numbers = {s.number: texts[s.block] for s in manuscript.sentences}
+    for remark in facts.remarks(manuscript):
+        found[numbers[remark.sentence or 0]].append(remark)
+    return found
+
+
+@pytest.mark.parametrize("line", SENTENCES)
+def test_a_sentence_states(line: str, remarked: dict[str, list[Remarked]]) -> None:
+    text, _, letters = line.rpartition("|")
+    found = [(r.remark, r.state) for r in remarked[text.strip()] if r.task and r.task.object]
+
+    assert sorted(found) == sorted(LETTERS[letter] for letter in letters.strip())
+
+
+def test_what_is_remarked_of_rests_on_something(remarked: dict[str, list[Remarked]]) -> None:
+    (right,) = remarked["JAK2 interacts with TYK2."]
+    (wrong,) = remarked["AK4 has adenylate kinase activity."]
+
+    assert right.task
+    assert right.task.type is CheckType.TRIPLE
+    assert [e.source for e in right.evidence][:1] == ["string"]
+    assert (right.start, right.end) == (0, len("JAK2 interacts with TYK2"))
+    assert "goa" in wrong.note
+    assert "edge_negated" in wrong.note
+
+
+def test_without_a_reference_the_graph_alone_is_open(store: EmbeddedStore) -> None:
+    facts = FactCheck(store, None, None, SCHEMA)
+
+    found = facts.remarks(
+        written("JAK2 interacts with TYK2.", "JAK2 does not bind TYK2.", "JAK2 interacts with BACE1.")
+    )
+
+    assert [edges(found, n) for n in (1, 2, 3)] == [[LETTERS["o"]], [LETTERS["d"]], [LETTERS["u"]]]
+
+
+def test_a_finding_of_an_audit_is_named(store: EmbeddedStore, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("audit")
+    run = audited(store, folder / "ledger.sqlite", demo().reference, types=(CheckType.TRIPLE,), relations=("ACTS_ON",))
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        reader = VerifiedReader(ledger, VerifiedFiles.of(ledger, folder))
+        found = FactCheck(store, reader, None, SCHEMA).remarks(
+            written("HMGCR interacts with TYK2.", "JAK2 interacts with TYK2.")
+        )
+
+    (refuted,) = [r for r in found if r.sentence == 1]
+    assert refuted.finding in {f.fingerprint for f in run.findings}
+    assert edges(found, 2) == [LETTERS["v"]]
+
+
+def test_what_the_text_explains_an_abbreviation_to_be_is_what_it_means(facts: FactCheck) -> None:
+    other = written("Bovine abomasal culling enzyme one (BACE1) was bought. JAK2 interacts with BACE1.")
+    disease = written("Amyotrophic lateral sclerosis (ALS) is rare. Mutations in SOD1 cause ALS. It is caused by ALS.")
+
+    assert not [r for r in facts.remarks(other) if r.sentence == 2]
+    assert edges(facts.remarks(disease), 2) == [LETTERS["v"]]
+
+
+def test_an_id_beside_a_name_is_compared(facts: FactCheck) -> None:
+    found = facts.remarks(
+        written(
+            "APOE (P02649) was read.", "APOE (UniProt P05067) was read.", "Huntington's disease (DOID:12858) is rare."
+        )
+    )
+
+    assert [(r.sentence, r.remark) for r in found] == [
+        (1, Remark.VALUE_VERIFIED), (2, Remark.VALUE_DIFFERS), (3, Remark.VALUE_VERIFIED),
+    ]  # fmt: skip
+    assert found[1].found == "APOE is P02649"
+
+
+def test_methods_legends_and_thanks_state_nothing(facts: FactCheck) -> None:
+    text = "JAK2 interacts with BACE1."
+    thanks = Block(text=text, section="other", path=("Acknowledgments",))
+    legend = Block(kind="legend", text=text, section="results")
+    blocks = (thanks, legend, Block(text=text, section="methods"))
+
+    assert facts.remarks(written("x").model_copy(update={"blocks": blocks})) == []
+
+
+def test_a_symbol_of_the_organism_of_a_paper_is_not_human(facts: FactCheck) -> None:
+    statement = "JAK2 interacts with BACE1."
+    often = ["JAK2 was cloned.", "JAK2 was grown.", "JAK2 was lost."]
+
+    assert facts.remarks(written(statement, *often, title="Kinases of fission yeast")) == []
+    assert edges(facts.remarks(written(statement, *often, title="Human kinases"))) == [LETTERS["u"]]
+
+
+def test_a_former_symbol_and_a_replaced_id_are_found_and_repaired(facts: FactCheck) -> None:
+    found = facts.remarks(
+        written("The PARK2 gene was sequenced.", "The entry Q99945 was read.", "PARK2 (purple ark two) is a game.")
+    )
+    by = {(r.sentence, r.remark): r for r in found}
+    symbol, merged = by[1, Remark.SYMBOL_OUTDATED], by[2, Remark.ID_OUTDATED]
+
+    assert (symbol.found, symbol.repair and symbol.repair.to) == ("PRKN", "PRKN")
+    assert (symbol.start, symbol.end) == (4, 9)
+    assert merged.repair
+    assert merged.repair.to == "Q9UMR5"
+    assert not [r for r in facts.remarks(written("A park2 is green.", "In mice, the PARK2 gene was lost.")) if r.remark]
+
+
+def test_long_and_odd_sentences_take_no_time(facts: FactCheck) -> None:
+    names = ["JAK2", "TYK2", "and", "(", "not", "interacts", "with", "-", "binding of", ",", "§1", "between"]
+    long = [" ".join(names[(i * k) % len(names)] for i in range(1, 400)) for k in range(1, 12)]
+    long += ["JAK2 " * 900, "(" * 1000, "interaction between " * 300, "not " * 500 + "JAK2 TYK2"]
+
+    for text in long:
+        found = facts.remarks(written(re.sub(r"\s+", " ", text).strip() or "x"))
+        assert all(0 <= r.start <= r.end for r in found)
