@@ -73,7 +73,7 @@ class Maker:
         seed: int = 17,
     ) -> None:
         self.papers, self.works, self.facts, self.retracted, self.folder = papers, works, facts, retracted, folder
-        self.of = random.Random(seed)
+        self.of = random.Random(seed)  # noqa: S311
         self.faults: list[Fault] = []
         self.copies: list[dict[str, Any]] = []
 
@@ -101,7 +101,17 @@ class Maker:
         path = Path(group) / f"{name}.{FORMS[form]}"
         (self.folder / group).mkdir(parents=True, exist_ok=True)
         paper.write(self.folder / path, form)
-        self.copies.append({"copy": name, "file": str(path), "paper": paper.name, "form": form, "group": group, **more})
+        self.copies.append(
+            {
+                "copy": name,
+                "file": str(path),
+                "paper": paper.name,
+                "form": form,
+                "group": group,
+                "entries": len(paper.references),
+                **more,
+            }
+        )
 
     def _damage_places(self, quotas: dict[str, int]) -> dict[str, int]:
         """Faults of what the papers have.
@@ -207,7 +217,7 @@ class Maker:
                 ],
             )
             made = [
-                Fault(kind, f"{s.relation} {s.phrasing}", "sentence", s.text, text, text, text)
+                Fault(kind, f"{s.relation} {s.phrasing}", "sentence", s.text, text, text, text, text)
                 for kind, s, (text, _) in zip(plan, statements, damaged, strict=True)
                 if kind
             ]
@@ -283,7 +293,7 @@ def make(data: Path, chosen: str, reference: Path, folder: Path) -> Maker:
         What was written.
     """
     retracted = [w for w in (data / "literature" / "pubmed_retractions.tsv").read_text().split() if w.isdigit()]
-    facts = Facts(data, reference)
+    facts = Facts(data, reference, chosen)
     # Two sets are two draws: nothing that is learned of the one holds of the other by chance.
     seed = {"held": 17, "tuning": 18}[chosen]
     maker = Maker(papers_of(data, chosen), works_of(papers_of(data, "all")), facts, retracted, folder, seed)

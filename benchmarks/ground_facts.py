@@ -61,9 +61,11 @@ class Facts:
     Args:
         data: With ckg_import and ckg_sources.
         reference: The snapshot that confirms.
+        chosen: The set whose phrasings are used.
     """
 
-    def __init__(self, data: Path, reference: Path) -> None:
+    def __init__(self, data: Path, reference: Path, chosen: str) -> None:
+        self._phrasings = [n for n, phrasing in enumerate(WORDS["phrasing"]) if phrasing["set"] == chosen]
         self._tails: dict[str, dict[str, set[str]]] = {}
         self._all: dict[str, dict[str, set[str]]] = {}
         with duckdb.connect() as db:
@@ -124,9 +126,11 @@ class Facts:
         ).fetchall()
         keep = [(h, t) for h, t, good in pairs if good and h != t and {h, t} <= self.symbols]
         self._take("acts_on", keep, [e for h, t, _ in (*pairs, *others) for e in ((h, t), (t, h))])
+        encoded = _tsv(folder / "databases/Protein_gene_translated_into.tsv")
         products = db.execute(
-            f"""SELECT DISTINCT e.START_ID, e.END_ID FROM {_tsv(folder / "databases/Protein_gene_translated_into.tsv")} e
-                JOIN ref.link l ON l.source = 'hgnc' AND l.head_now = e.START_ID AND l.tail_now = e.END_ID ORDER BY ALL"""
+            f"""SELECT DISTINCT e.START_ID, e.END_ID FROM {encoded} e
+                JOIN ref.link l ON l.source = 'hgnc' AND l.head_now = e.START_ID AND l.tail_now = e.END_ID
+                ORDER BY ALL"""
         ).fetchall()
         self._take("gene_product", [(h, t) for h, t in products if h in self.symbols], products)
 
@@ -147,7 +151,7 @@ class Facts:
             The sentence with its names.
         """
         while True:
-            number = of.randrange(len(WORDS["phrasing"]))
+            number = of.choice(self._phrasings)
             phrasing = WORDS["phrasing"][number]
             tails = self._tails[phrasing["relation"]]
             head = of.choice(sorted(heads & set(tails) if heads else tails) or [""])

@@ -31,7 +31,13 @@ class Fault:
     anchor: str = ""
     """Words around it, as the copy has them; of a reference, its text."""
 
+    core: str = ""
+    """The change and a few words around it."""
+
     sentence: str = ""
+    cited_in: list[str] = field(default_factory=list)
+    """Sentences that cite the entry."""
+
     reference: str = ""
     """Id of the entry."""
 
@@ -110,11 +116,23 @@ class Edited:
         start, end = passage.sentence_at(at)
         text = passage.text
         anchor = text[max(start, at - 90) : min(end, at + len(after) + 90)].strip()
-        return Fault(kind, target.variant, "sentence", before, after, anchor, text[start:end])
+        core = text[max(start, at - 25) : min(end, at + len(after) + 25)].strip()
+        return Fault(kind, target.variant, "sentence", before, after, anchor, core, text[start:end])
 
     def fault_of(self, target: Target, kind: str, before: str, after: str) -> Fault:
         """A fault of an entry that was made already."""
         entry = self.references[target.entry or 0]
         number = (target.entry or 0) + 1
         text = entry_text(entry)
-        return Fault(kind, target.variant, "reference", before, after, text, "", str(entry.get("id")), number)
+        key = str(entry.get("id"))
+        return Fault(kind, target.variant, "reference", before, after, text, "", "", self.citing(key), key, number)
+
+    def citing(self, key: str) -> list[str]:
+        """Sentences in which an entry is cited by a mark of its own."""
+        marks = {mark for mark in self.marks if mark.get("rid") == key}
+        return [
+            passage.text[slice(*passage.sentence_at(slot.start))]
+            for passage in self.passages.values()
+            for slot in passage.slots
+            if not slot.tail and slot.element in marks
+        ]

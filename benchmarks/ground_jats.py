@@ -190,10 +190,12 @@ def entry_text(entry: Any) -> str:
     year, title = words_of(citation.find("year")), words_of(citation.find("article-title")).rstrip(".")
     source = " ".join(filter(None, (words_of(citation.find("source")), words_of(citation.find("volume")))))
     parts = [", ".join(names), f"({year})" if year else "", f"{title}." if title else "", source]
-    text = " ".join(filter(None, parts)) + (f": {pages}." if pages else ".")
+    text = " ".join(filter(None, parts))
+    text += f": {pages}." if pages else "." if text else ""
     doi = doi_of(entry)
     others = [words_of(c) for c in citation.iter("comment") if not doi or doi not in words_of(c)]
-    return " ".join([text, *others, *([f"doi:{doi}"] if doi else []), *([f"PMID: {pmid}"] if pmid else [])])
+    ids = (f"doi:{doi}" if doi else "", f"PMID: {pmid}" if pmid else "")
+    return " ".join(filter(None, (text, *others, *ids)))
 
 
 def _rendered(paper: Paper, form: str) -> str:
@@ -227,6 +229,6 @@ def _rendered(paper: Paper, form: str) -> str:
     text = subprocess.run(program, input=source, capture_output=True, check=True).stdout.decode()  # noqa: S603
     if form == "markdown":
         # As one writes it: brackets around numbers are not escaped.
-        text = re.sub(r"\\\[([\d,;\s–-]+)\\\]", r"[\1]", text)
+        text = re.sub(r"\\\[([\d,;\s\u2013-]+)\\\]", r"[\1]", text)
         return f"# {title}\n\n{text}"
     return f"{title}\n\n{text}"

@@ -71,7 +71,7 @@ def _mark_places(kind: str, paper: Paper, marks: list[Any], cited: dict[str, int
                 if "[" in slot.text
                 else (text[:start].removesuffix("["), text[end:].removeprefix("]"))
             )
-            if re.search(r"[–-]\s*$", before) or re.match(r"\s*[–-]", after):
+            if re.search(r"[\u2013-]\s*$", before) or re.match(r"\s*[\u2013-]", after):
                 continue  # The end of a range stands for those between, too.
             brackets = "[" in slot.text or (text[:start].endswith("[") and text[end:].startswith("]"))
             alone = brackets and re.search(r"[\w)] $", before) and not re.match(r"\s*[,;]?\s*\[", after)
