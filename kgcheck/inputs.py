@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 import zlib
+from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
@@ -162,15 +163,30 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
         InputMissing: There is no such file.
         InputFormat: It cannot be read, is no text, or is too large.
     """
+    data = read_bytes(path, LARGEST_WHOLE)
+    try:
+        return data.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a file that is held in memory as a whole.
+
+    Args:
+        path: The file; unpacked if its name ends in ``.gz``.
+        most: How many it may have.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It cannot be read, or is too large.
+    """
     try:
         with _opened(path) as stream:
-            data = stream.read(LARGEST_WHOLE + 1)
-        if len(data) > LARGEST_WHOLE:
-            raise InputFormat(
-                f"{path} is larger than {LARGEST_WHOLE // MIB} MiB",
-                "split it; JSON lines are read line by line where documents are",
-            )
-        return data.decode(encoding, errors)
+            data = stream.read(most + 1)
     except FileNotFoundError:
         raise InputMissing(f"there is no file {path}") from None
     except IsADirectoryError:
@@ -178,15 +194,20 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
         raise InputFormat(f"cannot read {path}: {why}") from error
-    except UnicodeDecodeError as error:
-        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if len(data) > most:
+        raise InputFormat(
+            f"{path} is larger than {most // MIB} MiB",
+            "split it; JSON lines are read line by line where documents are",
+        )
+    return data
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:
     """A JSON value.
 
     Args:
         text: The whole of it.
+        decimals: Numbers with a point as they are written, as Decimal.
 
     Returns:
         The value.
@@ -195,7 +216,7 @@ def parse_json(text: str | bytes) -> Any:
         ValueError: It is no JSON, or nests too deep.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=Decimal if decimals else None)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     shown = text if isinstance(text, str) else text.decode(errors="replace")

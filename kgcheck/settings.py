@@ -71,6 +71,8 @@ class Settings(BaseSettings):
     )
     openalex_url: str = Field(default="https://api.openalex.org", description="OpenAlex")
     openalex_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to OpenAlex")
+    crossref_url: str = Field(default="https://api.crossref.org", description="Crossref, which registers DOIs")
+    crossref_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to Crossref")
     caller_identity: str = Field(default="kgcheck", min_length=1, description="what STRING is told of the caller")
     contact: str = Field(default="", description="mail address for providers, in the user agent")
     offline: bool = Field(default=False, description="open no connection: only kept answers")
@@ -106,7 +108,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         *("llm_base_url", "uniprot_url", "string_url"),
-        *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url"),
+        *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url", "crossref_url"),
     )
     @classmethod
     def _bare(cls, address: str | None) -> str | None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from kgcheck.reference.snapshot import SourceRelease
 
 
+_KINDS = click.Choice(["sources", "bibliography"])
+
+
 @click.group("reference")
 def command() -> None:
     """Fetch, build, show and compare reference snapshots: pinned local copies of what the sources say."""
@@ -28,9 +31,39 @@ def command() -> None:
     metavar="SOURCE=RELEASE",
     help="Release of a source whose file does not state it.",
 )
+@click.option(
+    "--kind",
+    type=_KINDS,
+    default="sources",
+    show_default=True,
+    help="sources: what a profile asks of a graph; bibliography: works that manuscripts cite.",
+)
+@click.option(
+    "--complete",
+    multiple=True,
+    metavar="SOURCE",
+    help="bibliography: the files hold all works of this source; an id of it that is missing does not exist.",
+)
+@click.option(
+    "--retractions",
+    multiple=True,
+    type=FilePath(dir_okay=False),
+    help="bibliography: a file with the PMIDs of retracted papers, one a line.",
+)
 @profile_option()
-def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -> None:
-    """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows."""
+def build(
+    directory: Path,
+    out: Path,
+    releases: tuple[str, ...],
+    kind: str,
+    complete: tuple[str, ...],
+    retractions: tuple[Path, ...],
+    profile: str,
+) -> None:
+    """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows.
+
+    With --kind bibliography, from every file of works: PubMed XML, JATS, OpenAlex and Crossref as JSON lines.
+    """
     from kgcheck.cli.console import RichProgress
     from kgcheck.errors import UsageError
     from kgcheck.workspace import Workspace
@@ -41,18 +74,30 @@ def build(directory: Path, out: Path, releases: tuple[str, ...], profile: str) -
         if not (source and separator and release):
             raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
         stated[source] = release
+    if kind == "bibliography":
+        _build_bibliography(directory, out, stated, complete, retractions)
+        return
+    if complete or retractions:
+        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
     with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
         _show(workspace.build_reference(directory, releases=stated), "table")
 
 
 @command.command("show")
 @click.argument("snapshot", type=FilePath())
+@click.option("--kind", type=_KINDS, default="sources", show_default=True, help="Of the snapshot.")
 @table_or_json_option()
 @profile_option()
-def show(snapshot: Path, format_: str, profile: str) -> None:
+def show(snapshot: Path, kind: str, format_: str, profile: str) -> None:
     """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
     from kgcheck.workspace import Workspace
 
+    if kind == "bibliography":
+        from kgcheck.literature.bibliography_reader import Bibliography
+
+        with Bibliography(snapshot) as bibliography:
+            _show_releases(bibliography.releases(), format_)
+        return
     with Workspace(reference=snapshot, profile=profile) as workspace:
         _show(workspace.releases(), format_)
 
@@ -104,15 +149,47 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
         results().print(difference_table(changes))
 
 
-def _show(releases: "Sequence[SourceRelease]", format_: str) -> None:
+def _build_bibliography(
+    directory: Path, out: Path, stated: dict[str, str], complete: Sequence[str], retractions: Sequence[Path]
+) -> None:
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.bibliography import build_bibliography
+    from kgcheck.literature.bibliography_reader import Bibliography
+    from kgcheck.workspace.opening import read_settings
+
+    built = build_bibliography(
+        directory,
+        out,
+        read_settings(),
+        releases=stated,
+        complete=complete,
+        retractions=retractions,
+        progress=RichProgress(),
+    )
+    with Bibliography(out) as bibliography:
+        _show_releases(bibliography.releases(), "table")
+    shown = ", ".join(f"{count:,} of {source}" for source, count in built.statements.items())
+    note(f"{built.works:,} works; statements: {shown}")
+    if built.rejected:
+        note(f"{built.rejected:,} records were not read: {built.quarantine}")
+
+
+def _show_releases(releases: "Sequence[SourceRelease]", format_: str) -> None:
     from kgcheck.cli.console import results
-    from kgcheck.profile.recognise import own_schemas
     from kgcheck.report.tables import release_table
 
     if format_ == "json":
         json_result([r.model_dump(mode="json") for r in releases])
+    else:
+        results().print(release_table(releases))
+
+
+def _show(releases: "Sequence[SourceRelease]", format_: str) -> None:
+    from kgcheck.profile.recognise import own_schemas
+
+    _show_releases(releases, format_)
+    if format_ == "json":
         return
-    results().print(release_table(releases))
     for schema in own_schemas():
         if served := schema.sources & {release.source for release in releases}:
             lacking = ", ".join(sorted(schema.sources - served))

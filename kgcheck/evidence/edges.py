@@ -3,7 +3,7 @@
 Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics, add_gaps
@@ -29,9 +29,9 @@ Cited = Callable[[], str]
 """Gives a select of head, tail and source of edges, as the graph states them; to read them all may take long."""
 
 
-def cited_by(head: str, tail: str, sources: Sequence[str]) -> Cited | None:
-    """What the edges between two nodes cite, for a task by itself; None where they cite nothing."""
-    rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for source in sources)
+def cited_by(stated: Iterable[tuple[str, str, str]]) -> Cited | None:
+    """What edges cite, as head, tail and source, for a few tasks; None where they cite nothing."""
+    rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for head, tail, source in stated)
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
 

@@ -14,7 +14,7 @@ from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.tables import TaskRow, address
-from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Target
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
@@ -120,13 +120,36 @@ class SnapshotSource(Closing):
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""
         with self.turn, damage_named(self._snapshot):
-            return self._observe(task, cited)
+            return self._observe([task], [cited])[0]
 
-    def _observe(self, task: CheckTask, cited: Sequence[str]) -> Observed:
-        tables = self._join.tables
+    def observe_all(self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None) -> list[Observed]:
+        """What is said of many tasks: those of one label, attribute or pattern are looked up together.
+
+        Args:
+            tasks: The tasks.
+            cited: By fingerprint, the sources that the graph's own edges name, where a task is about one that is there.
+
+        Returns:
+            See `observe`, in the order of the tasks.
+        """
+        alike: dict[tuple[CheckType, Target], list[int]] = {}
+        for place, task in enumerate(tasks):
+            alike.setdefault((task.type, Target.of(task)), []).append(place)
+        found: dict[int, Observed] = {}
+        with self.turn, damage_named(self._snapshot):
+            for places in alike.values():
+                together = [tasks[place] for place in places]
+                named = [(cited or {}).get(task.fingerprint, ()) for task in together]
+                found |= zip(places, self._observe(together, named), strict=True)
+        return [found[place] for place in range(len(tasks))]
+
+    def _observe(self, tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> list[Observed]:
+        """What is said of tasks of one label, attribute or pattern."""
+        tables, task = self._join.tables, tasks[0]
         tables.reset()
-        tail = task.object.id if task.object else None
-        tables.add_task(1, task.subject.id, tail, task.value, items_of(task.value))
+        for number, each in enumerate(tasks, 1):
+            tail = each.object.id if each.object else None
+            tables.add_task(number, each.subject.id, tail, each.value, items_of(each.value))
         label = self._schema.label(task.subject.label)
         match task.type:
             case CheckType.EXISTENCE:
@@ -143,11 +166,17 @@ class SnapshotSource(Closing):
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
-                citing = cited_by(task.subject.id, task.object.id, cited if task.type is CheckType.TRIPLE else ())
-                self._join.edges(pattern, label, self._schema.label(task.object.label), citing)
+                stated = [
+                    (each.subject.id, each.object.id, source)
+                    for each, sources in zip(tasks, cited, strict=True)
+                    for source in (sources if each.object and task.type is CheckType.TRIPLE else ())
+                    if each.object
+                ]
+                self._join.edges(pattern, label, self._schema.label(task.object.label), cited_by(stated))
         if self._live:
             tables.set_causes(self._live.causes)
-        return tables.evidence_of("FROM task").get(1, ()), tables.gaps_of("FROM task").get(1, ())
+        evidence, gaps = tables.evidence_of("FROM task"), tables.gaps_of("FROM task")
+        return [(evidence.get(number, ()), gaps.get(number, ())) for number in range(1, len(tasks) + 1)]
 
     def stated(self, source: str, identifier: str) -> Stated:
         """All that a source states of an id: in the snapshot, and of what the last look-up brought live.

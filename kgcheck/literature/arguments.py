@@ -226,7 +226,7 @@ def content_of(text: str) -> SentenceContent:
 
 def _spelt_out(text: str, abstract: str) -> Iterator[str]:
     """Long forms of abbreviations in a text, and abbreviations of long forms, as the abstract explains them."""
-    for long, short in _explained(abstract or text):
+    for long, short in explained(abstract or text):
         if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", text):
             yield long
         elif long.lower() in text.lower():
@@ -234,7 +234,7 @@ def _spelt_out(text: str, abstract: str) -> Iterator[str]:
 
 
 @cache
-def _explained(abstract: str) -> tuple[tuple[str, str], ...]:
+def explained(abstract: str) -> tuple[tuple[str, str], ...]:
     """Abbreviations that a text explains, as in: chronic obstructive pulmonary disease (COPD)."""
     found = []
     for match in re.finditer(r"\(([A-Za-z][\w-]{1,9})\)", abstract):

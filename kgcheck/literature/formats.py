@@ -148,7 +148,7 @@ def _escaped(match: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
 
 
-def _lines(path: Path) -> Iterator[str]:
+def text_lines(path: Path) -> Iterator[str]:
     """Lines of a text file; bytes that are no UTF-8 are shown as escapes."""
     try:
         with io.BufferedReader(Bounded(path, most=LARGEST_DOCUMENT), MIB) as stream:
@@ -165,7 +165,7 @@ def _lines(path: Path) -> Iterator[str]:
 def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     limit = csv.field_size_limit(_WIDEST_FIELD)
     try:
-        reader = csv.DictReader(_lines(path), strict=True)
+        reader = csv.DictReader(text_lines(path), strict=True)
         lacking = [c for c in recipe.needs if c not in (reader.fieldnames or ())]
         if lacking:
             raise InputFormat(f"{path} has no column {', '.join(lacking)}", f"a {recipe.name} file has it")
@@ -197,7 +197,19 @@ def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    for number, line in enumerate(_lines(path), 1):
+    return json_lines(path)
+
+
+def json_lines(path: Path) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
+    """The objects of a file that has one a line.
+
+    Args:
+        path: The file, perhaps compressed with gzip.
+
+    Yields:
+        The place of each line that is not empty, and its object, or why it is none.
+    """
+    for number, line in enumerate(text_lines(path), 1):
         if not line.strip():
             continue
         place = f"{path}, line {number}"
@@ -212,7 +224,7 @@ def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     raw: dict[str, Any] = {}
     place, known = "", False
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(text_lines(path), 1):
         match = _PUBTATOR.match(line.rstrip("\r\n"))
         if not match:
             if line.strip() and not known:
@@ -262,7 +274,7 @@ def read_retractions(path: Path) -> Iterable[str]:
     if not path.is_file():
         raise InputMissing(f"there is no file {path}")
     ids: list[str] = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(text_lines(path), 1):
         first = re.split(r"[\t,;\s]", line.strip())[0].removeprefix("pmid:")
         if first.isascii() and first.isdigit():
             ids.append(f"pmid:{first}")
@@ -280,7 +292,7 @@ def _pdf(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _openalex(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    for place, raw in _jsonl(path, recipe):
+    for place, raw in json_lines(path):
         if not isinstance(raw, dict):
             yield place, raw
             continue

@@ -23,6 +23,7 @@ from kgcheck.literature.jats_links import (
 )
 from kgcheck.literature.papers import (
     CitationMarker,
+    CitedWork,
     Paragraph,
     Section,
     SectionKind,
@@ -92,6 +93,22 @@ def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
     Raises:
         InputFormat: It is no JATS, broken, or made to do harm.
     """
+    for number, article in enumerate(articles(path), 1):
+        yield f"{path}, article {number}", paper_of(article)
+
+
+def articles(path: Path) -> Iterator[Any]:
+    """The elements ``article`` of a JATS file, one at a time.
+
+    Args:
+        path: The file, perhaps compressed with gzip.
+
+    Yields:
+        Each, whole, with tags that have no namespace; it is emptied afterwards.
+
+    Raises:
+        InputFormat: It is no JATS, broken, or made to do harm.
+    """
     with xml_elements(path, "JATS XML") as elements:
 
         def start(element: Any) -> None:
@@ -100,11 +117,9 @@ def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
             if not elements.around and element.tag not in _ROOTS:
                 raise InputFormat(f"{path} is no JATS XML: it begins with <{element.tag}>")
 
-        number = 0
         for element in elements.ends(start):
             if element.tag == "article" and not any(e.tag == "article" for e in elements.around):
-                number += 1
-                yield f"{path}, article {number}", paper_of(element)
+                yield element
                 element.clear()
                 elements.end_record()
 
@@ -125,14 +140,9 @@ def paper_of(article: Any) -> WholePaper | Rejected:
     title = text_of(meta.find("title-group/article-title"))
     if not ids:
         return Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])
-    keys = {str(r.get("id")): r for r in article.iter("ref") if r.get("id")}
-    reader = _SectionReader(tuple(keys))
-    reader.abstracts(meta)
-    for part in ("body", "back"):
-        element = article.find(part)
-        if element is not None:
-            reader.walk(element)
-    if not any(any(map(str.isalpha, p.text)) for s in reader.sections for p in s.paragraphs):
+    references = references_of(article)
+    sections = sections_of(article, tuple(r.key for r in references))
+    if not any(any(map(str.isalpha, p.text)) for s in sections for p in s.paragraphs):
         return Rejected(reason="no_text", detail="the article has no text, only what is known of it", record=ids[0])
     notices = notices_of(article, ids)
     return WholePaper(
@@ -144,10 +154,39 @@ def paper_of(article: Any) -> WholePaper | Rejected:
         or text_of(article.find("front/journal-meta/journal-title")),
         licence=licence_of(meta),
         retracted=bool(_RETRACTED_TITLE.match(title)) or any(n.kind == "retraction" and n.of in ids for n in notices),
-        sections=tuple(reader.sections),
-        references=tuple(reference_of(key, element) for key, element in keys.items()),
+        sections=sections,
+        references=references,
         notices=notices,
     )
+
+
+def references_of(article: Any) -> tuple[CitedWork, ...]:
+    """The list of references of an article."""
+    keys = {str(r.get("id")): r for r in article.iter("ref") if r.get("id")}
+    return tuple(reference_of(key, element) for key, element in keys.items())
+
+
+def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool = False) -> tuple[Section, ...]:
+    """The sections of an article, the abstract first.
+
+    Args:
+        article: The element.
+        references: Keys of its list of references, in order.
+        as_written: Keep what a check of the text needs: citations of what the list does not have, and that numbers are
+            set high. An index keeps neither.
+
+    Returns:
+        The sections.
+    """
+    reader = _SectionReader(references, as_written)
+    meta = article.find("front/article-meta")
+    if meta is not None:
+        reader.abstracts(meta)
+    for part in ("body", "back"):
+        element = article.find(part)
+        if element is not None:
+            reader.walk(element)
+    return tuple(reader.sections)
 
 
 class _Within(NamedTuple):
@@ -163,10 +202,12 @@ class _SectionReader:
 
     Args:
         references: Keys that a citation may name, in the order of their list.
+        as_written: See sections_of.
     """
 
-    def __init__(self, references: tuple[str, ...]) -> None:
+    def __init__(self, references: tuple[str, ...], as_written: bool) -> None:
         self._references = references
+        self._as_written = as_written
         self.sections: list[Section] = []
 
     def abstracts(self, meta: Any) -> None:
@@ -230,13 +271,13 @@ class _SectionReader:
 
     def _paragraph(self, element: Any) -> list[Paragraph]:
         """A paragraph, then what is set apart within it."""
-        words = _Words(self._references)
+        words = RunningText(self._references, self._as_written)
         words.take(element)
         own = words.paragraph("")
         return [*([own] if own else []), *(p for block in words.blocks for p in self._paragraphs(block))]
 
     def _legend(self, element: Any) -> list[Paragraph]:
-        words = _Words(self._references)
+        words = RunningText(self._references, self._as_written)
         caption = element.find("caption")
         for child in caption if caption is not None else ():
             words.add(" ")
@@ -246,15 +287,31 @@ class _SectionReader:
         return [own] if own else []
 
 
-class _Words:
+_NUMBERS_SET_HIGH = re.compile(r"[-\u2010-\u2015\u2212 ]?\d[\d,;. \u2010-\u2015\u2212-]*")
+_HIGH = str.maketrans("0123456789", "\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\u2078\u2079")
+
+
+def set_high(text: str) -> str:
+    """Numbers that are set high, with the digits that are: 10 to the power of 6 is not 106. Other text stays as it is.
+
+    >>> set_high("3,4"), set_high("2+")
+    ('³,⁴', '2+')
+    """
+    return text.translate(_HIGH) if _NUMBERS_SET_HIGH.fullmatch(text) else text
+
+
+class RunningText:
     """The running text of an element as it will be kept, with the places of citations in it.
 
     Args:
         references: Keys that a citation may name, in the order of their list.
+        as_written: See sections_of.
     """
 
-    def __init__(self, references: tuple[str, ...]) -> None:
+    def __init__(self, references: tuple[str, ...], as_written: bool = False) -> None:
         self._references = references
+        self._as_written = as_written
+        self._high: list[tuple[int, int]] = []
         self._text = ""
         self._marks: list[Mark] = []
         self.blocks: list[Any] = []
@@ -290,11 +347,16 @@ class _Words:
         elif child.tag == "xref" and child.get("ref-type") == "bibr":
             start = len(self._text)
             self.take(child)
-            named = tuple(k for k in str(child.get("rid") or "").split() if k in self._references)
+            keys = str(child.get("rid") or "").split()
+            named = tuple(k for k in keys if self._as_written or k in self._references)
             end = len(self._text.rstrip())
             start += len(self._text[start:end]) - len(self._text[start:end].lstrip())
             if named and end > start:
                 self._marks.append((start, end, named))
+        elif self._as_written and child.tag == "sup":
+            start = len(self._text)
+            self.take(child)
+            self._high.append((start, len(self._text)))
         else:
             if child.tag in ("p", "break", "title"):
                 self._space()
@@ -308,5 +370,7 @@ class _Words:
         if not any(c.isalnum() for c in text):
             return None
         marks = with_ranges(text, self._marks, self._references)
+        for start, end in self._high:
+            text = text[:start] + set_high(text[start:end]) + text[end:]
         markers = tuple(CitationMarker(start=a, end=b, references=keys) for a, b, keys in marks)
         return Paragraph(text=text, legend=legend, markers=markers)

@@ -58,8 +58,13 @@ def ids_of(meta: Any) -> tuple[str, ...]:
 
 def year_of(meta: Any) -> int | None:
     """The year in which it first came out."""
+    return min(years_of(meta), default=None)
+
+
+def years_of(meta: Any) -> tuple[int, ...]:
+    """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
-    return min(int(y[:4]) for y in years) if years else None
+    return tuple(sorted({int(y[:4]) for y in years}))
 
 
 def licence_of(meta: Any) -> str:
@@ -125,7 +130,7 @@ def with_ranges(text: str, marks: Sequence[Mark], references: Sequence[str]) -> 
         if found and len(keys) == 1 and len(found[-1][2]) == 1 and _TO.fullmatch(text[found[-1][1] : start]):
             start, keys = found[-1][0], (*found[-1][2], *keys)
         ends = _FROM_TO.fullmatch(text[start:end])
-        if ends and len(keys) == 2:
+        if ends and len(keys) == 2 and places.keys() >= set(keys):
             first, last = places[keys[0]], places[keys[1]]
             if 0 < last - first == int(ends[2]) - int(ends[1]):
                 if start != mark[0]:

@@ -1,6 +1,8 @@
 """What every service of papers gives: records by pages of a search, whole papers, and links between papers."""
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -37,6 +39,31 @@ class PaperRecord(NamedTuple):
     licence: str = ""
     full_text: str = ""
     references: tuple[str, ...] = ()
+
+
+class WorkFields(NamedTuple):
+    """What a service states of a work: all that a reference to it may say.
+
+    ``ids`` are all that are known, with their prefixes; ``listed`` is true for what a reference list of another work
+    states. ``notices`` retract it, ``retracts`` are works that it retracts, ``cites`` what it cites, all by id.
+    ``author`` is the first one, surname first, as far as the service tells them apart.
+    """
+
+    key: str
+    ids: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    years: tuple[int, ...] = ()
+    journal: str = ""
+    author: str = ""
+    volume: str = ""
+    page: str = ""
+    retracted: bool = False
+    notices: tuple[str, ...] = ()
+    retracts: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
+    listed: bool = False
+    url: str = ""
+    retrieved_at: datetime | None = None
 
 
 class RecordPage(NamedTuple):
@@ -112,6 +139,35 @@ def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
 def stray_answer(service: str, what: str) -> SourceAnswer:
     """The error for an answer that is about something else than the question."""
     return SourceAnswer(f"{service} sent {what}, which was not asked for", LATER)
+
+
+NAME_PARTICLES = frozenset("van von der den de da di del della dos la le du el al bin ibn ter ten".split())
+"""Words before a surname that are of it."""
+
+
+def family_first(name: str) -> str:
+    """A name as lists of references have it, the surname first, from one that begins with the given names.
+
+    Returns:
+        The same words in the other order.
+
+    >>> family_first("Jan van der Berg")
+    'van der Berg Jan'
+    """
+    words = name.split()
+    at = next((n for n, w in enumerate(words) if n and w in NAME_PARTICLES), len(words) - 1)
+    return " ".join(words[at:] + words[:at])
+
+
+def year_in(text: str | int | None) -> tuple[int, ...]:
+    """The year at the beginning of a date, as ``2012``, ``2012 Mar-Apr`` or 2012; nothing where there is none."""
+    first = str(text or "").strip()[:4]
+    return (int(first),) if len(first) == 4 and first.isascii() and first.isdigit() and "1500" < first < "2200" else ()
+
+
+def first_page(pages: str | None) -> str:
+    """The first of some pages, as in ``799-845`` or ``e33693``."""
+    return re.split(r"[-\u2010-\u2015,;\s]", (pages or "").strip(), maxsplit=1)[0][:40].casefold()
 
 
 def open_licence(licence: str) -> bool:

@@ -5,6 +5,7 @@ Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: ma
 
 from functools import partial
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import Field, TypeAdapter
 
@@ -15,12 +16,16 @@ from kgcheck.providers.gathered import (
     PaperRecord,
     RecordPage,
     WireRecord,
+    WorkFields,
     doi_id,
+    family_first,
+    first_page,
     formed,
     parsed,
     pmc_id,
     pmid_id,
     stray_answer,
+    year_in,
 )
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -49,6 +54,19 @@ class _AlexLocation(WireRecord):
     source: _AlexSource | None = None
 
 
+class _AlexAuthor(WireRecord):
+    name: str | None = Field(alias="display_name", default="")
+
+
+class _AlexAuthorship(WireRecord):
+    author: _AlexAuthor = _AlexAuthor()
+
+
+class _AlexPlace(WireRecord):
+    volume: str | None = ""
+    first_page: str | None = ""
+
+
 class _AlexWork(WireRecord):
     id: _WorkId
     doi: str | None = None
@@ -62,6 +80,8 @@ class _AlexWork(WireRecord):
     )
     location: _AlexLocation | None = Field(alias="primary_location", default=None)
     references: list[_WorkId] = Field(alias="referenced_works", default=[])
+    authors: list[_AlexAuthorship] = Field(alias="authorships", default=[])
+    place: _AlexPlace | None = Field(alias="biblio", default=None)
 
 
 class _AlexMeta(WireRecord):
@@ -109,6 +129,21 @@ class OpenAlex:
         params = {**chosen, "select": _SELECT, "per-page": PAGE, "page": number, **self._polite}
         return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
 
+    def work(self, name: str) -> WorkFields | None:
+        """What OpenAlex states of a work.
+
+        Args:
+            name: A DOI or a PMID with its prefix, ``doi:`` or ``pmid:``.
+
+        Returns:
+            What it states; None where it has no such work.
+
+        Raises:
+            SourceError: It could not be looked at.
+        """
+        params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
+        return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
+
     def whole(self, record: PaperRecord) -> bytes | None:
         """See PaperService: it has none."""
         return None
@@ -126,6 +161,15 @@ class OpenAlex:
             ids += [r.ids[0] for r in page.records]
             after = page.after
         return tuple(dict.fromkeys(ids))
+
+
+def _one(answer: ServiceAnswer, *, name: str) -> WorkFields | None:
+    if answer.status == 404:
+        return None
+    fields = work_fields(parsed(_NAME, answer, TypeAdapter(dict[str, Any])))
+    if name not in fields.ids:
+        raise stray_answer(_NAME, f"another work than {name}")
+    return fields._replace(retrieved_at=answer.retrieved_at)
 
 
 def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
@@ -157,6 +201,36 @@ def work_record(work: dict[str, Any]) -> PaperRecord:
         SourceAnswer: It has another form.
     """
     return _record(formed(_NAME, work, _WORK))
+
+
+def work_fields(work: dict[str, Any]) -> WorkFields:
+    """What a work of OpenAlex states, as it stands in a line of its snapshot or in an answer.
+
+    Args:
+        work: The object.
+
+    Returns:
+        The fields.
+
+    Raises:
+        SourceAnswer: It has another form.
+    """
+    found = formed(_NAME, work, _WORK)
+    record, place = _record(found), found.place or _AlexPlace()
+    author = next((a.author.name or "" for a in found.authors), "")
+    return WorkFields(
+        key=record.key,
+        ids=record.ids,
+        titles=(record.title,) if record.title else (),
+        years=year_in(record.year),
+        journal=record.journal,
+        author=family_first(author),
+        volume=place.volume or "",
+        page=first_page(place.first_page),
+        retracted=record.retracted,
+        cites=record.references,
+        url=found.id,
+    )
 
 
 def _record(found: _AlexWork) -> PaperRecord:

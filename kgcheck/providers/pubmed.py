@@ -14,12 +14,15 @@ from kgcheck.providers.gathered import (
     PaperRecord,
     RecordPage,
     WireRecord,
+    WorkFields,
     doi_id,
+    first_page,
     formed,
     parsed,
     pmc_id,
     pmid_id,
     stray_answer,
+    year_in,
 )
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -114,6 +117,25 @@ class PubMed:
         form = {"db": "pubmed", "id": ",".join(ids), "retmode": "xml", **self._own}
         return self._http.ask(self._records, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
 
+    def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
+        """What PubMed states of works.
+
+        Args:
+            pmids: Their ids, bare.
+
+        Returns:
+            By id what it states; None where it has a record of another form, say of a book. What is not there has none.
+
+        Raises:
+            SourceError: It could not be looked at.
+        """
+        found: dict[str, WorkFields | None] = {}
+        for at in range(0, len(pmids), PAGE):
+            some = tuple(pmids[at : at + PAGE])
+            form = {"db": "pubmed", "id": ",".join(some), "retmode": "xml", **self._own}
+            found |= self._http.ask(self._records, "/efetch.fcgi", partial(_works, requested=some), form=form)
+        return found
+
     def whole(self, record: PaperRecord) -> bytes | None:
         """See PaperService: it has none."""
         return None
@@ -156,17 +178,7 @@ def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[Pape
         SourceAnswer: It is no such XML.
         stray_answer: It is about another paper.
     """
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, parse
-
-    if answer.status != 200:
-        raise SourceAnswer(f"{_NAME} answered {answer.status}: {answer.url[:160]}", LATER)
-    try:
-        root = parse(io.BytesIO(answer.body), forbid_dtd=False).getroot()
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise SourceAnswer(f"{_NAME} sent no XML: {error!r}"[:200], LATER) from error
-    if root.tag != "PubmedArticleSet":
-        raise SourceAnswer(f"{_NAME} sent <{root.tag}> and no records", LATER)
+    root = _record_set(answer)
     found: dict[str, PaperRecord] = {}
     for element in root.findall("PubmedArticle"):
         fields = article_fields(element)
@@ -184,6 +196,73 @@ def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[Pape
             references=fields.references,
         )
     return tuple(found[i] for i in requested if i in found)
+
+
+def _record_set(answer: ServiceAnswer) -> Any:
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, parse
+
+    if answer.status != 200:
+        raise SourceAnswer(f"{_NAME} answered {answer.status}: {answer.url[:160]}", LATER)
+    try:
+        root = parse(io.BytesIO(answer.body), forbid_dtd=False).getroot()
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise SourceAnswer(f"{_NAME} sent no XML: {error!r}"[:200], LATER) from error
+    if root.tag != "PubmedArticleSet":
+        raise SourceAnswer(f"{_NAME} sent <{root.tag}> and no records", LATER)
+    return root
+
+
+def _works(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> dict[str, WorkFields | None]:
+    found: dict[str, WorkFields | None] = {}
+    for element in _record_set(answer):
+        if element.tag == "PubmedBookArticle":
+            pmid, fields = "".join(element.findtext("BookDocument/PMID") or ""), None
+        elif element.tag == "PubmedArticle":
+            fields = work_of_article(element)
+            pmid = fields.key if fields else ""
+        else:
+            continue
+        if pmid not in requested or pmid in found:
+            raise stray_answer(_NAME, f"the record {pmid or 'without an id'}")
+        found[pmid] = fields and fields._replace(retrieved_at=answer.retrieved_at)
+    return found
+
+
+def work_of_article(element: Any) -> WorkFields | None:
+    """What an element ``PubmedArticle`` states of a work, without its abstract; None where it has no record.
+
+    Args:
+        element: See `article_fields`.
+
+    Returns:
+        The fields.
+    """
+    fields = article_fields(element)
+    if fields is None:
+        return None
+    article = element.find("MedlineCitation/Article")
+    online = [date.findtext("Year") for date in article.findall("ArticleDate")]
+    first = article.find("AuthorList/Author")
+    own = "" if first is None else " ".join(filter(None, (first.findtext("LastName"), first.findtext("Initials"))))
+    linked: dict[str, list[str]] = {}
+    for link in element.findall("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
+        linked.setdefault(str(link.get("RefType")), []).extend(pmid_id(link.findtext("PMID")))
+    return WorkFields(
+        key=fields.pmid,
+        ids=fields.ids,
+        titles=tuple(filter(None, (fields.title, article.findtext("VernacularTitle") or ""))),
+        years=tuple(dict.fromkeys(y for text in (fields.year, *online) for y in year_in(text))),
+        journal=fields.journal,
+        author=own or (first.findtext("CollectiveName") or "" if first is not None else ""),
+        volume=article.findtext("Journal/JournalIssue/Volume") or "",
+        page=first_page(article.findtext("Pagination/MedlinePgn") or article.findtext("Pagination/StartPage")),
+        retracted=fields.retracted or "Retracted Publication" in fields.types,
+        notices=tuple(linked.get("RetractionIn", ())),
+        retracts=tuple(linked.get("RetractionOf", ())),
+        cites=fields.references,
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{fields.pmid}/",
+    )
 
 
 def article_fields(element: Any) -> ArticleFields | None:

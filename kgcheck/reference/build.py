@@ -97,7 +97,7 @@ def build_snapshot(
                     f"a select of the recipe of {recipe.source!r} is refused: {why}",
                     "a select may read the file and the snapshot, see docs/snapshot.md",
                 )
-    _refuse_out(out)
+    refuse_out(out)
     try:
         with replacing(out) as partial:
             with connected(str(partial), config=limits(settings)) as db:
@@ -119,7 +119,7 @@ def build_snapshot(
     return [path for _, _, path in chosen]
 
 
-def _retrieved(path: Path) -> datetime:
+def file_date(path: Path) -> datetime:
     """When a file came to lie here, in UTC without a zone: fetching writes it then, copying with its dates keeps it."""
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None, microsecond=0)
 
@@ -144,7 +144,7 @@ def _read_with(file: ReferenceFile, path: Path) -> list[Path]:
     return [path.parent / f"{name}.tsv" for name in FACTS] if file.format == "facts" else [path]
 
 
-def _refuse_out(out: Path) -> None:
+def refuse_out(out: Path) -> None:
     """Refuse a place in which DuckDB cannot write: it takes what follows a question mark for a query."""
     refuse_odd_name(out)
     if "?" in str(out.absolute()):
@@ -173,7 +173,7 @@ class _Builder:
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
-            at = _retrieved(path)
+            at = file_date(path)
             add_facts(
                 self._db, path.parent, self._words, lambda row: self._writer.add_release({"retrieved_at": at, **row})
             )
@@ -200,13 +200,13 @@ class _Builder:
             {
                 "source": recipe.source,
                 "name": recipe.name,
-                "release": release or self._stated(recipe, file, released) or _dated(path),
+                "release": release or self._stated(recipe, file, released) or undated_release(path),
                 "released": released,
                 "licence": recipe.licence,
                 "url_template": recipe.url_template,
                 "file": str(path.relative_to(folder)),
-                "sha256": _sha256(path),
-                "retrieved_at": _retrieved(path),
+                "sha256": sha256_of(path),
+                "retrieved_at": file_date(path),
             }
         )
         for topic, complete in file.topics.items():
@@ -220,7 +220,7 @@ class _Builder:
         for parsed, newest in STREAMS[file.format](path, file, terms_of(self._db)):
             released = newest or released
             self._add_parsed(recipe, file, release_id, parsed)
-        self._writer.date_release(release_id, self._stated(recipe, file, released) or _dated(path), released)
+        self._writer.date_release(release_id, self._stated(recipe, file, released) or undated_release(path), released)
         self._refuse_bad_rows(release_id, path)
 
     def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Rows) -> None:
@@ -300,11 +300,13 @@ def _stated_release(file: ReferenceFile, path: Path) -> tuple[str, str]:
     return groups.get("release") or "", iso_day(groups.get("released") or "")
 
 
-def _dated(path: Path) -> str:
+def undated_release(path: Path) -> str:
+    """What stands for the release of a file that states none."""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     return f"not stated, file of {day}"
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The hash of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

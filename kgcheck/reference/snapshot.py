@@ -179,13 +179,13 @@ def attach_snapshots(
         SnapshotError: One is missing, damaged, no snapshot of this format, or holds more than one does.
     """
     for name, path in snapshots.items():
-        _refuse_place(path)
-        with _attaching(path):
+        refuse_place(path)
+        with attaching(path):
             # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
             db.execute(f"ATTACH {literal(str(path.absolute()))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
     confine(db, folders=folders)
     for name, path in snapshots.items():
-        with _attaching(path):
+        with attaching(path):
             _refuse_foreign(db, name, path)
 
 
@@ -222,7 +222,12 @@ _DAMAGE = (
 """What DuckDB says of a file whose blocks are not what was written."""
 
 
-def _refuse_place(path: Path) -> None:
+def refuse_place(path: Path) -> None:
+    """Refuse what cannot be a whole snapshot.
+
+    Raises:
+        SnapshotError: There is none, or what lies beside it shows that it is not finished.
+    """
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "no file"
         detail = f"{path} is {kind}, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
@@ -234,7 +239,12 @@ def _refuse_place(path: Path) -> None:
 
 
 @contextmanager
-def _attaching(path: Path) -> Iterator[None]:
+def attaching(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be attached that it is no snapshot.
+
+    Raises:
+        SnapshotError: It cannot.
+    """
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:
@@ -243,7 +253,7 @@ def _attaching(path: Path) -> Iterator[None]:
 
 def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
     """Refuse a file that holds anything but the tables of a snapshot of this format."""
-    found, newest = _contents(db, name), _expected(FORMAT_VERSION)
+    found, newest = catalog_of(db, name), _expected(FORMAT_VERSION)
     if foreign := [entry for entry in found if entry not in newest]:
         kind, called = foreign[0]
         raise SnapshotError(
@@ -276,7 +286,7 @@ def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> Non
             )
 
 
-def _contents(db: duckdb.DuckDBPyConnection, name: str) -> dict[tuple[str, str], tuple[object, ...]]:
+def catalog_of(db: duckdb.DuckDBPyConnection, name: str) -> dict[tuple[str, str], tuple[object, ...]]:
     """Everything that the catalog of an attached file lists, by kind and name, with what it is like."""
     found: dict[tuple[str, str], tuple[object, ...]] = {}
     for kind, names, form, source in _KINDS:
@@ -315,7 +325,7 @@ def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
     digests = DIGEST_TABLE if version >= FIRST_WITH_DIGESTS else ""
     with connected() as db:
         db.execute(f"ATTACH ':memory:' AS ref; USE ref; {tables} {DERIVED_TABLES} {digests}").fetchall()
-        return _contents(db, "ref")
+        return catalog_of(db, "ref")
 
 
 def _one_line(text: str) -> str:

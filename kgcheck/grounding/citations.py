@@ -1,0 +1,125 @@
+"""Citations of a manuscript: its markers against its list, and each entry of the list against a world of works."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.references import JudgedReference, judge_reference
+from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
+from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.titles import content_words, names_a_work, surnames
+from kgcheck.literature.works import Works, ids_of_reference
+
+_WORTH_A_SENTENCE = frozenset({Remark.REFERENCE_NOT_FOUND, Remark.REFERENCE_RETRACTED})
+"""Remarks about a reference that concern every sentence which rests on it."""
+
+
+def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
+    """Check the citations of a manuscript.
+
+    Args:
+        manuscript: The text with its markers and its list of references.
+        works: Where references are looked up; without it, only markers and list are compared.
+
+    Returns:
+        Remarks about sentences and about references, the latter in the order of the list.
+    """
+    remarks = list(_markers(manuscript))
+    judged: dict[str, JudgedReference] = {}
+    if works is not None and manuscript.references:
+        for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
+            judged[reference.key] = judge_reference(reference, found)
+            remarks += judged[reference.key].remarks
+    remarks += _of_sentences(manuscript, judged)
+    remarks += _repeated(manuscript.references, judged)
+    remarks += _not_cited(manuscript)
+    return remarks
+
+
+def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
+    """Keys that the list does not have. Without a list, nothing is known of them."""
+    keys = {r.key for r in manuscript.references}
+    count = len(keys)
+    for sentence in manuscript.sentences:
+        for marker in sentence.markers:
+            for key in dict.fromkeys(k for k in marker.keys if k not in keys):
+                bound = f"which has {count}: 1 to {count}" if marker.form == "numeric" else f"which has {count} entries"
+                yield Remarked(
+                    remark=Remark.MARKER_OUT_OF_RANGE,
+                    check=Check.CITATION,
+                    state=SentenceState.CONTRADICTED if keys else SentenceState.NOT_CHECKABLE,
+                    sentence=sentence.number,
+                    start=marker.start,
+                    end=marker.end,
+                    note=f"{key} is not in the list of references, {bound}"
+                    if keys
+                    else "no list of references was found",
+                    stated=key,
+                    unavailable=not keys,
+                )
+
+
+def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
+    """What is found of a reference, once more at every place that rests on it."""
+    grave = {
+        key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()
+    }  # fmt: skip
+    for sentence in manuscript.sentences:
+        for marker in sentence.markers:
+            for key in dict.fromkeys(marker.keys):
+                for remark in grave.get(key, ()):
+                    places = {"sentence": sentence.number, "start": marker.start, "end": marker.end}
+                    words = {"note": f"it cites {key}: {remark.note}", "stated": key}
+                    yield remark.model_copy(update={"reference": None, "repair": None, **places, **words})
+
+
+def _repeated(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
+    """Entries that are one work: of one id, of one work that was found, or alike in title, author and year."""
+    first: dict[object, str] = {}
+    for reference in references:
+        names = set(_names_of(reference, judged.get(reference.key)))
+        before = next((first[name] for name in sorted(names, key=str) if name in first), None)
+        if before is not None:
+            yield Remarked(
+                remark=Remark.REFERENCE_REPEATED,
+                check=Check.CITATION,
+                state=SentenceState.NOT_CHECKABLE,
+                reference=reference.key,
+                note=f"it is the same work as {before}",
+                stated=reference.title,
+                found=before,
+            )
+        for name in names:
+            first.setdefault(name, reference.key)
+
+
+def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[object]:
+    differs = judged is not None and any(r.remark is Remark.DOI_DIFFERS for r in judged.remarks)
+    if not differs:
+        # A wrong id is no sign that two entries are one.
+        yield from ids_of_reference(reference)
+    if judged and judged.work and judged.confirmed:
+        yield from judged.work.ids
+    if reference.authors and reference.year and names_a_work(reference.title):
+        yield content_words(reference.title), surnames(reference.authors[0]), reference.year
+
+
+def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
+    cited: dict[str, int] = defaultdict(int)
+    for block in manuscript.blocks:
+        for marker in block.markers:
+            for key in marker.keys:
+                cited[key] += 1
+    if not cited:
+        # Citations of a form that is not read: nothing is known of any entry.
+        return
+    for reference in manuscript.references:
+        if not cited[reference.key]:
+            yield Remarked(
+                remark=Remark.REFERENCE_NOT_CITED,
+                check=Check.CITATION,
+                state=SentenceState.NOT_CHECKABLE,
+                reference=reference.key,
+                note="no place of the text cites it",
+                stated=reference.title,
+            )

@@ -1,0 +1,298 @@
+"""What the sentences of a manuscript state about a graph: its edges, looked up in the ledger, the graph and references."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple, Protocol
+
+from kgcheck.checks.verdicts import verdict
+from kgcheck.evidence.source import Observed
+from kgcheck.graph.store import GraphStore
+from kgcheck.grounding.manuscript import Manuscript, Sentence
+from kgcheck.grounding.named import NamedThing, NameTable
+from kgcheck.grounding.outdated import OutdatedNames
+from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
+from kgcheck.grounding.species import HumanText
+from kgcheck.grounding.stated import SentenceReader, StatedEdge
+from kgcheck.ledger.verified import VerifiedReader
+from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
+from kgcheck.profile.claims import load_claim_forms
+from kgcheck.profile.schema import Pattern, Schema
+
+_SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
+"""Sections whose sentences may state something: what is done stands under methods."""
+
+_APART = ("acknowledg", "funding", "financial", "author", "contribut", "competing", "conflict", "supporting", "supplement",
+          "availab", "ethic", "abbrev", "glossary")  # fmt: skip
+"""Beginnings of headings of what is no part of the text proper."""
+
+_DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_EVIDENCE)
+"""Reasons that speak against an edge, and not against an id at one of its ends."""
+
+
+class Reference(Protocol):
+    """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
+
+    def observe_all(self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None) -> list[Observed]:
+        """What is said of each task."""
+
+
+class _EdgeState(NamedTuple):
+    """What is known of an edge."""
+
+    task: CheckTask
+    remark: Remark
+    why: str
+    finding: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+_ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Remark.EDGE_UNKNOWN)
+
+
+class FactCheck:
+    """Checks what sentences state against a graph. One is enough for any number of manuscripts.
+
+    Args:
+        graph: The graph.
+        verified: What audits have judged; None where there was none.
+        reference: Sources that judge now what was not judged; None where there are none.
+        schema: Profile.
+    """
+
+    def __init__(
+        self, graph: GraphStore, verified: VerifiedReader | None, reference: Reference | None, schema: Schema
+    ) -> None:
+        self._graph, self._verified, self._reference, self._schema = graph, verified, reference, schema
+        self._forms = load_claim_forms(schema.address)
+        self._reader = SentenceReader(self._forms)
+        self.names = NameTable(graph)
+        self._outdated = OutdatedNames(schema, reference) if reference else None
+
+    def remarks(self, manuscript: Manuscript) -> list[Remarked]:
+        """What the graph has to do with the sentences of a manuscript.
+
+        Args:
+            manuscript: The text.
+
+        Returns:
+            Remarks, by sentence.
+        """
+        things = self.names.things(manuscript)
+        human = HumanText(manuscript) if self.names.one_species else None
+        stated: dict[int, list[StatedEdge]] = {}
+        for sentence in manuscript.sentences:
+            if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text)):
+                stated[sentence.number] = self._reader.read(sentence.text, things[sentence.number])
+        found = self._edges(stated)
+        if self._outdated:
+            found += self._outdated.remarks(manuscript, things, human)
+        return sorted(found, key=lambda r: (r.sentence or 0, r.start, r.remark))
+
+    def _edges(self, stated: Mapping[int, Sequence[StatedEdge]]) -> list[Remarked]:
+        world = _EdgeWorld(self._graph, self._schema, [edge for edges in stated.values() for edge in edges])
+        states = self._states(world)
+        found = []
+        for number, edges in stated.items():
+            together: dict[tuple[int, int, bool], list[StatedEdge]] = {}
+            for edge in edges:
+                first, last = sorted((edge.head.start, edge.tail.start))
+                together.setdefault((first, last, edge.denied), []).append(edge)
+            for same in together.values():
+                if remarked := self._remark(number, same, world, states):
+                    found.append(remarked)
+        return found
+
+    def _states(self, world: "_EdgeWorld") -> dict[str, _EdgeState]:
+        """What is known of each edge that may be meant, by fingerprint of its task."""
+        states: dict[str, _EdgeState] = {}
+        left: list[CheckTask] = []
+        for task in world.tasks:
+            known = self._verified.of(task) if self._verified and task in world.present else None
+            if known is None or known.outcome in (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE):
+                left.append(task)
+                continue
+            where = " ".join(filter(None, (known.source, known.release, known.record)))
+            if known.outcome is Outcome.SUPPORTED:
+                why = f"verified in run {known.run}{f', {where}' if where else ''}"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_VERIFIED, why)
+            elif known.reason in _DENIED_EDGE:
+                why = f"refuted in run {known.run}: {known.reason.value}{f', {where}' if where else ''}"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, task.fingerprint)
+            else:
+                left.append(task)
+        observed = self._reference.observe_all(left, world.cited) if self._reference and left else [((), ())] * len(left)
+        for task, (evidence, gaps) in zip(left, observed, strict=True):
+            judged = verdict(CheckType.TRIPLE, evidence, gaps)
+            present = task in world.present
+            shown = tuple(e for e in judged.evidence if e.about == "fact")
+            if judged.outcome is Outcome.SUPPORTED:
+                why = f"{_sources(shown)} {'agrees' if present else 'has it; the graph does not'}"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_VERIFIED, why, evidence=shown)
+            elif judged.reason is Reason.EDGE_NEGATED or (
+                present and judged.outcome is Outcome.REFUTED and judged.reason in _DENIED_EDGE
+            ):
+                why = f"{_sources(shown)} denies it: {judged.reason.value}"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, evidence=shown)
+            elif present:
+                why = "the graph has it, and nobody has verified it"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNVERIFIED, why, evidence=shown)
+            else:
+                looked = f", nor has {_sources(shown)}" if shown else ""
+                why = f"the graph knows both and has no such edge{looked}"
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNKNOWN, why, evidence=shown)
+        return states
+
+    def _remark(
+        self, number: int, edges: Sequence[StatedEdge], world: "_EdgeWorld", states: Mapping[str, _EdgeState]
+    ) -> Remarked | None:
+        """The one remark about two things of a sentence, whatever relation of the graph is meant."""
+        meant = [(edge, states[task.fingerprint]) for edge in edges for task in world.tasks_of(edge)]
+        if not meant:
+            return None
+        edge, best = min(meant, key=lambda pair: _ORDER.index(pair[1].remark))
+        first, last = sorted((edge.head, edge.tail), key=lambda thing: thing.start)
+        remark, state = best.remark, _STATES[best.remark]
+        if edge.denied:
+            if remark is Remark.EDGE_UNKNOWN:
+                return None
+            state = SentenceState.VERIFIED if remark is Remark.EDGE_REFUTED else SentenceState.CONTRADICTED
+            remark = Remark.EDGE_DENIED
+        elif remark is Remark.EDGE_UNKNOWN and not (
+            edge.head.sure and edge.tail.sure and any(world.covers(e) for e in edges) and not world.has_alike(edges)
+        ):
+            return None
+        words = f"{edge.head.text} {best.task.relation} {edge.tail.text}"
+        return Remarked(
+            remark=remark,
+            check=Check.GRAPH,
+            state=state,
+            sentence=number,
+            start=first.start,
+            end=last.end,
+            note=f"{'denies' if edge.denied else 'states'} {words}: {best.why}",
+            stated=f"{'not: ' if edge.denied else ''}{best.task}",
+            task=best.task,
+            finding=best.finding,
+            evidence=best.evidence,
+        )
+
+
+_STATES = {
+    Remark.EDGE_VERIFIED: SentenceState.VERIFIED,
+    Remark.EDGE_REFUTED: SentenceState.CONTRADICTED,
+    Remark.EDGE_UNVERIFIED: SentenceState.NOT_CHECKABLE,
+    Remark.EDGE_UNKNOWN: SentenceState.UNSUPPORTED,
+}
+
+
+def may_state(manuscript: Manuscript, sentence: Sentence) -> bool:
+    """Whether a sentence stands where a manuscript states what is so: in running text, not under methods or thanks.
+
+    Args:
+        manuscript: The text.
+        sentence: One of its sentences.
+
+    Returns:
+        True where it does.
+    """
+    block = manuscript.blocks[sentence.block]
+    apart = any(h.lower().lstrip("0123456789. ").startswith(_APART) for h in block.path)
+    return block.kind == "paragraph" and sentence.section in _SECTIONS and not apart
+
+
+def _sources(evidence: Iterable[Evidence]) -> str:
+    return ", ".join(dict.fromkeys(f"{e.source} {e.release}".strip() for e in evidence)) or "a reference"
+
+
+class _EdgeWorld:
+    """What a graph has of the edges that are stated, read by pattern and not by edge.
+
+    Args:
+        graph: The graph.
+        schema: Profile.
+        stated: All that a manuscript states.
+    """
+
+    def __init__(self, graph: GraphStore, schema: Schema, stated: Iterable[StatedEdge]) -> None:
+        self._graph, self._schema = graph, schema
+        self._edges: dict[str, dict[tuple[str, str], str]] = {}
+        self._near: dict[str, dict[str, set[str]]] = {}
+        self.present: set[CheckTask] = set()
+        self.cited: dict[str, tuple[str, ...]] = {}
+        self._of: dict[tuple[object, ...], tuple[CheckTask, ...]] = {}
+        by_pattern: dict[str, tuple[Pattern, list[StatedEdge]]] = {}
+        for edge in stated:
+            pattern = schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
+            by_pattern.setdefault(str(pattern), (pattern, []))[1].append(edge)
+        for pattern, edges in by_pattern.values():
+            self._read(pattern, edges)
+
+    @property
+    def tasks(self) -> list[CheckTask]:
+        """The edges that may be meant, each once."""
+        return list({task.fingerprint: task for tasks in self._of.values() for task in tasks}.values())
+
+    def tasks_of(self, edge: StatedEdge) -> tuple[CheckTask, ...]:
+        """The edges that a statement may mean."""
+        return self._of[_key(edge)]
+
+    def _read(self, pattern: Pattern, edges: Sequence[StatedEdge]) -> None:
+        near: dict[str, set[str]] = {}
+        cited: dict[tuple[str, str], list[str]] = {}
+        heads = sorted({i for e in edges for i in e.head.ids[pattern.head]})
+        tails = sorted({i for e in edges for i in e.tail.ids[pattern.tail]}) if pattern.symmetric else []
+        for ids, direction in ((heads, "out"), (tails, "out"), ([*heads, *tails] if pattern.symmetric else [], "in")):
+            for hop in self._graph.hops(ids, pattern, direction) if ids else ():  # type: ignore[arg-type]
+                near.setdefault(hop.start, set()).add(hop.end)
+                pair = (hop.start, hop.end) if direction == "out" else (hop.end, hop.start)
+                cited.setdefault(pair, []).append(str(hop.properties.get("source") or ""))
+        self._near[str(pattern)] = near
+        for edge in edges:
+            found = []
+            for head, tail in product(edge.head.ids[pattern.head], edge.tail.ids[pattern.tail]):
+                pair = (tail, head) if pattern.symmetric and (tail, head) in cited else (head, tail)
+                task = CheckTask(
+                    type=CheckType.TRIPLE,
+                    subject=Ref(label=pattern.head, id=pair[0]),
+                    relation=pattern.type,
+                    object=Ref(label=pattern.tail, id=pair[1]),
+                )
+                if pair in cited:
+                    self.present.add(task)
+                    self.cited[task.fingerprint] = tuple(cited[pair])
+                found.append(task)
+            self._of[_key(edge)] = tuple(found)
+
+    def covers(self, edge: StatedEdge) -> bool:
+        """Whether the graph has edges of the pattern at either thing, so that the lack of one means something."""
+        pattern = self._schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
+        near = self._near[str(pattern)]
+        heads, tails = edge.head.ids[pattern.head], edge.tail.ids[pattern.tail]
+        if not any(near.get(head) for head in heads):
+            return False
+        if pattern.symmetric:
+            return any(near.get(tail) for tail in tails)
+        return any(self._graph.neighbours(Ref(label=pattern.tail, id=t), pattern, "in", 1) for t in tails)
+
+    def has_alike(self, edges: Iterable[StatedEdge]) -> bool:
+        """Whether the graph has an edge to what is called nearly so: then it may be the same in other words."""
+        for edge in edges:
+            pattern = self._schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
+            if pattern.head == pattern.tail:
+                continue
+            label = self._schema.label(pattern.tail)
+            ends = {end for head in edge.head.ids[pattern.head] for end in self._near[str(pattern)].get(head, ())}
+            wanted = edge.tail.text.lower()
+            for node in self._graph.nodes(label, sorted(ends)).values():
+                name = str(node.get("name") or "").lower()
+                if name and (wanted in name or name in wanted):
+                    return True
+        return False
+
+
+def _key(edge: StatedEdge) -> tuple[object, ...]:
+    form = edge.form
+    return (form.head, form.relation, form.tail, edge.head.ids[form.head], edge.tail.ids[form.tail])
+
+
+__all__ = ["FactCheck", "NamedThing", "may_state"]

@@ -1,0 +1,162 @@
+"""References looked up where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from kgcheck.errors import SourceError
+from kgcheck.grounding.references import judge_reference
+from kgcheck.literature.documents import clean
+from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.works import Work, Works, WorksFound, WorkStatement, silent
+from kgcheck.model import Evidence
+from kgcheck.providers.crossref import Crossref
+from kgcheck.providers.gathered import WorkFields
+from kgcheck.providers.http import Http
+from kgcheck.providers.openalex import OpenAlex
+from kgcheck.providers.pubmed import PubMed
+from kgcheck.settings import Settings
+
+_BOOK = "PubMed has it as a book, which is not compared"
+
+
+class _Answers(NamedTuple):
+    """Answers about one reference so far."""
+
+    by_id: list[Work]
+    absent: list[Evidence]
+    looked: list[Evidence]
+    unavailable: list[str]
+
+
+class LiveWorks:
+    """The works of Crossref, PubMed and OpenAlex, which are asked now.
+
+    Args:
+        http: What asks.
+        settings: Addresses and paces.
+        day: The day that answers are kept under; by default, this one.
+    """
+
+    def __init__(self, http: Http, settings: Settings, day: str = "") -> None:
+        self._day = day or datetime.now(UTC).date().isoformat()
+        self._crossref = Crossref(http, settings, self._day)
+        self._pubmed = PubMed(http, settings, self._day)
+        self._openalex = OpenAlex(http, settings, self._day)
+
+    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
+        """See Works: PMIDs are asked in lots, and titles only where no id agrees."""
+        pmids = [r.pmid for r in references if r.pmid]
+        known: dict[str, WorkFields | None] = {}
+        failure = ""
+        try:
+            known = self._pubmed.works(tuple(dict.fromkeys(pmids)))
+        except SourceError as error:
+            failure = error.message
+        return [self._one(reference, known, failure) for reference in references]
+
+    def _one(self, reference: CitedWork, known: dict[str, WorkFields | None], failure: str) -> WorksFound:
+        got = _Answers([], [], [], [])
+        if reference.pmid:
+            self._by_pmid(reference.pmid, known, failure, got)
+        if reference.doi:
+            try:
+                self._by_doi(reference.doi.casefold(), got)
+            except SourceError as error:
+                got.unavailable.append(error.message)
+        found = WorksFound(
+            by_id=tuple(got.by_id),
+            absent=tuple(got.absent),
+            looked=tuple(got.looked),
+            unavailable=tuple(got.unavailable),
+        )
+        if not reference.title or judge_reference(reference, found).confirmed:
+            return found
+        return self._by_title(reference, found)
+
+    def _by_pmid(self, pmid: str, known: dict[str, WorkFields | None], failure: str, got: _Answers) -> None:
+        if failure:
+            got.unavailable.append(failure)
+        elif pmid not in known:
+            got.absent.append(self._silent("pubmed", f"pmid:{pmid}", complete=True))
+        elif fields := known[pmid]:
+            got.by_id.append(self._work("pubmed", fields))
+        else:
+            got.unavailable.append(_BOOK)
+
+    def _by_doi(self, doi: str, got: _Answers) -> None:
+        fields = self._crossref.work(doi)
+        if fields:
+            got.by_id.append(self._work("crossref", fields))
+            return
+        agency = self._crossref.agency(doi)
+        if not agency:
+            got.absent.append(self._silent("crossref", f"doi:{doi}", complete=True))
+            return
+        got.looked.append(self._silent("crossref", f"doi:{doi}", complete=False))
+        fields = self._openalex.work(f"doi:{doi}")
+        if fields:
+            got.by_id.append(self._work("openalex", fields))
+        else:
+            got.looked.append(self._silent("openalex", f"doi:{doi}", complete=False))
+
+    def _by_title(self, reference: CitedWork, found: WorksFound) -> WorksFound:
+        author = reference.authors[0] if reference.authors else ""
+        words = " ".join(filter(None, (clean(reference.title), author, str(reference.year or ""))))
+        try:
+            similar = tuple(self._work("crossref", fields) for fields in self._crossref.search(words))
+        except SourceError as error:
+            return found.model_copy(update={"unavailable": (*found.unavailable, error.message)})
+        looked = (*found.looked, self._silent("crossref", words, complete=False))
+        return found.model_copy(update={"similar": similar, "looked": looked})
+
+    def _silent(self, source: str, record: str, *, complete: bool) -> Evidence:
+        now = datetime.now(UTC).replace(microsecond=0)
+        return silent(source, self._day, now, record, complete=complete)
+
+    def _work(self, source: str, fields: WorkFields) -> Work:
+        statement = WorkStatement(
+            source=source,
+            release=self._day,
+            record=fields.key,
+            url=fields.url,
+            retrieved_at=fields.retrieved_at or datetime.now(UTC).replace(microsecond=0),
+            titles=tuple(dict.fromkeys(filter(None, map(clean, fields.titles)))),
+            years=fields.years,
+            journal=clean(fields.journal),
+            author=clean(fields.author),
+            volume=fields.volume,
+            page=fields.page,
+        )
+        return Work(ids=fields.ids, statements=(statement,), retracted=fields.retracted, notices=fields.notices)
+
+
+class WorksInTurn:
+    """Several worlds, one after the other: the next is asked for what the one before does not confirm.
+
+    Args:
+        worlds: The first one first, a snapshot before services.
+    """
+
+    def __init__(self, *worlds: Works) -> None:
+        self._worlds = worlds
+
+    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
+        """See Works."""
+        found = [WorksFound() for _ in references]
+        open_places = list(range(len(references)))
+        for world in self._worlds:
+            for place, more in zip(open_places, world.find([references[p] for p in open_places]), strict=True):
+                found[place] = _both(found[place], more)
+            open_places = [p for p in open_places if not judge_reference(references[p], found[p]).confirmed]
+        return found
+
+
+def _both(first: WorksFound, second: WorksFound) -> WorksFound:
+    return WorksFound(
+        by_id=(*first.by_id, *second.by_id),
+        similar=(*first.similar, *second.similar),
+        absent=(*first.absent, *second.absent),
+        looked=(*first.looked, *second.looked),
+        unavailable=(*first.unavailable, *second.unavailable),
+    )

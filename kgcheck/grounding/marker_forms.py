@@ -1,0 +1,191 @@
+"""Marks in running text that look like citations by number: ``[3]``, ``[3-5]``, ``[2]-[5]``, a number set high."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from kgcheck.literature.documents import Span
+
+NumberForm = Literal["bracket", "parenthesis", "superscript"]
+
+
+class NumberMark(NamedTuple):
+    """A mark of numbers, and how they are set."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+    form: NumberForm
+
+
+MOST_OF_A_RANGE = 100
+"""Of a range that is longer only the ends are taken."""
+
+DASHES = "-\u2010-\u2015\u2212"
+_JOINT = rf" ?(?:[,;]|[{DASHES}]{{1,3}}|\.\.|,? ?(?:and|to|&)\b) ?"
+_NUMBERS = rf"\d{{1,4}}(?:{_JOINT}\d{{1,4}}){{0,60}}"
+_LEAD = r"(?:(?:see(?: also)?|e\.?g\.?,?|i\.?e\.?,?|cf\.?|reviewed in|for (?:a )?reviews?,? see|refs?\.?|references?) ){0,2}"
+_AFTER = (
+    r"(?:,? (?:pp?\.|p[pg]s?\.?|chapters?|sections?|fig(?:ure)?s?\.?|tables?|and references therein)[^\[\]()]{0,40})?"
+)
+_BRACKET = re.compile(rf"\[ ?{_LEAD}({_NUMBERS}){_AFTER} ?\]", re.IGNORECASE)
+_PARENTHESIS = re.compile(rf"\( ?{_LEAD}({_NUMBERS}){_AFTER} ?\)", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:refs?\.?|references?|citations?) ({_NUMBERS})(?![\w%]|\.\d)", re.IGNORECASE)
+_BETWEEN = re.compile(rf" ?[{DASHES}]{{1,3}} ?")
+_ONE = re.compile(r"\d+")
+
+_LOW = str.maketrans("\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
+_H = "[\u2070\xb9\xb2\xb3\u2074-\u2079]"
+_SUPERSCRIPT = re.compile(rf"{_H}{{1,3}}(?: ?[,{DASHES}\u207b] ?{_H}{{1,3}}){{0,60}}(?!\w)")
+
+_NO_CITATION_BEFORE = re.compile(
+    r"(?:[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7+*/^]"
+    r"|\b(?:eqs?\.?|equations?|figs?\.?|figures?|tables?|steps?|panels?|section|chapter|appendix|box|scheme|movie|video"
+    r"|supplementary|day|days|class|type|stage|grade|group|vol\.?|no\.?|nr\.?|versions?))\s?$",
+    re.IGNORECASE,
+)
+_INTERVAL_BEFORE = re.compile(
+    r"(?:\bC\.?I\.?|\bintervals?|\branges?|\branging from|\bIQR|\bbetween|\bscale|\bdomain|\bbounds?|\bscores?|\d ?%"
+    r"|\bmedian|\bmean|\bquartiles?|\bvalues?|\bvalued|\bset|\bvector|\bindices|\bover|\b(?:lies|values) in)[:,;]? ?$",
+    re.IGNORECASE,
+)
+_VALUE_BEFORE = re.compile(
+    r"(?:^|[\s(])(\d{1,6}(?:\.\d{1,6})?) ?(?:%|years?|days?|months?|weeks?|hours?|h|min|kg|mm|cm)? ?$"
+)
+_UNIT_BEFORE = re.compile(
+    r"(?:^|[^\w])(?:[a-zA-Z\u03b1-\u03c9]|[a-zA-Z]_\w|mm|cm|km|nm|dm|\u00b5m|\u03bcm|kg|sec|min|log|cos|sin|exp|chi|mol|eta)$"
+)
+_IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)[^\W\d_]{1,2}|\w*_\w*|\w\(\)|[\])])$")
+
+
+def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out.
+
+    Args:
+        text: Of a block.
+        most: The number of references: numbers of four digits beyond it are years or values.
+
+    Yields:
+        Each mark, also ``[2]-[5]`` as one.
+    """
+    held: NumberMark | None = None
+    for match in _BRACKET.finditer(text):
+        numbers = _numbers(match[1], most)
+        if not numbers or not _is_free(text, match.start(), match.end()) or _is_value(text, match, numbers):
+            continue
+        mark = NumberMark(match.start(), match.end(), numbers, "bracket")
+        if held and _BETWEEN.fullmatch(text, held.end, mark.start) and held.numbers[-1] < numbers[0]:
+            between = _range(held.numbers[-1], numbers[0])
+            held = NumberMark(held.start, mark.end, (*held.numbers[:-1], *between, *numbers[1:]), "bracket")
+            continue
+        if held:
+            yield held
+        held = mark
+    if held:
+        yield held
+
+
+def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers in parentheses, also those of lists and formulas: only a whole text shows what they are.
+
+    Args:
+        text: Of a block.
+        most: The number of references.
+
+    Yields:
+        Each mark that is within the list.
+    """
+    for match in _PARENTHESIS.finditer(text):
+        numbers = _numbers(match[1], most)
+        # An item of a list or the number of a formula stands at an end of the text.
+        if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
+            continue
+        before = text[max(0, match.start() - 40) : match.start()]
+        if text[match.start() - 1].isspace() and not _NO_CITATION_BEFORE.search(before):
+            yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
+
+
+def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers that are set high; what are powers, charges and isotopes is left out.
+
+    Args:
+        text: Of a block.
+        most: The number of references.
+
+    Yields:
+        Each mark.
+    """
+    for match in _SUPERSCRIPT.finditer(text):
+        before = text[max(0, match.start() - 24) : match.start()]
+        numbers = _numbers(match[0].translate(_LOW), most)
+        if not before or before[-1].isspace() or before[-1] in "([{=<>\u207b\u00d7" or not numbers:
+            continue
+        number = re.search(r"(?<![\w-])[\d.,]*\d$", before)
+        if not number and not _UNIT_BEFORE.search(before):
+            yield NumberMark(match.start(), match.end(), numbers, "superscript")
+
+
+def named_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers after the word: ``ref. 3``.
+
+    Args:
+        text: Of a block.
+        most: The number of references.
+
+    Yields:
+        Each mark.
+    """
+    for match in _NAMED.finditer(text):
+        if numbers := _numbers(match[1], most):
+            yield NumberMark(match.start(1), match.end(1), numbers, "bracket")
+
+
+def _numbers(text: str, most: int) -> tuple[int, ...]:
+    """The numbers of a mark, with those of its ranges; none where they cannot be places of a list."""
+    found: list[int] = []
+    end = 0
+    for match in _ONE.finditer(text):
+        number = int(match[0])
+        if number == 0 or match[0].startswith("0") or (number > 999 and number > most):
+            return ()
+        if found and _is_range(text[end : match.start()]) and found[-1] < number:
+            found += _range(found[-1], number)[1:]
+        else:
+            found.append(number)
+        end = match.end()
+    return tuple(dict.fromkeys(found))
+
+
+def _is_range(joint: str) -> bool:
+    return not any(c in joint for c in ",;&") and joint.strip().lower() != "and"
+
+
+def _range(first: int, last: int) -> tuple[int, ...]:
+    return tuple(range(first, last + 1)) if last - first <= MOST_OF_A_RANGE else (first, last)
+
+
+def _is_free(text: str, start: int, end: int) -> bool:
+    """Whether a bracket stands for itself: not in a name such as [1]benzo, 3[2]x, or an address."""
+    after = text[end : end + 2]
+    if after[:1].isalnum() or after[:1] == "_" or (len(after) == 2 and after[0] in DASHES[:1] and after[1].isalpha()):
+        return False
+    return not _IDENTIFIER_BEFORE.search(text, max(0, start - 12), start)
+
+
+def _is_value(text: str, match: re.Match[str], numbers: Sequence[int]) -> bool:
+    """Whether numbers in brackets are a value, an interval or the place of something else."""
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _NO_CITATION_BEFORE.search(before):
+        return True
+    pair = _ONE.findall(match[1])
+    if len(pair) != 2:
+        return False
+    if _INTERVAL_BEFORE.search(before):
+        return True
+    value = _VALUE_BEFORE.search(before)
+    return bool(value) and int(pair[0]) <= float(value[1]) <= int(pair[1])
+
+
+def overlaps(span: Span, others: Sequence[Span]) -> bool:
+    """Whether a span shares a place with one of others."""
+    return any(start < span[1] and span[0] < end for start, end in others)

@@ -1,0 +1,165 @@
+"""Finds the citations in the text of a manuscript, by the form that it uses."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kgcheck.grounding.author_years import AuthorYears, YearMark
+from kgcheck.grounding.manuscript import Block, Marker
+from kgcheck.grounding.marker_forms import (
+    NumberMark,
+    bracket_marks,
+    named_marks,
+    overlaps,
+    parenthesis_marks,
+    superscript_marks,
+)
+from kgcheck.literature.documents import Span
+from kgcheck.literature.papers import CitedWork
+
+_ADDRESS = re.compile(r"\b(?:https?://|doi:|10\.\d{4,9}/)\S+", re.IGNORECASE)
+
+
+class Draft(NamedTuple):
+    """A block with the citations that are marked up in it, and the places in which nothing is one, such as code."""
+
+    block: Block
+    barred: tuple[Span, ...] = ()
+
+
+class _Candidates(NamedTuple):
+    brackets: list[NumberMark]
+    named: list[NumberMark]
+    high: list[NumberMark]
+    round: list[NumberMark]
+    years: list[YearMark]
+
+
+def with_markers(drafts: Sequence[Draft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
+    """Blocks with all their citations: those that are marked up, and those that can be read.
+
+    What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
+    form.
+
+    Args:
+        drafts: The blocks in order.
+        references: The list.
+
+    Returns:
+        The blocks.
+    """
+    finder = AuthorYears(references)
+    most = len(references)
+    found = [_candidates(d.block.text, most, finder) if d.block.kind != "heading" else None for d in drafts]
+    forms = _Forms(found, drafts, most)
+    keys = NumberKeys(references)
+    return tuple(
+        draft.block.model_copy(update={"markers": tuple(_merged(draft, forms.chosen(own), keys))})
+        if own
+        else draft.block
+        for draft, own in zip(drafts, found, strict=True)
+    )
+
+
+class NumberKeys:
+    """Keys of references by number: by their labels, or by their place where they have none.
+
+    Args:
+        references: The list.
+    """
+
+    def __init__(self, references: Sequence[CitedWork]) -> None:
+        labels = {int(w.label): w.key for w in references if w.label.isascii() and w.label.isdigit()}
+        self._keys = labels or {n: w.key for n, w in enumerate(references, 1)}
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._keys
+
+    def of(self, number: int) -> str:
+        """The key of a number; the number itself where the list has none."""
+        return self._keys.get(number, str(number))
+
+
+def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
+    return _Candidates(
+        [*bracket_marks(text, most)],
+        [*named_marks(text, most)],
+        [*superscript_marks(text, most)],
+        [*parenthesis_marks(text, most)],
+        [*finder.marks(text)],
+    )
+
+
+class _Forms:
+    """Which forms a text cites in.
+
+    Args:
+        found: Candidates by block.
+        drafts: The blocks.
+        most: The number of references.
+    """
+
+    def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[Draft], most: int) -> None:
+        some = [c for c in found if c]
+        years = sum(1 for c in some for y in c.years if y.found)
+        brackets = sum(len(c.brackets) for c in some)
+        high = [n for c in some for m in c.high for n in m.numbers]
+        round_ = [m for c in some for m in c.round]
+        marked = [m for d in drafts for m in d.block.markers if m.form != "footnote"]
+        cited = {n for m in round_ for n in m.numbers}
+        # Marked up citations may be bare numbers within brackets.
+        inside = sum(1 for d in drafts for m in d.block.markers if d.block.text[max(0, m.start - 1) : m.start] in "[")
+        self.brackets = brackets > 0 and (inside > 0 if marked else years < 3 * brackets)
+        self.years = not marked and years > brackets
+        self.any_year = self.years and years >= 3
+        fit = sum(1 for n in high if n <= most)
+        self.high = not marked and not self.brackets and not self.years and most > 0 and fit >= 0.8 * len(high) > 0
+        self.round = (
+            not (marked or self.brackets or self.years or self.high)
+            and len(cited) >= max(3, most / 2)
+            and any(len(m.numbers) > 1 for m in round_)
+        )
+
+    def chosen(self, own: _Candidates) -> Iterator[NumberMark | YearMark]:
+        """The candidates of a block that are citations."""
+        if self.brackets:
+            yield from own.brackets
+        if self.brackets or self.high or self.round:
+            yield from own.named
+        if self.high:
+            yield from own.high
+        if self.round:
+            yield from own.round
+        for mark in own.years:
+            if mark.found or (self.years and mark.sure) or self.any_year:
+                yield mark
+
+
+def _merged(draft: Draft, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
+    """Citations that are marked up and those that were read beside them, in order."""
+    text = draft.block.text
+    made = [*draft.block.markers]
+    marked: list[Span] = [(m.start, m.end) for m in made]
+    barred = [*draft.barred, *(m.span() for m in _ADDRESS.finditer(text))]
+    for mark in chosen:
+        span = (mark.start, mark.end)
+        if overlaps(span, barred):
+            continue
+        if overlaps(span, marked):
+            made += _beside(text, mark, marked, keys)
+        elif isinstance(mark, YearMark):
+            made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
+        else:
+            made.append(Marker(start=mark.start, end=mark.end, keys=tuple(map(keys.of, mark.numbers))))
+        marked.append(span)
+    return sorted(made, key=lambda m: m.start)
+
+
+def _beside(text: str, mark: NumberMark | YearMark, marked: Sequence[Span], keys: NumberKeys) -> Iterator[Marker]:
+    """Bare numbers of a bracket, of which others are marked up."""
+    if isinstance(mark, YearMark):
+        return
+    for match in re.finditer(r"\d+", text[mark.start : mark.end]):
+        span = (mark.start + match.start(), mark.start + match.end())
+        if not overlaps(span, marked):
+            yield Marker(start=span[0], end=span[1], keys=(keys.of(int(match[0])),))

@@ -1,0 +1,295 @@
+"""What the sentences of a manuscript name: nodes of a graph, by id, name or synonym.
+
+The names of a whole manuscript are looked up at once, in one pass over the names of each label. Which of them a word
+means hangs on the manuscript: an abbreviation means what the text explains it to be, and a symbol that is a word, too,
+or that stands for something else as often, is not sure by itself.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgcheck.errors import ConfigurationError
+from kgcheck.graph.store import NO_ID, GraphStore
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.words import statement_words
+from kgcheck.literature.arguments import explained
+from kgcheck.literature.names import good_names
+from kgcheck.profile.lexicon import Lexicon, load_lexicon
+from kgcheck.profile.schema import Label
+
+_WORD = re.compile(r"[^\W_](?:[^\s()\[\]{},;:!?\"\u201c\u201d]*[^\W_])?(?:\+(?!\w))?|DOID:\d+|[A-Z]{2,4}:\d+")
+_ID = re.compile(r"[A-Za-z]+:\d+")
+_PART = re.compile(r"[A-Z][A-Za-z]*\d\w*|[A-Z]{3,}\w*")
+_DASHES = str.maketrans({c: "-" for c in "\u2010\u2011\u2012\u2013\u2212"} | {"\u2019": "'"})
+_MARK = re.compile(r"\[[\d,;\s\u2013-]{1,40}\]")
+_MOST_WORDS = 8
+_LEAST_LETTERS = 4
+_MOST_MEANT = 4
+"""Nodes of a label that one name may mean; of more, it means none."""
+
+_FEW = 5
+"""Letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol."""
+
+ID, NAME, SYNONYM = 0, 1, 2
+
+
+class NamedThing(NamedTuple):
+    """Words of a sentence that name nodes.
+
+    Attributes:
+        start: In the sentence.
+        end: In the sentence.
+        text: The words.
+        ids: By label, the nodes that they may mean; mostly one.
+        sure: Whether the words mean such a node for sure, and not something else.
+    """
+
+    start: int
+    end: int
+    text: str
+    ids: Mapping[str, tuple[str, ...]]
+    sure: bool
+
+
+class _Known(NamedTuple):
+    """A node that has a name."""
+
+    label: str
+    id: str
+    how: int
+    written: str
+
+
+class _Word(NamedTuple):
+    start: int
+    end: int
+
+
+class NameTable:
+    """The names of a graph, to look up those of a manuscript at once.
+
+    Args:
+        store: The graph.
+        labels: Those whose names are wanted; all that have names, where none is given.
+    """
+
+    def __init__(self, store: GraphStore, labels: Iterable[str] = ()) -> None:
+        self._store = store
+        self._lexicon = _lexicon(store)
+        wanted = set(labels)
+        words = {label.name: label for label in self._lexicon.labels} if self._lexicon else {}
+        self._names = {
+            label.name: words[label.name].names if label.name in words else tuple(set(label.names) - {label.key})
+            for label in store.schema.labels
+            if (not wanted or label.name in wanted) and not label.shares_ids_with
+        }
+        exact = {label.name for label in words.values() if label.exact}
+        self._exact = frozenset(exact)
+        self._spellings = self._lexicon.spellings if self._lexicon else {}
+
+    @property
+    def one_species(self) -> bool:
+        """Whether the profile has words for the one species that its graphs are of."""
+        return bool(self._lexicon and self._lexicon.words.species)
+
+    @cached_property
+    def _tables(self) -> dict[str, pa.Table]:
+        """By label, the names in lower case, each with the node and what it is to it."""
+        return {name: self._flat(self._store.schema.label(name), names) for name, names in self._names.items()}
+
+    def _flat(self, label: Label, names: Sequence[str]) -> pa.Table:
+        parts = []
+        for table in self._store.scan_nodes(label):
+            ids = table.column("id").combine_chunks()
+            columns = [("id", ID, ids)]
+            columns += [(n, NAME if n == "name" else SYNONYM, table.column(n).combine_chunks()) for n in names]
+            for _, how, values in columns:
+                of = ids
+                if pa.types.is_list(values.type):
+                    of, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
+                values = values.cast(pa.string())
+                key = pc.replace_substring_regex(pc.utf8_lower(values), "[\u2010-\u2013\u2212]", "-")
+                parts.append(
+                    pa.table({"key": key, "id": of, "how": pa.array([how] * len(of), pa.int8()), "written": values})
+                )
+        return pa.concat_tables(parts) if parts else pa.table({"key": pa.array([], pa.string())})
+
+    def find(self, keys: Iterable[str]) -> dict[str, list[_Known]]:
+        """The nodes that have one of some names.
+
+        Args:
+            keys: Names in lower case.
+
+        Returns:
+            By key, those that have it.
+        """
+        found: dict[str, list[_Known]] = {}
+        wanted = pa.array(list(keys), pa.string())
+        for label, table in self._tables.items():
+            if not table.num_rows:
+                continue
+            hits = table.filter(pc.is_in(table.column("key"), value_set=wanted))
+            for key, id_, how, written in zip(*(hits.column(n).to_pylist() for n in hits.column_names), strict=True):
+                if id_ != NO_ID and (how == ID or good_names((written,))):
+                    found.setdefault(key, []).append(_Known(label, id_, how, written))
+        return found
+
+    def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
+        """What the sentences of a manuscript name.
+
+        Args:
+            manuscript: The text.
+
+        Returns:
+            By number of the sentence, what it names, in order and without overlaps.
+        """
+        texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
+        prose = _Prose.of(manuscript)
+        words = {number: _words(text) for number, text in texts.items()}
+        keys = set(prose.explained.values())
+        for number, text in texts.items():
+            for n in range(1, _MOST_WORDS + 1):
+                for first, last in zip(words[number], words[number][n - 1 :], strict=False):
+                    keys.update(self._variants(text[first.start : last.end]))
+        found = self.find(keys)
+        return {number: tuple(self._in(text, words[number], found, prose)) for number, text in texts.items()}
+
+    def _variants(self, text: str) -> Iterator[str]:
+        key = text.lower()
+        if text == key and len(text) < _LEAST_LETTERS:
+            return
+        yield key
+        respelled = key
+        for british, american in self._spellings.items():
+            respelled = respelled.replace(british, american)
+        if respelled != key:
+            yield respelled
+        if key.endswith("s") and not key.endswith("ss") and len(key) > _LEAST_LETTERS:
+            yield respelled[:-1]
+
+    def _in(
+        self, text: str, words: Sequence[_Word], found: Mapping[str, list[_Known]], prose: "_Prose"
+    ) -> Iterator[NamedThing]:
+        at = 0
+        while at < len(words):
+            for last in range(min(len(words), at + _MOST_WORDS), at, -1):
+                start, end = words[at].start, words[last - 1].end
+                thing = self._thing(text, start, end, found, prose, alone=last - at == 1)
+                if thing:
+                    yield thing
+                    at = last - 1
+                    break
+            at += 1
+
+    def _thing(
+        self, text: str, start: int, end: int, found: Mapping[str, list[_Known]], prose: "_Prose", *, alone: bool
+    ) -> NamedThing | None:
+        written = text[start:end]
+        known = [k for key in self._variants(written) for k in found.get(key, ())]
+        sure = True
+        long = prose.explained.get(written) if alone else None
+        if alone:
+            known = [k for k in known if self._may_be(k, written)]
+        if long is not None:
+            # What the text explains it to be, and nothing else.
+            meant = found.get(long, [])
+            known = meant or [k for k in known if self._fits(k, long, found)]
+        elif known and alone:
+            sure = any(self._is_sure(k, written, prose) for k in known) or self._has_beside(text, start, end)
+        if not known:
+            return None
+        ids = {}
+        for label in dict.fromkeys(k.label for k in known):
+            best = min(k.how for k in known if k.label == label)
+            of_label = tuple(dict.fromkeys(k.id for k in known if k.label == label and k.how == best))
+            if len(of_label) <= _MOST_MEANT:
+                ids[label] = of_label
+        return NamedThing(start, end, written, ids, sure) if ids else None
+
+    def _may_be(self, known: _Known, written: str) -> bool:
+        """One word names a gene or a protein only as it is written; one in small letters is no abbreviation."""
+        if known.label in self._exact or (known.written.isupper() and len(known.written) <= _FEW):
+            return known.written == written
+        return True
+
+    def _is_sure(self, known: _Known, written: str, prose: "_Prose") -> bool:
+        if known.how == ID and any(c.isdigit() for c in written) and not self._is_symbol(known):
+            return True
+        if known.label not in self._exact:
+            # An abbreviation that nobody explains.
+            return not (written.isupper() and len(written) <= _FEW)
+        if written in statement_words().unsure or written.lower() in prose.words:
+            return False
+        letters, digits = sum(map(str.isalpha, written)), sum(map(str.isdigit, written))
+        if known.how == SYNONYM:
+            return len(written) >= _FEW and bool(digits) and letters > 1
+        return len(written) >= _LEAST_LETTERS or (len(written) == _LEAST_LETTERS - 1 and letters > 1)
+
+    def _is_symbol(self, known: _Known) -> bool:
+        return known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
+
+    def _fits(self, known: _Known, long: str, found: Mapping[str, list[_Known]]) -> bool:
+        """Whether what an abbreviation stands for is a name of the node, more or less."""
+        node = self._store.nodes(self._store.schema.label(known.label), [known.id]).get(known.id, {})
+        names = [v for value in node.values() for v in (value if isinstance(value, list) else [value])]
+        wanted = _content(long)
+        return any(
+            len(wanted & other) * 2 > min(len(wanted), len(other)) for other in map(_content, map(str, names)) if other
+        )
+
+    def _has_beside(self, text: str, start: int, end: int) -> bool:
+        beside = statement_words().beside
+        before = re.findall(r"[\w-]+", text[max(0, start - 30) : start])[-1:]
+        after = re.findall(r"^\s+([\w-]+)", text[end : end + 30])
+        return any(word.lower() in beside for word in (*before, *after))
+
+
+class _Prose(NamedTuple):
+    """What a manuscript as a whole has of words."""
+
+    explained: dict[str, str]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, manuscript: Manuscript) -> "_Prose":
+        found: dict[str, str] = {}
+        words: set[str] = set()
+        for block in manuscript.blocks:
+            for long, short in explained(block.text):
+                found.setdefault(short, long.lower())
+            words.update(re.findall(r"\b[a-z]{3,}\b", block.text))
+        return cls(found, frozenset(words))
+
+
+def without_marks(text: str) -> str:
+    """A sentence in which numbers of references in brackets are blank, so that all places stay."""
+    return _MARK.sub(lambda match: " " * len(match[0]), text)
+
+
+def _words(text: str) -> list[_Word]:
+    """The words of a sentence, and the parts of those that join two symbols."""
+    found = []
+    for match in _WORD.finditer(text):
+        parts = [p for p in re.finditer(r"[^/-]+", match[0])]
+        if len(parts) == 2 and all(_PART.fullmatch(p[0]) for p in parts):
+            found += [_Word(match.start() + p.start(), match.start() + p.end()) for p in parts]
+        else:
+            end = match.end() - 2 if match[0].endswith("'s") else match.end()
+            found.append(_Word(match.start(), end))
+    return found
+
+
+def _content(text: str) -> set[str]:
+    return {w for w in re.findall(r"\w+", text.lower()) if len(w) > 2 and w not in ("the", "and", "protein", "gene")}
+
+
+def _lexicon(store: GraphStore) -> Lexicon | None:
+    try:
+        return load_lexicon(store.schema)
+    except ConfigurationError:
+        return None

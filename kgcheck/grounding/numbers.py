@@ -1,0 +1,358 @@
+"""The numbers of a manuscript against its canonical results; without a file of them, against its own results.
+
+A number is compared with the result that the words about it name, not with whatever is equal to it: a wrong percentage
+that happens to be that of another group is wrong.
+"""
+
+import hashlib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.manuscript import Manuscript, Sentence
+from kgcheck.grounding.quantities import Quantity, quantities
+from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.literature.documents import Span
+from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.model import Evidence, Stance, Tier, World
+
+MOST_RESULTS = 10_000
+
+_NAMED = 0.6
+"""Least share of the words of a canonical result that stand about a number of its."""
+
+_ALIKE = 0.3
+"""Least share of the words about a number that stand about the same one in the results, too."""
+
+_KEEPS = 0.4
+
+_WINDOW = 10
+"""Words to each side of a number that tell what it is of."""
+
+_SURE_DIGITS = 3
+"""A number of so many digits is hardly equal to a result by accident."""
+
+_READ = ("abstract", "results", "discussion", "conclusion")
+
+
+class Result(NamedTuple):
+    """A number that stands: its name, its value, and the words that tell what it is of."""
+
+    name: str
+    value: Decimal
+    step: Decimal
+    unit: str
+    words: Mapping[str, float]
+    quote: str = ""
+
+
+class Results:
+    """What numbers are held against.
+
+    Args:
+        source: The file that they stand in.
+        release: The beginning of its SHA-256.
+        at: When it was written, or read.
+        canonical: Whether they are the results themselves, not what a text has of them.
+        found: All of them.
+    """
+
+    def __init__(self, source: str, release: str, at: datetime, *, canonical: bool, found: Sequence[Result]) -> None:
+        self.source = source
+        self.release = release
+        self.at = at
+        self.canonical = canonical
+        self.all = tuple(found)
+        self._with_word: dict[str, list[int]] = defaultdict(list)
+        for place, result in enumerate(self.all):
+            for word in result.words:
+                self._with_word[word].append(place)
+        # A word tells the more, the fewer results have it.
+        self._rarity = {w: math.log(1 + len(self.all) / len(places)) for w, places in self._with_word.items()}
+        self._whole = [sum(self._rarity[w] for w in result.words) for result in self.all]
+
+    def likeness(self, about: Mapping[str, float]) -> list[float]:
+        """From 0 to 1 for each result, how much of what names it stands about a number.
+
+        Args:
+            about: The words about the number, each with its weight.
+
+        Returns:
+            One figure a result; of results that a text has, the share of the shorter of both lists of words.
+        """
+        both = [0.0] * len(self.all)
+        for word, weight in about.items():
+            for place in self._with_word.get(word, ()):
+                both[place] += self._rarity[word] * weight
+        own = sum(self._rarity.get(word, 1.0) for word in about)
+        wholes = self._whole if self.canonical else [min(whole, own) for whole in self._whole]
+        return [min(1.0, b / whole) if whole else 0.0 for b, whole in zip(both, wholes, strict=True)]
+
+
+def read_results(path: Path) -> Results:
+    """The canonical results of a manuscript.
+
+    Args:
+        path: JSON: objects and lists within each other, whose numbers are named by the keys above them. An object with
+            the key ``value`` is one result; its ``unit`` and ``description`` belong to it.
+
+    Returns:
+        Every number with its name.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It is no JSON, holds no number or more than MOST_RESULTS.
+    """
+    text = read_whole(path)
+    try:
+        found = list(_leaves(parse_json(text, decimals=True), ()))
+    except ValueError as error:
+        raise InputFormat(
+            f"{path} is no JSON: {error}", "give the results as JSON, see docs/howto_ground.md"
+        ) from error
+    if not found:
+        raise InputFormat(f"{path} holds no number", "give the results as JSON, see docs/howto_ground.md")
+    if len(found) > MOST_RESULTS:
+        raise InputFormat(f"{path} holds {len(found):,} numbers", f"name at most {MOST_RESULTS:,} results")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Results(path.name, digest, at, canonical=True, found=found)
+
+
+def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
+    """The numbers of a manuscript's own results: its sections of results, legends and tables.
+
+    Args:
+        manuscript: The text.
+        at: When it was read.
+
+    Returns:
+        Every number with the words about it.
+    """
+    found = [
+        Result(f"sentence {s.number}", q.value, q.step, q.unit, _about(s.text, (q.start, q.end)), s.text)
+        for s in manuscript.sentences
+        if s.section in ("results", "other") or manuscript.blocks[s.block].kind == "legend"
+        for q in _quantities(s)
+    ]
+    for table in manuscript.tables:
+        head = " ".join(table.rows[0]) if table.rows else ""
+        for row in table.rows:
+            for cell in row:
+                words = dict.fromkeys(_stems(f"{table.caption} {head} {row[0]}"), 1.0)
+                found += [
+                    Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
+                    for q in quantities(cell)
+                ]
+    return Results(manuscript.name, manuscript.sha256[:12], at or datetime.now(UTC), canonical=False, found=found)
+
+
+def check_numbers(manuscript: Manuscript, results: Results | None = None) -> list[Remarked]:
+    """Every number of the abstract, and with canonical results also of results, discussion and conclusion.
+
+    Args:
+        manuscript: The text.
+        results: Canonical ones; without them, those in the manuscript's own sections of results.
+
+    Returns:
+        Remarks: verified within rounding, differing with both values, or unknown, which only a number of the abstract
+        is that no canonical result is like.
+    """
+    against = results or own_results(manuscript)
+    if not against.all:
+        return []
+    read = _READ if against.canonical else ("abstract",)
+    return [
+        remarked
+        for sentence in manuscript.sentences
+        if sentence.section in read
+        for remarked in _of_sentence(sentence, against)
+    ]
+
+
+def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
+    stated = _quantities(sentence)
+    for quantity in stated:
+        yield from _of_number(sentence, quantity, stated, against)
+
+
+def _of_number(
+    sentence: Sentence, quantity: Quantity, stated: Sequence[Quantity], against: Results
+) -> Iterator[Remarked]:
+    about = _about(sentence.text, (quantity.start, quantity.end))
+    alike = zip(against.likeness(about), against.all, strict=True)
+    likeness = [(score, r) for score, r in alike if _comparable(quantity, r, against)]
+    best = max((score for score, _ in likeness), default=0.0)
+    least = _NAMED if against.canonical else _ALIKE
+    equal = [(score, r) for score, r in likeness if _equal(quantity, r, against)]
+    if equal:
+        score, nearest = max(equal, key=lambda pair: pair[0])
+        named = score >= least and score >= 0.8 * best
+        # What stands in the results may be about something else; so may what is like it.
+        if named or quantity.digits >= _SURE_DIGITS or (not against.canonical and score >= _KEEPS * best):
+            yield _verified(sentence, quantity, nearest, against)
+            return
+    # What another number of the sentence is equal to is not what this one should have been.
+    taken = [r for _, r in likeness if any(q != quantity and _equal(q, r, against) for q in stated)]
+    others = [(score, r) for score, r in likeness if score >= least and r not in taken]
+    if others:
+        score, nearest = max(others, key=lambda pair: pair[0])
+        if score >= 0.8 * best:
+            yield _differs(sentence, quantity, nearest, against)
+            return
+    if equal:
+        yield _verified(sentence, quantity, max(equal, key=lambda pair: pair[0])[1], against)
+    elif against.canonical and sentence.section == "abstract":
+        yield _remarked(
+            sentence, quantity, Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED, None, against,
+            f"no result in {against.source} is {_shown(sentence, quantity)}",
+        )  # fmt: skip
+
+
+def _verified(sentence: Sentence, quantity: Quantity, result: Result, against: Results) -> Remarked:
+    state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
+    note = f"{_shown(sentence, quantity)} is {result.name} in {against.source}: {_valued(result)}"
+    return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
+
+
+def _differs(sentence: Sentence, quantity: Quantity, result: Result, against: Results) -> Remarked:
+    note = f"the text has {_shown(sentence, quantity)}, {result.name} of {against.source} is {_valued(result)}"
+    made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, SentenceState.CONTRADICTED, result, against, note)
+    if not against.canonical or quantity.comparator != "=":
+        return made
+    right = result.value * 100 if quantity.unit == "%" and result.unit != "%" else result.value
+    places = max(0, -int(quantity.step.as_tuple().exponent))
+    repair = Repair(start=quantity.start, end=quantity.bare, to=f"{right:,.{places}f}")
+    plain = sentence.text[quantity.start : quantity.bare].replace(",", "").lstrip("-")
+    # A number with a power of ten or a scale is left to its author.
+    return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d*\.?\d+", plain) else made
+
+
+def _remarked(
+    sentence: Sentence,
+    quantity: Quantity,
+    remark: Remark,
+    state: SentenceState,
+    result: Result | None,
+    against: Results,
+    note: str,
+) -> Remarked:
+    stances = {Remark.NUMBER_VERIFIED: Stance.SUPPORTS, Remark.NUMBER_DIFFERS: Stance.CONTRADICTS}
+    evidence = Evidence(
+        source=against.source,
+        release=against.release,
+        record=result.name if result else "all",
+        retrieved_at=against.at,
+        stance=stances.get(remark, Stance.SILENT),
+        world=World.CLOSED,
+        tier=Tier.OWNER,
+        value=_valued(result) if result else None,
+        quote=result.quote or None if result else None,
+    )
+    return Remarked(
+        remark=remark,
+        check=Check.NUMBER,
+        state=state,
+        sentence=sentence.number,
+        start=quantity.start,
+        end=quantity.end,
+        note=note,
+        stated=_shown(sentence, quantity),
+        found=_valued(result) if result else "",
+        evidence=(evidence,),
+    )
+
+
+def _comparable(quantity: Quantity, result: Result, against: Results) -> bool:
+    """Whether both may be of one thing, by their units."""
+    if quantity.unit == result.unit:
+        return True
+    # A canonical result need not name its unit; a share may be written in per cent.
+    return against.canonical and not result.unit
+
+
+def _equal(quantity: Quantity, result: Result, against: Results) -> bool:
+    """Whether a number is a result, as it is rounded, or is truly above or below it."""
+    values = [result.value, abs(result.value)]
+    if quantity.unit == "%" and result.unit != "%" and against.canonical:
+        values += [value * 100 for value in values]
+    match quantity.comparator:
+        case "<" | "≤":
+            return any(v <= quantity.value for v in values) and _near(values, quantity)
+        case ">" | "≥":
+            return any(v >= quantity.value for v in values) and _near(values, quantity)
+    step = quantity.step if against.canonical else max(quantity.step, result.step)
+    if quantity.about:
+        step = max(step, *(abs(v) / 10 for v in values))
+    return any(abs(v - quantity.value) <= step / 2 for v in values)
+
+
+def _near(values: Collection[Decimal], quantity: Quantity) -> bool:
+    """Whether a bound says something of a value: p < 0.001 of 0.0003, and not of 0.9 or 40."""
+    return any(abs(v) <= 10 * abs(quantity.value) for v in values) or quantity.value == 0
+
+
+def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = None) -> Iterator[Result]:
+    """The numbers of a JSON value with their names."""
+    if isinstance(value, dict):
+        own = value.get("value")
+        if isinstance(own, int | Decimal) and not isinstance(own, bool):
+            yield from _leaves(own, path, value)
+            value = {k: v for k, v in value.items() if k not in ("value", "unit", "description")}
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value, 1):
+            yield from _leaves(inner, (*path, str(place)))
+    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+        if number.is_finite() and abs(number.adjusted()) < 100:
+            unit = str((more or {}).get("unit") or "")
+            words = dict.fromkeys(_stems(" ".join((*path, str((more or {}).get("description") or "")))), 1.0)
+            step = Decimal(1).scaleb(int(number.as_tuple().exponent))
+            yield Result(".".join(path) or "the result", number, step, unit.strip(), words)
+
+
+def _quantities(sentence: Sentence) -> tuple[Quantity, ...]:
+    return quantities(sentence.text, [(m.start, m.end) for m in sentence.markers])
+
+
+def _about(text: str, number: Span) -> dict[str, float]:
+    """The words to both sides of a number, those far from it counting less."""
+    found: dict[str, float] = {}
+    for side in (_stems(text[: number[0]])[::-1][: 2 * _WINDOW], _stems(text[number[1] :])[: 2 * _WINDOW]):
+        for distance, stem in enumerate(side):
+            weight = 1.0 if distance < _WINDOW else 0.5
+            found[stem] = max(found.get(stem, 0.0), weight)
+    return found
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return frozenset(lexicon()["empty"])
+
+
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
+
+
+def _stems(text: str) -> list[str]:
+    """Stems of the words that name something; of camelCase and of keys with underscores, too."""
+    words = [w.casefold() for w in _WORD.findall(text)]
+    return [str(stem) for stem in stemmer().stemWords([w for w in words if w not in _empty_words() and len(w) > 1])]
+
+
+def _shown(sentence: Sentence, quantity: Quantity) -> str:
+    sign = "" if quantity.comparator == "=" else f"{quantity.comparator} "
+    return sign + sentence.text[quantity.start : quantity.end]
+
+
+def _valued(result: Result | None) -> str:
+    return f"{result.value:f} {result.unit}".strip() if result else ""

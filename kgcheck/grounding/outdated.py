@@ -1,0 +1,124 @@
+"""Names and ids in a manuscript that their owners have replaced: former symbols, merged and deleted ids."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kgcheck.checks.verdicts import verdict
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.named import NamedThing, _Prose, without_marks
+from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.grounding.species import HumanText
+from kgcheck.grounding.words import statement_words
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
+from kgcheck.profile.schema import Label, Schema
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.facts import Reference
+
+_TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
+_SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
+
+_REPLACED = (Reason.ID_PREVIOUS, Reason.ID_WITHDRAWN)
+_GONE = (
+    *_REPLACED, Reason.ID_MERGED, Reason.ID_DEMERGED, Reason.ID_DELETED, Reason.ID_OBSOLETE, Reason.ID_SECONDARY,
+    Reason.ID_RETIRED, Reason.ID_SUPERSEDED,
+)  # fmt: skip
+
+
+class OutdatedNames:
+    """Finds symbols and ids that their owners have replaced or withdrawn.
+
+    Args:
+        schema: Profile.
+        reference: The sources, among them those that issue the ids.
+    """
+
+    def __init__(self, schema: Schema, reference: "Reference") -> None:
+        self._reference = reference
+        self._symbols = [label for label in schema.labels if label.key in label.names]
+        self._ids = [
+            label
+            for label in schema.labels
+            # A form that an ordinary word or a number has is the form of no id in a text.
+            if not label.shares_ids_with and not any(map(label.matches, ("word", "Word", "2015", "10th")))
+        ]
+
+    def remarks(
+        self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], human: HumanText | None
+    ) -> list[Remarked]:
+        """The outdated names of a manuscript.
+
+        Args:
+            manuscript: The text.
+            things: What its sentences name.
+            human: What of it may be about human genes; None where the graph is of any species.
+
+        Returns:
+            A remark for each place.
+        """
+        prose = _Prose.of(manuscript)
+        places: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        kinds: dict[str, Label] = {label.name: label for label in (*self._symbols, *self._ids)}
+        texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
+        for number, text in texts.items():
+            for match in _TOKEN.finditer(without_marks(text)):
+                for label in self._labels(match[0], prose):
+                    places.setdefault((label.name, match[0]), []).append((number, match.start(), match.end()))
+        tasks = [
+            CheckTask(type=CheckType.EXISTENCE, subject=Ref(label=label, id=name)) for label, name in sorted(places)
+        ]
+        found = []
+        for task, observed in zip(tasks, self._reference.observe_all(tasks), strict=True):
+            judged = verdict(CheckType.EXISTENCE, *observed)
+            label = kinds[task.subject.label]
+            is_symbol = label in self._symbols
+            if judged.outcome is not Outcome.REFUTED or judged.reason not in (_REPLACED if is_symbol else _GONE):
+                continue
+            about = [e for e in judged.evidence if e.reason is judged.reason]
+            now = sorted({r for e in about for r in e.replacements})
+            if is_symbol and len(now) != 1:
+                continue
+            for number, start, end in places[label.name, task.subject.id]:
+                if is_symbol and not (
+                    (human is None or human.allows(texts[number]))
+                    and self._is_of_a_gene(texts[number], start, end, now[0], things[number], manuscript)
+                ):
+                    continue
+                what, became = "symbol" if is_symbol else "id", f": now {', '.join(now)}" if now else ""
+                reason = judged.reason.value.removeprefix("id_")
+                found.append(
+                    Remarked(
+                        remark=Remark.SYMBOL_OUTDATED if is_symbol else Remark.ID_OUTDATED,
+                        check=Check.GRAPH,
+                        state=SentenceState.UNSUPPORTED,
+                        sentence=number,
+                        start=start,
+                        end=end,
+                        note=f"{task.subject.id} is a {reason} {what}{became}",
+                        stated=task.subject.id,
+                        found=", ".join(now),
+                        task=task,
+                        evidence=tuple(about),
+                        repair=Repair(start=start, end=end, to=now[0]) if len(now) == 1 else None,
+                    )
+                )
+        return found
+
+    def _labels(self, token: str, prose: "_Prose") -> list[Label]:
+        found = [label for label in self._ids if label.matches(token)]
+        unsure = token in statement_words().unsure or token in prose.explained or token.lower() in prose.words
+        if not found and not unsure and _SYMBOL.fullmatch(token):
+            found = [label for label in self._symbols if label.matches(token)]
+        return found
+
+    def _is_of_a_gene(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        now: str,
+        things: Sequence[NamedThing],
+        manuscript: Manuscript,
+    ) -> bool:
+        return True

@@ -1,0 +1,106 @@
+"""Runs pandoc over files that nobody vouches for: it reads no other file, and its time, memory and output are bounded."""
+
+import os
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from kgcheck.deadline import at_most
+from kgcheck.errors import InputFormat, MissingExtra
+from kgcheck.inputs import MIB, parse_json
+
+EXTRA = "grounding"
+
+SECONDS = 30
+"""Of processor time, and twice as many by the clock. A paper takes less than one."""
+
+HEAP = 1024 * MIB
+LARGEST_OUTPUT = 64 * MIB
+
+_HEAP_EXHAUSTED = 251
+
+
+def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
+    """What pandoc reads, as the value of its JSON.
+
+    Args:
+        data: The file.
+        form: Pandoc's name of its format.
+        path: Where it came from, for messages.
+        to: A format of pandoc that is JSON.
+
+    Returns:
+        The value.
+
+    Raises:
+        InputFormat: Pandoc cannot read it, or not within the limits.
+        MissingExtra: Pandoc is not installed.
+    """
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+        source.write(data)
+        source.seek(0)
+        code = _run(form, to, source, out, said)
+        out.seek(0)
+        written = out.read(LARGEST_OUTPUT + 1)
+        said.seek(0)
+        message = said.read(4 * 1024).decode(errors="replace")
+    if code is None or code in (-9, -24):
+        raise InputFormat(f"{path} takes pandoc more than {SECONDS} seconds", "it may be made to do harm")
+    if code == _HEAP_EXHAUSTED:
+        raise InputFormat(f"{path} takes pandoc more than {HEAP // MIB} MiB of memory", "it may be made to do harm")
+    if code == -25 or len(written) >= LARGEST_OUTPUT:
+        raise InputFormat(f"{path} becomes more than {LARGEST_OUTPUT // MIB} MiB of text", "it may be made to do harm")
+    if code:
+        shown = " ".join(message.split())[:300]
+        raise InputFormat(f"pandoc cannot read {path}: {shown or f'it ended with {code}'}", "it may be cut off")
+    try:
+        return parse_json(written)
+    except ValueError as error:
+        raise InputFormat(f"{path} cannot be read: {error}", "it may be made to do harm") from error
+
+
+def _run(form: str, to: str, source: BinaryIO, out: BinaryIO, said: BinaryIO) -> int | None:
+    """The exit code; None where the time ran out."""
+    heap = f"-M{HEAP // MIB}m"
+    process = subprocess.Popen(  # noqa: S603 - the program of a package that we depend on, with arguments of our own
+        [pandoc_path(), "--sandbox", "--quiet", "-f", form, "-t", to, "+RTS", heap, "-RTS"],
+        stdin=source,
+        stdout=out,
+        stderr=said,
+        cwd="/",
+        env={"LANG": "C.UTF-8", "HOME": "/nonexistent"},
+    )
+    try:
+        for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_FSIZE, LARGEST_OUTPUT)):
+            resource.prlimit(process.pid, limit, (most, most))
+        return process.wait(at_most(2 * SECONDS))
+    except subprocess.TimeoutExpired:
+        return None
+    except ProcessLookupError:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def pandoc_path() -> str:
+    """The program of the extra.
+
+    Returns:
+        Its path.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        import pypandoc
+
+        path = str(pypandoc.get_pandoc_path())
+    except (ImportError, OSError) as error:
+        raise MissingExtra("reading Markdown, LaTeX and Word", EXTRA) from error
+    if not os.access(path, os.X_OK):
+        raise MissingExtra("reading Markdown, LaTeX and Word", EXTRA)
+    return path

@@ -1,0 +1,179 @@
+"""The numbers of a sentence: values with their precision, unit and sign of comparison.
+
+Spellings stand in corpus/grounding/quantities.toml. What looks like a number and measures nothing is left out: figures
+and tables by their numbers, names with digits, years, levels of confidence, citations.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.literature.documents import Span
+from kgcheck.resources import resource_dir
+
+
+class Quantity(NamedTuple):
+    """A number in a text: ``text[start:end]`` is the number with its sign, scale and unit, to ``bare`` without both.
+
+    ``step`` is the value of the last digit that is written: 0.1 of 2.5, 1 of 12, 1000 of 12 thousand. ``about`` says
+    that it is written as one near it.
+    """
+
+    start: int
+    bare: int
+    end: int
+    value: Decimal
+    step: Decimal
+    unit: str = ""
+    comparator: str = "="
+    about: bool = False
+
+    @property
+    def digits(self) -> int:
+        """How many digits it has that count."""
+        return len((self.value / self.step).normalize().as_tuple().digits) if self.value else 1
+
+
+_NUMBER = re.compile(
+    r"""(?<![\w.,/^+])                                      # not within a word, a name or another number
+    (?P<comparator>[<>=≤≥~≈\u223c]\s?)?
+    (?P<sign>[-\u2212+±]\s?)?
+    (?P<number>\d{1,3}(?:[,\u2009\u202f]\d{3})+(?:\.\d{1,12})?|\d{1,30}(?:\.\d{1,12})?|\.\d{1,12})
+    (?:\s?[\u00d7x\u00b7*]\s?10\s?\^?\s?(?P<power>[-\u2212\u2013]?\d{1,3})|[eE](?P<exponent>[-+]?\d{1,3}))?
+    (?![\d.,]*\d)""",
+    re.VERBOSE,
+)
+
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"
+_OTHER_END = re.compile(r"\s?(?:[-\u2013\u2014\u2212]|to|and)\s?\d{1,12}(?:\.\d{1,12})?")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_NAMED_BY_LETTERS = re.compile(r"[A-Za-z\u0370-\u03ff(+'\u2032]|-[A-Za-z]")
+
+
+def quantities(text: str, without: Iterable[Span] = ()) -> tuple[Quantity, ...]:
+    """The numbers of a text that state how much or how many.
+
+    Args:
+        text: A sentence.
+        without: Where citations stand in it: a number there counts nothing.
+
+    Returns:
+        Them, in order.
+
+    >>> found = quantities("In 12.5% of 1,204 mice (p < 0.001; Fig. 3), IL-6 rose.")
+    >>> [(str(q.value), q.unit, q.comparator) for q in found]
+    [('12.5', '%', '='), ('1204', '', '='), ('0.001', '', '<')]
+    """
+    left_out = tuple(without)
+    return tuple(q for q in _quantities(text) if not any(a < q.end and q.start < b for a, b in left_out))
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    rules = _rules()
+    for match in _NUMBER.finditer(text):
+        start = match.start("sign") if match["sign"] else match.start("number")
+        joined = text[start - 1] in _DASHES if start else False
+        # After a dash it is the other end of a range, or the digits of a name such as IL-6.
+        if joined and not re.fullmatch(r"[\d%\s]", text[start - 2 : start - 1] or "-"):
+            continue
+        digits = re.sub(r"[,\u2009\u202f]", "", match["number"])
+        if digits.startswith("00") or (digits.startswith("0") and digits.isdigit() and len(digits) > 1):
+            continue
+        value = Decimal(digits)
+        power = int((match["power"] or match["exponent"] or "0").replace("\u2212", "-").replace("\u2013", "-"))
+        step = Decimal(1).scaleb(power - len(match["number"].partition(".")[2]))
+        value = value.scaleb(power)
+        end = match.end()
+        if scaled := rules.scale.match(text, end):
+            factor = rules.scales[scaled[1]]
+            value, step, end = value * factor, step * factor, scaled.end()
+        unit, end = _unit(text, end, rules)
+        before = text[max(0, start - 40) : start]
+        if _measures_nothing(text, match, before, end, unit, rules):
+            continue
+        negative = (match["sign"] or "").strip() in ("-", "\u2212") and not joined
+        yield Quantity(
+            start=start,
+            bare=match.end(),
+            end=end,
+            value=-value if negative else value,
+            step=step,
+            unit=unit,
+            comparator=_comparator(match["comparator"], before),
+            about=bool(rules.about.search(before)) or (match["comparator"] or "").strip() in ("~", "≈", "\u223c"),
+        )
+
+
+def _unit(text: str, end: int, rules: "_QuantityRules") -> tuple[str, int]:
+    """The unit of a number and where it ends; 12 of `12-14 mg` has that of the other end."""
+    if found := rules.unit.match(text, end):
+        return _named_unit(found, rules), found.end()
+    other = _OTHER_END.match(text, end)
+    found = rules.unit.match(text, other.end()) if other else None
+    return (_named_unit(found, rules) if found else ""), end
+
+
+def _named_unit(found: re.Match[str], rules: "_QuantityRules") -> str:
+    parts = [rules.units[part] for part in found.group("unit", "per") if part]
+    return "/".join(parts)
+
+
+def _comparator(sign: str | None, before: str) -> str:
+    stated = (sign or "").strip()
+    if stated in ("<", ">", "≤", "≥"):
+        return stated
+    words = before.rstrip().casefold()
+    if words.endswith(("less than", "below", "under", "fewer than")):
+        return "<"
+    return ">" if words.endswith(("more than", "above", "over", "greater than", "exceeding")) else "="
+
+
+def _measures_nothing(
+    text: str, match: re.Match[str], before: str, end: int, unit: str, rules: "_QuantityRules"
+) -> bool:
+    """Whether a number is a name, a place, a year or a level rather than a result."""
+    after = text[end : end + 20]
+    # 5S, 3T3, 2'-deoxy, 4-hydroxy: a name that begins with digits.
+    if not unit and _NAMED_BY_LETTERS.match(text[end : end + 2]):
+        return True
+    word = re.search(r"([A-Za-z]+)[.\s]*\(?$", before)
+    if word and not match["comparator"] and not unit and word[1].casefold() in rules.before:
+        return True
+    if any(after.lstrip().startswith(level) for level in rules.after) and unit in ("", "%"):
+        return True
+    bare = not unit and not match["comparator"] and not match["sign"]
+    return bare and bool(_YEAR.fullmatch(match["number"]))
+
+
+class _QuantityRules(NamedTuple):
+    units: dict[str, str]
+    unit: re.Pattern[str]
+    scales: dict[str, int]
+    scale: re.Pattern[str]
+    before: frozenset[str]
+    after: tuple[str, ...]
+    about: re.Pattern[str]
+
+
+@cache
+def _rules() -> _QuantityRules:
+    raw = tomllib.loads((resource_dir("corpus") / "grounding" / "quantities.toml").read_text(encoding="utf-8"))
+    units = {spelling: unit for unit, spellings in raw["units"].items() for spelling in spellings}
+    spelt = _either(units)
+    gap = r"[ \u00a0\u2009\u202f-]?"
+    return _QuantityRules(
+        units=units,
+        unit=re.compile(rf"{gap}(?P<unit>{spelt})(?:{gap}/{gap}(?P<per>{spelt}))?(?![^\W\d_])"),
+        scales=raw["scales"],
+        scale=re.compile(rf"{gap}({_either(raw['scales'])})\b"),
+        before=frozenset(raw["names"]["before"].split()),
+        after=tuple(raw["names"]["after"]),
+        about=re.compile(rf"(?:^|(?<=[\s(]))(?:{_either(raw['about']['words'])})\s?$", re.IGNORECASE),
+    )
+
+
+def _either(spellings: Iterable[str]) -> str:
+    return "|".join(re.escape(spelling) for spelling in sorted(spellings, key=len, reverse=True))

@@ -1,0 +1,119 @@
+"""Reads a manuscript: Markdown, LaTeX, Word, JATS, PDF or plain text."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+from kgcheck.errors import InputFormat, UsageError
+from kgcheck.grounding.jats_manuscript import read_jats_manuscript
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.markers import with_markers
+from kgcheck.grounding.pandoc import pandoc_json
+from kgcheck.grounding.pandoc_blocks import bibliographies, written_of
+from kgcheck.grounding.reference_lists import works_of_csl
+from kgcheck.grounding.source_lines import SourceLines
+from kgcheck.grounding.text_manuscript import read_text_manuscript
+from kgcheck.grounding.written import Written
+from kgcheck.inputs import MIB, read_bytes, refuse_outside
+from kgcheck.literature.papers import CitedWork
+
+Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+
+LARGEST_TEXT = 16 * MIB
+LARGEST_PACKED = 64 * MIB
+
+_SUFFIXES: dict[str, Format] = {
+    ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex", ".ltx": "latex",
+    ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats", ".pdf": "pdf", ".txt": "text",
+    ".text": "text",
+}  # fmt: skip
+_MARKDOWN = "markdown-smart+autolink_bare_uris"
+
+
+def read_manuscript(path: Path) -> Manuscript:
+    """Read a manuscript.
+
+    Args:
+        path: The file; its ending says its format, or its first bytes where that is unknown.
+
+    Returns:
+        Its text by blocks, its citations, references and tables.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It is not what its ending promises, broken, empty, or made to do harm.
+        MissingExtra: Its format needs an extra that is not installed.
+    """
+    data = read_bytes(path, LARGEST_PACKED)
+    format_ = _format_of(path, data)
+    written = _written(path, data, format_)
+    blocks = with_markers(written.drafts, written.references)
+    if not any(b.kind != "heading" for b in blocks):
+        raise InputFormat(f"{path} has no text")
+    return Manuscript(
+        name=str(path),
+        format=format_,
+        sha256=hashlib.sha256(data).hexdigest(),
+        title=written.title,
+        ids=written.ids,
+        blocks=blocks,
+        references=written.references,
+        tables=written.tables,
+    )
+
+
+def _written(path: Path, data: bytes, format_: Format) -> Written:
+    if format_ == "docx" or format_ == "pdf":
+        raise UsageError(f"{format_} is not read yet")
+    text = _decoded(path, data)
+    if format_ == "text":
+        return read_text_manuscript(text)
+    if format_ == "jats":
+        return read_jats_manuscript(path, SourceLines(text, markup=True))
+    document = pandoc_json(data, _MARKDOWN if format_ == "markdown" else "latex-smart", path)
+    works = [w for name in bibliographies(document) for w in _bibliography(path, name)]
+    return written_of(document, SourceLines(text), works)
+
+
+def _bibliography(path: Path, name: str) -> list[CitedWork]:
+    """The works of a file that the manuscript names."""
+    file = path.parent / name
+    if not file.suffix:
+        file = file.with_suffix(".bib")
+    refuse_outside(path.parent, file)
+    form = {".json": "csljson", ".yaml": "markdown", ".yml": "markdown"}.get(file.suffix, "biblatex")
+    return [*works_of_csl(pandoc_json(read_bytes(file, LARGEST_TEXT), form, file, "csljson"))]
+
+
+def _format_of(path: Path, data: bytes) -> Format:
+    if not data.strip():
+        raise InputFormat(f"{path} is empty")
+    known = _SUFFIXES.get(path.suffix.lower())
+    seen = _seen(data)
+    if known is None and seen is None:
+        raise InputFormat(
+            f"{path}: the format {path.suffix or 'without an ending'} is not known",
+            f"known: {', '.join(get_args(Format))}",
+        )
+    if known in (None, seen) or seen is None:
+        return known or seen or "text"
+    raise InputFormat(f"{path} is {seen} by its first bytes, and {known} by its name", "give it its own ending")
+
+
+def _seen(data: bytes) -> Format | None:
+    head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(b"PK\x03\x04"):
+        return "docx"
+    if re.match(rb"<\?xml|<!DOCTYPE article|<article[\s>]", head):
+        return "jats"
+    return "latex" if re.search(rb"\\documentclass\b", head) else None
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error

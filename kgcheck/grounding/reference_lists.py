@@ -1,0 +1,273 @@
+"""Reads lists of references: from the text of their section, and from CSL JSON.
+
+Of free text only what is sure is taken: a field that could be read in two ways stays empty.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kgcheck.literature.documents import clean
+from kgcheck.literature.papers import CitedWork
+
+HEADING = re.compile(
+    r"^(?:(?:\d+|[IVX]+)\.?\s+)?(?:references?(?: list| cited| and notes)?|bibliography|literature(?: cited)?|works cited"
+    r"|cited (?:literature|works|references)|reference list)\s*[:.]?$",
+    re.IGNORECASE,
+)
+"""The heading of a list of references."""
+
+LONGEST_ENTRY = 3_000
+_NUMBERED = re.compile(r"^\s*(?:\[(\d{1,4})\]|\((\d{1,4})\)|(\d{1,4})[.)]|(\d{1,4})(?=\s+[^\W\d_]))\s*(?=\S|$)")
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]+")
+_PMID = re.compile(r"\b(?:PMID:? ?|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,8})\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\w./:-])((?:1[6-9]|20)\d\d)(?:[a-z])?(?![\w/-])")
+_YEAR_IN = re.compile(r"\(((?:1[6-9]|20)\d\d)[a-z]?(?:, [A-Z][^()]{2,30})?\)")
+_YEAR_VOLUME = re.compile(r"(?<=[ .])((?:1[6-9]|20)\d\d)(?: [A-Z][a-z]{2}(?:[ -]\d{1,2})?)?;")
+_WEB = re.compile(r"\b(?:https?://|doi:)\S+", re.IGNORECASE)
+
+_UP = "A-Z\u00c0-\u00de\u0100-\u017f"
+_SURNAME = rf"(?:(?:[a-z]{{2,4}}|d')[ ']){{0,2}}(?:[DOL]['\u2019])?[{_UP}][^\W\d_]*(?:['\u2019\u2010-][^\W\d_]+){{0,3}}(?: [{_UP}][^\W\d_]+(?:[\u2010-][^\W\d_]+)?){{0,2}}"
+_VANCOUVER = re.compile(
+    rf"({_SURNAME}) ([{_UP}](?:[ -]?[{_UP}]){{0,3}})(?: (?:Jr|Sr|II|III|2nd|3rd)\b\.?)?(?=[,.;: (]|$)"
+)
+_DOTTED = re.compile(rf"({_SURNAME}), ((?:[{_UP}]\.[ \u2010-]?){{1,5}})(?:,? (?:Jr|Sr|II|III)\.?)?")
+_JOIN = re.compile(r"(?:, ?|; ?)?(?:(?:and|&|\.\.\.|\u2026) ?)?")
+_ET_AL = re.compile(r",? ?(?:et ?al\.?|and others)(?=[ .,:;(]|$)")
+
+
+class Entry(NamedTuple):
+    """The text of an entry, with the label before it and the key that it is given elsewhere."""
+
+    text: str
+    label: str = ""
+    key: str = ""
+
+
+def split_entries(lines: Sequence[str]) -> list[Entry]:
+    """The entries of a list in plain text: by their numbers, by the empty lines between them, or by their beginnings.
+
+    Args:
+        lines: Of the section, without its heading.
+
+    Returns:
+        The entries in order.
+    """
+    numbered = _by_number(lines)
+    if numbered:
+        return numbered
+    text = [line.strip() for line in lines]
+    while text and not text[-1]:
+        text.pop()
+    if "" in text:
+        parts: list[list[str]] = [[]]
+        for line in text:
+            if line:
+                parts[-1].append(line)
+            elif parts[-1]:
+                parts.append([])
+        return _entries(parts)
+    parts = []
+    for line in text:
+        begins = _VANCOUVER.match(line) or _DOTTED.match(line)
+        ended = not parts or re.search(r"(?:[.)\]]|\d|/\S+)$", parts[-1][-1])
+        if parts and not (begins and ended):
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    return _entries(parts)
+
+
+def _entries(parts: Iterable[Sequence[str]]) -> list[Entry]:
+    return [Entry(joined(part)) for part in parts if any(any(map(str.isalpha, line)) for line in part)]
+
+
+def joined(lines: Sequence[str]) -> str:
+    """Lines as one, words that were cut and addresses that were broken put together."""
+    text = ""
+    for line in lines:
+        cut = text[-1:] in ("-", "\u00ad") and text[-2:-1].isalpha() and line[:1].islower()
+        broken = re.search(r"(?:https?://|doi:|\b10\.\d{4,9}/)\S*[/.]$", text)
+        text = (text[:-1] if cut else text) + ("" if cut or broken or not text else " ") + line
+    return clean(text)[:LONGEST_ENTRY]
+
+
+def _by_number(lines: Sequence[str]) -> list[Entry]:
+    """Entries that begin with their number, counting up from 1; none where the lines do not count."""
+    parts: list[list[str]] = []
+    for line in lines:
+        match = _NUMBERED.match(line)
+        number = int(next(filter(None, match.groups()))) if match else 0
+        if match and number == len(parts) + 1:
+            parts.append([line[match.end() :].strip()])
+        elif parts and line.strip():
+            parts[-1].append(line.strip())
+        elif line.strip():
+            return []
+    return [Entry(joined(part), str(n)) for n, part in enumerate(parts, 1)] if len(parts) > 1 or parts else []
+
+
+def labelled(text: str) -> Entry:
+    """An entry of its own with the number before it, where it has one."""
+    match = _NUMBERED.match(text)
+    if not match or match[4]:
+        return Entry(text)
+    return Entry(text[match.end() :].strip(), next(filter(None, match.groups())))
+
+
+def cited_works(entries: Sequence[Entry]) -> tuple[CitedWork, ...]:
+    """Works of free text.
+
+    Args:
+        entries: The list in order.
+
+    Returns:
+        A work for each; its key is its label, or its place.
+    """
+    return tuple(_work(entry, number) for number, entry in enumerate(entries, 1))
+
+
+def _work(entry: Entry, number: int) -> CitedWork:
+    text = entry.text
+    doi = _DOI.search(text)
+    pmid = _PMID.search(text)
+    plain = _WEB.sub(" ", _DOI.sub(" ", text))
+    authors, rest = _authors(plain)
+    return CitedWork(
+        key=entry.key or entry.label or str(number),
+        label=entry.label,
+        doi=_trimmed(doi[0]) if doi else "",
+        pmid=pmid[1] if pmid else "",
+        year=_year(plain),
+        title=_title(rest) if authors else "",
+        authors=authors,
+        text=text[:2000],
+    )
+
+
+def _trimmed(doi: str) -> str:
+    doi = doi.rstrip(".,;:'\u2019\u201d")
+    while doi.endswith((")", "]")) and doi.count(doi[-1]) > doi.count("(" if doi[-1] == ")" else "["):
+        doi = doi[:-1].rstrip(".,;")
+    return doi.lower()
+
+
+def _year(text: str) -> int | None:
+    """The year of a work: where one is set apart as such, or the only one that is named."""
+    for pattern in (_YEAR_IN, _YEAR_VOLUME, _YEAR):
+        years = {int(y) for y in pattern.findall(text)}
+        if len(years) == 1:
+            return years.pop()
+        if years:
+            return None
+    return None
+
+
+def _authors(text: str) -> tuple[tuple[str, ...], str]:
+    """The authors at the beginning, each as surname and initials, and what follows them."""
+    for pattern in (_DOTTED, _VANCOUVER):
+        at, found = 0, list[str]()
+        while match := pattern.match(text, at):
+            initials = "".join(c for c in match[2] if c.isalpha())
+            found.append(f"{match[1]} {initials}")
+            at = match.end()
+            if ended := _ET_AL.match(text, at):
+                at = ended.end()
+                break
+            joint = _JOIN.match(text, at)
+            if not joint or not joint[0] or not pattern.match(text, joint.end()):
+                if joint and (ended := _ET_AL.match(text, joint.end())):
+                    at = ended.end()
+                break
+            at = joint.end()
+        if found:
+            return tuple(found), text[at:]
+    return (), text
+
+
+_TITLE_LEAD = re.compile(
+    r"^[\s.,:;]*(?:\((?:1[6-9]|20)\d\d[a-z]?(?:, [^()]{2,30})?\)[\s.,:;]*)?(?:(?:1[6-9]|20)\d\d[a-z]?[.:]\s)?"
+)
+_END = re.compile(r"(?<![ .][A-Z])(?<!\bvs)(?<!\bsp)(?<!\bspp)(?<!\bcf)(?<!\bSt)([.?!])[\"'\u201d]? (?=[^\W\d_]|\[|\d)")
+_SMALL = frozenset("of the and in for & de et la le der und des di e y on to a an".split())
+_SOURCE_END = re.compile(r"^(?:[,;:.(]|\d|\((?:1[6-9]|20)\d\d|$)")
+
+
+def _title(rest: str) -> str:
+    """The title: up to the one place after which only the name of a journal and numbers follow."""
+    text = rest[_TITLE_LEAD.match(rest).end() :] if _TITLE_LEAD.match(rest) else rest  # type: ignore[union-attr]
+    for end in _END.finditer(text):
+        if _is_source(text[end.end() :]):
+            title = text[: end.start() + (end[1] != ".")].strip(" \"'\u201c\u201d")
+            return title if len(title.split()) > 1 else ""
+    return ""
+
+
+def _is_source(text: str) -> bool:
+    """Whether a text begins with the name of a journal and goes on with its year, volume or pages."""
+    words = text.split()
+    for place, word in enumerate(words[:14]):
+        bare = word.strip(".,;:()[]&")
+        if place and (re.match(r"^[(\[]?\d", word) or (bare.isdigit())):
+            return True
+        if not bare:
+            continue
+        if not (bare[0].isupper() or bare in _SMALL or (place == 0 and re.match(r"^[a-z]{1,3}[A-Z]", bare))):
+            return False
+        if place and word.endswith((",", ";", ":")) and place + 1 < len(words) and words[place + 1][:1].isdigit():
+            return True
+    return False
+
+
+def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
+    """Works of CSL JSON; what is of another form is left out.
+
+    Args:
+        items: The list.
+
+    Yields:
+        Each work that has an id.
+    """
+    for item in items:
+        key = clean(str(item.get("id") or ""))
+        if not key:
+            continue
+        given = item.get("author")
+        people = [p for p in given if isinstance(p, Mapping)] if isinstance(given, list) else []
+        authors = tuple(filter(None, map(_person, people)))
+        year, title = _issued(item.get("issued")), _field(item, "title")
+        doi, pmid = _DOI.search(_field(item, "DOI")), _field(item, "PMID")
+        parts = (
+            ", ".join(authors),
+            f"({year})" if year else "",
+            title,
+            _field(item, "container-title"),
+            _field(item, "volume"),
+        )
+        yield CitedWork(
+            key=key,
+            doi=_trimmed(doi[0]) if doi else "",
+            pmid=pmid if pmid.isascii() and pmid.isdigit() else "",
+            year=year,
+            title=title,
+            authors=authors,
+            text=". ".join(filter(None, (*parts, doi[0] if doi else "")))[:2000],
+        )
+
+
+def _field(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    return clean(str(value)) if isinstance(value, str | int | float) else ""
+
+
+def _person(person: Mapping[str, Any]) -> str:
+    family = " ".join(filter(None, (_field(person, "non-dropping-particle"), _field(person, "family"))))
+    return " ".join(filter(None, (family or _field(person, "literal"), _field(person, "given"))))
+
+
+def _issued(issued: Any) -> int | None:
+    text = (
+        str(issued.get("date-parts") or issued.get("raw") or "") if isinstance(issued, Mapping) else str(issued or "")
+    )
+    match = re.search(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)", text)
+    return int(match[0]) if match else None

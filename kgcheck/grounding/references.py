@@ -1,0 +1,333 @@
+"""One reference against what a world of works knows of it: which work it is, and where it states something else.
+
+Pure. A work is the one that is meant where its id and its title agree, or its id with author and year, or its place in
+print (author, volume, page), or a title that names one work with the author or the year. A title that is merely like
+another is not enough: series and replies differ in one word, and are works of one author and year.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kgcheck.grounding.likeness import Likeness, changed_words, compare_titles, same_author
+from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.literature.bibliography_reader import places_in
+from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.titles import content_words, names_a_work, title_words
+from kgcheck.literature.works import Work, WorksFound, ids_of_reference
+from kgcheck.model import Evidence, Stance
+
+_SHOWN = 3
+"""Statements that a remark shows."""
+
+_LONG = 6
+"""Content words of a title that no two works of a year have."""
+
+_ORDER = (Likeness.OTHER, None, Likeness.NEAR, Likeness.SAME)
+
+
+class JudgedReference(NamedTuple):
+    """What became of a reference: the work that is meant, where it was found, and remarks."""
+
+    work: Work | None
+    remarks: tuple[Remarked, ...]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether nothing of it differs."""
+        return any(r.remark is Remark.REFERENCE_CONFIRMED for r in self.remarks)
+
+
+class _Match(NamedTuple):
+    """How a work fits a reference; None where one of them states nothing."""
+
+    work: Work
+    by_id: bool
+    title: Likeness | None
+    author: bool | None
+    year: bool | None
+    place: bool | None
+
+    @property
+    def sure(self) -> bool:
+        if self.place and self.author and (self.year or self.title is not Likeness.OTHER):
+            return True
+        if self.title is Likeness.SAME and (self.place or (self.year and self.long and self.place is not False)):
+            return True
+        if self.by_id:
+            if self.title is None or self.title is Likeness.OTHER:
+                return bool(self.author and self.year and self.place is not False)
+            return True
+        if self.title is not Likeness.SAME or (self.place is False and not (self.author and self.year)):
+            return False
+        titled = any(map(names_a_work, self.work.titles))
+        return (
+            bool(self.author or self.year) and self.author is not False if titled else bool(self.author and self.year)
+        )
+
+    @property
+    def long(self) -> bool:
+        """Whether its title is so long that no two works of a year have it."""
+        return any(len(content_words(t)) >= _LONG for t in self.work.titles)
+
+    @property
+    def rank(self) -> tuple[bool, ...] | tuple[object, ...]:
+        return (
+            self.sure, bool(self.place), _ORDER.index(self.title), self.author is not False, self.year is not False,
+            bool(self.year), self.work.recorded, self.by_id,
+        )  # fmt: skip
+
+
+def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
+    """What a world of works says of a reference.
+
+    Args:
+        reference: An entry of the list.
+        found: What the world has of it.
+
+    Returns:
+        The work that is meant, and remarks: at least one of confirmed, not found, unknown, or a difference.
+    """
+    places = set(places_in(reference))
+    named = [_match(reference, work, places, by_id=True) for work in found.by_id]
+    others = [_match(reference, work, places, by_id=False) for work in found.similar if work not in found.by_id]
+    best = max(named, key=lambda m: m.rank, default=None)
+    like = max(others, key=lambda m: m.rank, default=None)
+    if best and best.sure:
+        remarks = list(_differences(reference, best))
+        remarks += [_id_of_another(reference, m.work, best.work) for m in named if not m.sure and _own_id(reference, m)]
+        return _judged(reference, best.work, remarks)
+    if best:
+        return _of_wrong_id(reference, best, like)
+    if like and like.sure:
+        remarks = list(_differences(reference, like))
+        wrong = _other_ids(reference, like.work)
+        if wrong or found.absent:
+            remarks.append(_wrong_id(reference, like.work, found.absent))
+        return _judged(reference, like.work, remarks)
+    if found.absent:
+        owner = found.absent[0]
+        note = f"there is no {owner.record}: {owner.source} says so, and no work of this title is known"
+        return JudgedReference(None, (_remark(Remark.REFERENCE_NOT_FOUND, reference, note, evidence=found.absent),))
+    return JudgedReference(None, (_unknown(reference, found, like),))
+
+
+def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> JudgedReference:
+    if work.retracted:
+        notices = ", ".join(work.notices)
+        note = f"the work was retracted{f' by {notices}' if notices else ''}"
+        remarks.append(_remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work)))
+    if not [r for r in remarks if r.remark is not Remark.REFERENCE_RETRACTED]:
+        note = (
+            "it is as its sources state it"
+            if work.recorded
+            else "other reference lists state it so; no record was found"
+        )
+        evidence = _evidence(work, Stance.SUPPORTS)
+        remarks.insert(
+            0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, state=SentenceState.SUPPORTED, evidence=evidence)
+        )
+    return JudgedReference(work, tuple(remarks))
+
+
+def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> JudgedReference:
+    """An id that leads to a work which is not the one that is described."""
+    if like and like.sure:
+        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), of=best.work)]
+        return _judged(reference, like.work, remarks)
+    if best.title is Likeness.OTHER and best.author and best.year and best.place is None:
+        # Another title of one author and year: the id or the title is wrong, or the title is a translation.
+        return _judged(reference, best.work, [_title_differs(reference, best, weak=True)])
+    if best.title is None and best.author is not False and best.year is not False:
+        if best.author or best.year:
+            return _judged(reference, best.work, [])
+        note = "its id exists; nothing else of it could be compared"
+        return JudgedReference(None, (_remark(
+            Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.UNSUPPORTED, evidence=_evidence(best.work)
+        ),))  # fmt: skip
+    return JudgedReference(None, (_id_of_another(reference, best.work, None),))
+
+
+def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by_id: bool) -> _Match:
+    author = reference.authors[0] if reference.authors else ""
+    stated = [s.place for s in work.speaking if s.place]
+    return _Match(
+        work=work,
+        by_id=by_id,
+        title=_title(reference, work),
+        author=any(same_author(author, a) for a in work.authors) if author and work.authors else None,
+        year=reference.year in _years(work) if reference.year and work.years else None,
+        place=bool(places & set(stated)) if places and stated else None,
+    )
+
+
+def _title(reference: CitedWork, work: Work) -> Likeness | None:
+    """The best likeness to any title of the work; in the text where no title is marked up."""
+    titles = work.titles
+    if not titles:
+        return None
+    if reference.title:
+        return max((compare_titles(reference.title, t) for t in titles), key=_ORDER.index)
+    text = "".join(title_words(reference.text))
+    return Likeness.SAME if any(names_a_work(t) and "".join(title_words(t)) in text for t in titles) else None
+
+
+def _years(work: Work) -> set[int]:
+    """Years that a reference may state: those of records, and those of lists beside one of them (online, print)."""
+    listed = {y for s in work.statements if s.stated_by == "reference_list" for y in s.years}
+    own = set(work.years)
+    return own | {y for y in listed if {y - 1, y + 1} & own}
+
+
+def _differences(reference: CitedWork, match: _Match) -> Iterator[Remarked]:
+    work = match.work
+    if match.title in (Likeness.NEAR, Likeness.OTHER):
+        yield _title_differs(reference, match, weak=False)
+    if match.author is False:
+        found = "; ".join(work.authors)
+        note = f"the first author is {reference.authors[0]!r} here and {found!r} there"
+        yield _remark(
+            Remark.AUTHOR_DIFFERS, reference, note, stated=reference.authors[0], found=found,
+            state=_state(work), evidence=_evidence(work),
+        )  # fmt: skip
+    if match.year is False and reference.year:
+        yield _year_differs(reference, work)
+
+
+def _title_differs(reference: CitedWork, match: _Match, *, weak: bool) -> Remarked:
+    title = max(match.work.titles, key=lambda t: _ORDER.index(compare_titles(reference.title, t)))
+    note = "its title is another there" + ("; or its id is of another work" if weak else "")
+    state = SentenceState.UNSUPPORTED if weak else _state(match.work)
+    return _remark(
+        Remark.TITLE_DIFFERS, reference, note, stated=reference.title, found=title, state=state,
+        evidence=_evidence(match.work),
+    )  # fmt: skip
+
+
+def _year_differs(reference: CitedWork, work: Work) -> Remarked:
+    """A year that no source states. One year off may be online against print, unless sources state both."""
+    year = int(reference.year or 0)
+    near = min(abs(year - y) for y in work.years) == 1 and len(work.years) == 1
+    found = ", ".join(map(str, work.years))
+    note = f"the year is {year} here and {found} there" + ("; one may be online, the other in print" if near else "")
+    only = str(work.years[0]) if len(work.years) == 1 and not near else ""
+    return _remark(
+        Remark.YEAR_DIFFERS, reference, note, stated=str(year), found=found,
+        state=SentenceState.UNSUPPORTED if near else _state(work), evidence=_evidence(work), to=only,
+    )  # fmt: skip
+
+
+def _wrong_id(reference: CitedWork, work: Work, absent: Sequence[Evidence], *, of: Work | None = None) -> Remarked:
+    """The work is known by another id than the reference states."""
+    stated, right = _ids(reference, work)
+    if of and of.titles:
+        why = f"it is of {of.titles[0]!r}"
+    elif absent:
+        why = f"there is no such id: {absent[0].source} says so"
+    else:
+        why = "no source has it"
+    note = f"{stated} is not the work's: {why}" + (f"; it has {right}" if right else "")
+    evidence = (*absent, *(_evidence(of) if of else ()), *_evidence(work, Stance.SUPPORTS))
+    weak = not absent and not work.recorded and not (of and of.recorded)
+    return _remark(
+        Remark.DOI_DIFFERS, reference, note, stated=stated, found=right, evidence=evidence, to=right,
+        state=SentenceState.UNSUPPORTED if weak else SentenceState.CONTRADICTED,
+    )  # fmt: skip
+
+
+def _id_of_another(reference: CitedWork, work: Work, right: Work | None) -> Remarked:
+    """An id that is of another work, whose own is not known."""
+    stated = next((i.partition(":")[2] for i in ids_of_reference(reference) if i in work.ids), "")
+    title = work.titles[0] if work.titles else work.statements[0].record
+    found = _ids(reference, right)[1] if right else ""
+    return _remark(
+        Remark.DOI_DIFFERS, reference, f"{stated} is of another work: {title!r}", stated=stated, found=found or title,
+        state=_state(work), evidence=_evidence(work), to=found,
+    )  # fmt: skip
+
+
+def _own_id(reference: CitedWork, match: _Match) -> bool:
+    """Whether a work that has one of the reference's ids is clearly another one."""
+    return match.title is Likeness.OTHER and not match.place
+
+
+def _other_ids(reference: CitedWork, work: Work) -> bool:
+    """Whether the work has ids of the kinds that the reference states, and none of those."""
+    kinds = {i.partition(":")[0] for i in ids_of_reference(reference)}
+    return (
+        bool(kinds) and all(work.named(kind) for kind in kinds) and not set(ids_of_reference(reference)) & set(work.ids)
+    )
+
+
+def _ids(reference: CitedWork, work: Work) -> tuple[str, str]:
+    """The id that a reference states and is not the work's, and the work's own of the same kind."""
+    for name in ids_of_reference(reference):
+        kind, _, value = name.partition(":")
+        if name not in work.ids:
+            return value, next(iter(work.named(kind)), "")
+    return "", ""
+
+
+def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Remarked:
+    if found.unavailable:
+        return _remark(
+            Remark.REFERENCE_UNKNOWN, reference, f"it could not be looked: {found.unavailable[0]}",
+            state=SentenceState.NOT_CHECKABLE, evidence=found.looked, unavailable=True,
+        )  # fmt: skip
+    if not (ids_of_reference(reference) or reference.title):
+        note = "it names neither an id nor a title by which it could be looked up"
+        return _remark(Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.NOT_CHECKABLE)
+    near = like if like and like.title is Likeness.NEAR and like.author and like.year else None
+    title = near.work.titles[0] if near else ""
+    if near and near.place is None and changed_words(reference.title, title) == 1:
+        return _title_differs(reference, near, weak=True)
+    note = "no work of this id, title, author and year is in what was looked at, which may not have all"
+    return _remark(
+        Remark.REFERENCE_UNKNOWN, reference, note + (f"; a like one is {title!r}" if title else ""),
+        state=SentenceState.UNSUPPORTED, stated=reference.title or reference.text[:200], evidence=found.looked,
+    )  # fmt: skip
+
+
+def _state(work: Work) -> SentenceState:
+    """What a difference means: other reference lists may be as wrong, one alone decides nothing."""
+    firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements}) > 1
+    return SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
+
+
+def _evidence(work: Work, stance: Stance = Stance.CONTRADICTS) -> tuple[Evidence, ...]:
+    return tuple(s.evidence(stance, _shown(s.titles, s.author, s.years)) for s in work.speaking[:_SHOWN])
+
+
+def _shown(titles: Sequence[str], author: str, years: Sequence[int]) -> str:
+    return ". ".join(filter(None, (author, " / ".join(titles[:1]), ", ".join(map(str, years)))))
+
+
+def _remark(
+    remark: Remark,
+    reference: CitedWork,
+    note: str,
+    *,
+    stated: str = "",
+    found: str = "",
+    state: SentenceState = SentenceState.CONTRADICTED,
+    evidence: Sequence[Evidence] = (),
+    to: str = "",
+    unavailable: bool = False,
+) -> Remarked:
+    """A remark about a reference, at what it states there; with a repair where ``to`` is set and the place is one."""
+    text = reference.text
+    start = text.casefold().find(stated.casefold()) if stated else -1
+    once = start >= 0 and text.casefold().count(stated.casefold()) == 1 and len(text) == len(text.casefold())
+    return Remarked(
+        remark=remark,
+        check=Check.CITATION,
+        state=state,
+        reference=reference.key,
+        start=start if once else 0,
+        end=start + len(stated) if once else 0,
+        note=note,
+        stated=stated,
+        found=found,
+        evidence=tuple(evidence),
+        repair=Repair(start=start, end=start + len(stated), to=to) if once and to else None,
+        unavailable=unavailable,
+    )

@@ -1,0 +1,61 @@
+"""On which line of a file the text of a block begins, where the text was read by a program that does not say so."""
+
+import re
+from bisect import bisect_right
+
+_SIGNS = re.compile(r"[\W_]+")
+_TAG = re.compile(r"<[^<>\n]{0,400}>")
+_AHEAD = 400_000
+"""Letters after the last place that are looked through."""
+
+_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90), (0, 12))
+"""Parts of a text that are looked for: markup may stand in the first of them."""
+
+
+class SourceLines:
+    """Finds texts in a file, one after the other, by their letters and digits.
+
+    Args:
+        source: The file.
+        markup: Whether it has tags, whose words are none of the text.
+    """
+
+    def __init__(self, source: str, *, markup: bool = False) -> None:
+        letters: list[str] = []
+        self._begins: list[int] = []
+        at = 0
+        for line in source.split("\n"):
+            self._begins.append(at)
+            kept = _letters(_TAG.sub("", line) if markup else line)
+            letters.append(kept)
+            at += len(kept)
+        self._letters = "".join(letters)
+        self._at = 0
+
+    def find(self, text: str, *, aside: bool = False) -> int | None:
+        """The line on which a text begins.
+
+        Args:
+            text: Of a block; blocks come in the order of the file.
+            aside: It stands elsewhere, as a note does: the next one is not looked for after it.
+
+        Returns:
+            The line, from 1; None where it is not found.
+        """
+        wanted = _letters(text)
+        for start, end in _PROBES:
+            probe = wanted[start:end]
+            if len(probe) < 8 and probe != wanted:
+                continue
+            place = self._letters.find(probe, self._at, self._at + _AHEAD) if probe else -1
+            if place >= 0:
+                begin = max(place - start, self._at)
+                if not aside:
+                    # Not quite to its end: marks of citations may be longer in the text than in the file.
+                    self._at = begin + len(wanted) * 4 // 5
+                return bisect_right(self._begins, begin)
+        return None
+
+
+def _letters(text: str) -> str:
+    return _SIGNS.sub("", text).casefold()

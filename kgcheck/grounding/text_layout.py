@@ -1,0 +1,97 @@
+"""Headings, paragraphs and the list of references of plain text, and on which line each begins."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kgcheck.literature.papers import SectionKind, kind_of
+
+_LONGEST_HEADING = 100
+_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")
+_LEGEND = re.compile(
+    r"^((?:Supplementary |Extended Data )?(?:Fig(?:ure)?s?\.?|Tables?|Movie|Video|Scheme|Box) ?S?\d{1,3}[A-Za-z]?)[.:|]\s"
+)
+
+
+class HeadingPath:
+    """The headings around a place, and the kind of section that they make."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str, SectionKind]] = []
+
+    def begin(self, level: int, heading: str) -> None:
+        """A section begins; those of its level and deeper end."""
+        while self._open and self._open[-1][0] >= level:
+            self._open.pop()
+        around = self.kind
+        # What stands within methods is methods, whatever its heading.
+        self._open.append((level, heading, around if around != "other" else kind_of(heading)))
+
+    @property
+    def kind(self) -> SectionKind:
+        """Of the innermost section."""
+        return self._open[-1][2] if self._open else "other"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings from the outermost."""
+        return tuple(heading for _, heading, _ in self._open)
+
+
+class TextPart(NamedTuple):
+    """Lines that stand together; ``level`` of a heading, 0 of a paragraph."""
+
+    line: int
+    lines: tuple[str, ...]
+    level: int = 0
+
+
+def parts_of_text(lines: Sequence[str]) -> Iterator[TextPart]:
+    """The parts of a text, which empty lines are between.
+
+    Args:
+        lines: All lines.
+
+    Yields:
+        Headings and paragraphs in order.
+    """
+    start = 0
+    for number in range(len(lines) + 1):
+        if number < len(lines) and lines[number].strip():
+            continue
+        if number > start:
+            yield from _part(start, lines[start:number])
+        start = number + 1
+
+
+def _part(start: int, lines: Sequence[str]) -> Iterator[TextPart]:
+    """A heading is a line of its own, or one that is known at the top of its paragraph."""
+    first = lines[0].strip()
+    level = heading_level(first)
+    known = level and (kind_of(first) != "other" or len(lines) == 1)
+    if not known:
+        yield TextPart(start + 1, tuple(lines))
+        return
+    yield TextPart(start + 1, (first,), level)
+    if len(lines) > 1:
+        yield TextPart(start + 2, tuple(lines[1:]))
+
+
+def heading_level(line: str) -> int:
+    """How deep a line is as a heading; 0 where it is none."""
+    if len(line) > _LONGEST_HEADING or line.endswith((",", ";", ".", ":", "?")) or not any(map(str.isalpha, line)):
+        return 0
+    if _LEGEND.match(line) or line.startswith(("[", "-", "*", "\u2022", "http")) or len(line.split()) > 14:
+        return 0
+    if numbered := _NUMBERED.match(line):
+        return 1 + numbered[1].count(".")
+    words = re.sub(r"^\W+", "", line)
+    if not words[:1].isupper() or re.search(r"[.;] ", line):
+        return 0
+    return 1 if kind_of(line) != "other" else 2
+
+
+def legend_label(text: str) -> str:
+    """What a text is the legend of, e.g. ``Figure 1``; nothing where it is none."""
+    match = _LEGEND.match(text)
+    return match[1].rstrip(".") if match else ""

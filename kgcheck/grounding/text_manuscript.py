@@ -1,0 +1,69 @@
+"""Reads a manuscript in plain text, and the text of a PDF."""
+
+from collections.abc import Sequence
+
+from kgcheck.grounding.manuscript import Block
+from kgcheck.grounding.markers import Draft
+from kgcheck.grounding.reference_lists import HEADING, cited_works, joined, split_entries
+from kgcheck.grounding.text_layout import HeadingPath, legend_label, parts_of_text
+from kgcheck.grounding.written import Written
+from kgcheck.literature.papers import kind_of
+
+
+def read_text_manuscript(text: str) -> Written:
+    """Blocks by empty lines, headings by their form, the list of references by its heading.
+
+    Args:
+        text: The file.
+
+    Returns:
+        What it holds.
+    """
+    lines = text.split("\n")
+    begin, end = _list_of(lines)
+    references = cited_works(split_entries(lines[begin:end]))
+    headings = HeadingPath()
+    drafts: list[Draft] = []
+    title = ""
+    for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
+        shown = joined([line.strip() for line in part.lines])
+        if not any(c.isalnum() for c in shown):
+            continue
+        if not drafts and not title and len(shown) <= 300 and kind_of(shown) == "other" and not shown.endswith("."):
+            title = shown
+            drafts.append(Draft(Block(kind="heading", text=shown, path=(shown,), line=part.line)))
+            continue
+        if part.level:
+            headings.begin(part.level, shown)
+        label = legend_label(shown)
+        drafts.append(
+            Draft(
+                Block(
+                    kind="heading" if part.level else "legend" if label else "paragraph",
+                    section=headings.kind,
+                    path=headings.path,
+                    text=shown,
+                    label=label,
+                    line=part.line,
+                )
+            )
+        )
+    return Written(title, tuple(drafts), references)
+
+
+def _list_of(lines: Sequence[str]) -> tuple[int, int]:
+    """Where the list of references is, without its heading: up to the next heading that is known."""
+    begin = next((n for n in range(len(lines), 0, -1) if HEADING.match(lines[n - 1].strip())), len(lines))
+    for number in range(begin, len(lines)):
+        line = lines[number].strip()
+        if number > begin and _ends_list(line):
+            return begin, number
+    return begin, len(lines)
+
+
+def _ends_list(line: str) -> bool:
+    words = line.casefold().rstrip(":")
+    return (
+        words.startswith(("figure legends", "supporting information", "supplementary", "appendix", "acknowledg"))
+        and len(words.split()) <= 4
+    )

@@ -1,0 +1,375 @@
+"""A bibliography snapshot: one DuckDB file of works as pinned files of several sources state them.
+
+Records of one work are those that share a DOI or a PMID, in a chain of records; a reference list joins none, for it may
+be wrong: what it states is kept beside the work whose id it names, or, without one, of the same title, author and year.
+
+* ``release``: one row a file: source, release, date, hash, and whether it claims to have every work of its kind;
+* ``work``, ``name``, ``statement``: works, the ids of each, and what each source states of it;
+* ``lookup``: numbers under which a work is found by its title or its place in print (kgcheck.literature.titles);
+* ``notice``: what retracts a work, where that is known; ``cites``: what it cites.
+
+Like a reference snapshot it may come from anybody, is attached and never opened, and holds these tables alone.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck import __version__
+from kgcheck.duck import connected, insert_arrow, limits
+from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
+from kgcheck.inputs import refuse_outside
+from kgcheck.literature.documents import Rejected
+from kgcheck.literature.formats import read_retractions
+from kgcheck.literature.titles import content_words, key_of, names_a_work, surnames, title_keys
+from kgcheck.literature.work_files import ReadWork, holds_works, read_works
+from kgcheck.literature.works import place_in_print
+from kgcheck.outputs import replacing
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.providers.gathered import WorkFields
+from kgcheck.reference.build import file_date, refuse_out, sha256_of, undated_release
+from kgcheck.reference.writer import recency
+from kgcheck.settings import Settings
+
+FORMAT = "1"
+KIND = "bibliography"
+SOURCES = ("pubmed", "jats", "openalex", "crossref", "retractions")
+
+_BATCH = 20_000
+
+TABLES = """
+CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
+CREATE TABLE release (
+    id INTEGER PRIMARY KEY, source VARCHAR, release VARCHAR, released VARCHAR, file VARCHAR, sha256 VARCHAR,
+    retrieved_at TIMESTAMP, built_at TIMESTAMP, recency BIGINT, complete BOOLEAN);
+CREATE TABLE work (number BIGINT, retracted BOOLEAN);
+CREATE TABLE name (id VARCHAR, work BIGINT);
+CREATE TABLE statement (
+    work BIGINT, release_id INTEGER, stated_by VARCHAR, record VARCHAR, url VARCHAR, titles VARCHAR[], years INTEGER[],
+    journal VARCHAR, author VARCHAR, volume VARCHAR, page VARCHAR);
+CREATE TABLE lookup (key UBIGINT, work BIGINT);
+CREATE TABLE notice (work BIGINT, notice VARCHAR, release_id INTEGER);
+CREATE TABLE cites (work BIGINT, cited VARCHAR);
+"""
+
+_WORKING = """
+CREATE TEMP TABLE entry (
+    entry BIGINT, release_id INTEGER, stated_by VARCHAR, record VARCHAR, url VARCHAR, titles VARCHAR[],
+    years INTEGER[], journal VARCHAR, author VARCHAR, volume VARCHAR, page VARCHAR, retracted BOOLEAN, alike UBIGINT,
+    keys UBIGINT[], ids VARCHAR[], cites VARCHAR[]);
+CREATE TEMP TABLE gone (id VARCHAR, notice VARCHAR, release_id INTEGER);
+"""
+
+_ENTRY = pa.schema(
+    {
+        "entry": pa.int64(),
+        "release_id": pa.int32(),
+        **dict.fromkeys(("stated_by", "record", "url"), pa.string()),
+        "titles": pa.list_(pa.string()),
+        "years": pa.list_(pa.int32()),
+        **dict.fromkeys(("journal", "author", "volume", "page"), pa.string()),
+        "retracted": pa.bool_(),
+        "alike": pa.uint64(),
+        "keys": pa.list_(pa.uint64()),
+        "ids": pa.list_(pa.string()),
+        "cites": pa.list_(pa.string()),
+    }
+)
+_GONE = pa.schema({"id": pa.string(), "notice": pa.string(), "release_id": pa.int32()})
+
+
+class BuiltBibliography(NamedTuple):
+    """What was built: works, statements by source, and what went to the quarantine."""
+
+    works: int
+    statements: dict[str, int]
+    rejected: int
+    quarantine: Path
+
+
+def build_bibliography(
+    folder: Path,
+    out: Path,
+    settings: Settings,
+    *,
+    releases: Mapping[str, str] | None = None,
+    complete: Collection[str] = (),
+    retractions: Sequence[Path] = (),
+    progress: Progress | None = None,
+) -> BuiltBibliography:
+    """Build a bibliography snapshot from every file of works under a folder.
+
+    The snapshot appears under its name only when it is whole. What cannot be read goes to a quarantine file beside it.
+
+    Args:
+        folder: With the files, at any depth; or one file.
+        out: The DuckDB file to make; replaced if it exists.
+        settings: Limits.
+        releases: Release by source, for files that do not state it: none does.
+        complete: Sources whose files are all that the source has, so that what is not in them does not exist.
+        retractions: Files with PMIDs of retracted papers, one a line.
+        progress: Where to show progress.
+
+    Returns:
+        What was built.
+
+    Raises:
+        UnknownName: A release or completeness is stated of a source that is not known.
+        InputMissing: The folder is missing, or has no file of works.
+        InputFormat: No file of the folder could be read, or the one that was named.
+        SnapshotError: The snapshot cannot be written.
+        KgcheckError: The memory limit is too small.
+    """
+    for source in (*(releases or {}), *complete):
+        if source not in SOURCES:
+            raise UnknownName("source", source, list(SOURCES))
+    files = _files(folder)
+    refuse_out(out)
+    quarantine = out.with_name(f"{out.name}.quarantine.jsonl")
+    try:
+        with replacing(out) as partial, replacing(quarantine) as rejects:
+            with connected(str(partial), config=limits(settings)) as db, rejects.open("w", encoding="utf-8") as lines:
+                builder = _Builder(db, releases or {}, frozenset(complete), lines)
+                with (progress or NoProgress()).step("reading works", len(files)) as step:
+                    for path in files:
+                        builder.add(path, folder)
+                        step.advance()
+                for path in retractions:
+                    builder.add_retractions(path)
+                built = builder.finish()
+    except duckdb.OutOfMemoryException as error:
+        raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
+    except (OSError, duckdb.OperationalError, duckdb.FatalException, duckdb.InternalException) as error:
+        raise SnapshotError(
+            f"cannot write the snapshot {out}: {str(error).splitlines()[0]}", "free disk space, or name another --out"
+        ) from error
+    if not built.rejected:
+        quarantine.unlink(missing_ok=True)
+    return built._replace(quarantine=quarantine)
+
+
+def _files(folder: Path) -> list[Path]:
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
+        raise InputMissing(f"there is no folder {folder}", "give the folder with the files of works")
+    files = [p for p in sorted(folder.rglob("*")) if p.is_file() and holds_works(p)]
+    if not files:
+        raise InputMissing(
+            f"the folder {folder} has no file of works",
+            "PubMed XML, JATS, or works of OpenAlex or Crossref as JSON lines: see docs/bibliography.md",
+        )
+    for path in files:
+        refuse_outside(folder, path)
+    return files
+
+
+class _Builder:
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, releases: Mapping[str, str], complete: frozenset[str], rejects: Any
+    ) -> None:
+        self._db = db
+        self._stated = releases
+        self._complete = complete
+        self._rejects = rejects
+        self._rejected = 0
+        self._entries: list[dict[str, Any]] = []
+        self._gone: list[dict[str, Any]] = []
+        self._next_entry = 0
+        self._releases: dict[tuple[str, Path], int] = {}
+        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        db.execute(TABLES + _WORKING).fetchall()
+
+    def add(self, path: Path, folder: Path) -> None:
+        """Add the works of a file; in a folder, one that cannot be read must not keep the others out."""
+        try:
+            for found in read_works(path):
+                self._add(found, path, folder)
+        except InputFormat as error:
+            if path == folder:
+                raise
+            self._reject(Rejected(reason="malformed", detail=error.message, place=str(path)))
+
+    def add_retractions(self, path: Path) -> None:
+        release = self._release("retractions", path, path.parent)
+        self._gone += [{"id": i, "notice": None, "release_id": release} for i in read_retractions(path)]
+        self._flush()
+
+    def _add(self, found: ReadWork, path: Path, folder: Path) -> None:
+        fields = found.fields
+        if isinstance(fields, Rejected):
+            self._reject(fields.model_copy(update={"place": found.place}))
+            return
+        release = self._release(found.source, path, folder)
+        self._entries.append({"entry": self._next_entry, "release_id": release, **_row(fields)})
+        self._next_entry += 1
+        self._gone += [{"id": i, "notice": n, "release_id": release} for n in fields.notices for i in fields.ids[:1]]
+        self._gone += [{"id": i, "notice": fields.ids[0], "release_id": release} for i in fields.retracts]
+        if len(self._entries) >= _BATCH:
+            self._flush()
+
+    def _reject(self, rejected: Rejected) -> None:
+        self._rejects.write(rejected.model_dump_json() + "\n")
+        self._rejected += 1
+
+    def _flush(self) -> None:
+        for table, rows, schema in (("entry", self._entries, _ENTRY), ("gone", self._gone, _GONE)):
+            if rows:
+                insert_arrow(self._db, table, pa.Table.from_pylist(rows, schema=schema))
+                rows.clear()
+
+    def _release(self, source: str, path: Path, folder: Path) -> int:
+        if (source, path) not in self._releases:
+            number = self._releases[source, path] = len(self._releases) + 1
+            stated = self._stated.get(source, "")
+            row = {
+                "id": number,
+                "source": source,
+                "release": stated or undated_release(path),
+                "released": "",
+                "file": path.name if path == folder else str(path.relative_to(folder)),
+                "sha256": sha256_of(path),
+                "retrieved_at": file_date(path),
+                "built_at": self._now,
+                "recency": recency(file_date(path).date().isoformat()),
+                "complete": source in self._complete,
+            }
+            marks = ", ".join(f"${name}" for name in row)
+            self._db.execute(f"INSERT INTO release ({', '.join(row)}) VALUES ({marks})", row).fetchall()
+        return self._releases[source, path]
+
+    def finish(self) -> BuiltBibliography:
+        self._flush()
+        if not self._next_entry:
+            raise InputFormat("no work could be read", "what was wrong with each file is in the quarantine file")
+        self._join()
+        for statement in _FINISHING:
+            self._db.execute(statement).fetchall()
+        for key, value in (("kind", KIND), ("format", FORMAT), ("kgcheck", __version__)):
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
+        (works,) = self._db.execute("SELECT count(*) FROM work").fetchall()[0]
+        counted = "SELECT source, count(*) FROM statement JOIN release ON id = release_id GROUP BY ALL ORDER BY ALL"
+        statements = dict(self._db.execute(counted).fetchall())
+        return BuiltBibliography(works, statements, self._rejected, Path())
+
+    def _join(self) -> None:
+        """Give each entry the number of its work: of records by their ids, until nothing changes, then of lists."""
+        run = self._db.execute
+        run(
+            "CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'"
+        ).fetchall()
+        run("CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record'").fetchall()
+        changed = 1
+        while changed:
+            run(
+                """
+                CREATE OR REPLACE TEMP TABLE better AS
+                WITH least AS (SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id)
+                SELECT entry, min(least.work) AS work FROM mark JOIN least USING (id) GROUP BY entry
+                """
+            ).fetchall()
+            ((changed,),) = run(
+                """
+                SELECT count(*) FROM better JOIN label USING (entry) WHERE better.work < label.work
+                """
+            ).fetchall()
+            run(
+                "UPDATE label SET work = better.work FROM better"
+                " WHERE better.entry = label.entry AND better.work < label.work"
+            ).fetchall()
+        for statement in _JOINING_LISTS:
+            run(statement).fetchall()
+
+
+_JOINING_LISTS = (
+    "CREATE TEMP TABLE known AS SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id",
+    # A list names a work by its first id that has a record; without one, by its first id alone.
+    """
+    INSERT INTO label
+    SELECT entry, min_by(known.work, place)
+    FROM (SELECT entry, unnest(ids) AS id, generate_subscripts(ids, 1) AS place FROM entry
+          WHERE stated_by = 'reference_list') JOIN known USING (id) GROUP BY entry
+    """,
+    """
+    INSERT INTO label
+    SELECT entry, min(entry) OVER (PARTITION BY ids[1]) FROM entry
+    WHERE stated_by = 'reference_list' AND len(ids) > 0 AND entry NOT IN (SELECT entry FROM label)
+    """,
+    # Without an id: the one work of the same title, author and year, else those that are listed so are one.
+    """
+    CREATE TEMP TABLE alike AS
+    SELECT alike, min(work) AS work FROM entry JOIN label USING (entry) WHERE alike IS NOT NULL
+    GROUP BY alike HAVING count(DISTINCT work) = 1
+    """,
+    """
+    INSERT INTO label
+    SELECT entry, coalesce(alike.work, min(entry) OVER (PARTITION BY coalesce(entry.alike, entry::UBIGINT)))
+    FROM entry LEFT JOIN alike USING (alike) WHERE entry NOT IN (SELECT entry FROM label)
+    """,
+)
+_FINISHING = (
+    """
+    INSERT INTO statement
+    SELECT DISTINCT work, release_id, stated_by, record, url, titles, years, journal, author, volume, page
+    FROM entry JOIN label USING (entry) ORDER BY work, stated_by, release_id
+    """,
+    # Ids of a list that names a work by another id are not the work's: they may be wrong.
+    """
+    INSERT INTO name
+    SELECT DISTINCT id, work FROM (
+        SELECT unnest(ids) AS id, work FROM entry JOIN label USING (entry) WHERE stated_by = 'record'
+        UNION ALL
+        SELECT ids[1], work FROM entry JOIN label USING (entry)
+        WHERE stated_by = 'reference_list' AND len(ids) > 0 AND ids[1] NOT IN (SELECT id FROM known))
+    ORDER BY id
+    """,
+    """
+    INSERT INTO lookup
+    SELECT DISTINCT key, work FROM (SELECT unnest(keys) AS key, work FROM entry JOIN label USING (entry)) ORDER BY key
+    """,
+    """
+    INSERT INTO notice
+    SELECT DISTINCT work, notice, release_id FROM gone JOIN name USING (id) ORDER BY work
+    """,
+    """
+    INSERT INTO work
+    SELECT work, bool_or(retracted OR work IN (SELECT work FROM notice)) FROM entry JOIN label USING (entry)
+    GROUP BY work ORDER BY work
+    """,
+    """
+    INSERT INTO cites
+    SELECT DISTINCT work, cited FROM (SELECT work, unnest(cites) AS cited FROM entry JOIN label USING (entry))
+    ORDER BY work, cited
+    """,
+)
+
+
+def _row(fields: WorkFields) -> dict[str, Any]:
+    place = place_in_print(fields.volume, fields.page)
+    return {
+        "stated_by": "reference_list" if fields.listed else "record",
+        "record": fields.key,
+        "url": fields.url,
+        "titles": fields.titles,
+        "years": fields.years,
+        "journal": fields.journal,
+        "author": fields.author,
+        "volume": fields.volume,
+        "page": fields.page,
+        "retracted": fields.retracted,
+        "alike": _alike(fields),
+        "keys": sorted(set(title_keys(fields.titles, fields.author, [place] if place else []))),
+        "ids": fields.ids,
+        "cites": fields.cites,
+    }
+
+
+def _alike(fields: WorkFields) -> int | None:
+    """A number for title, author and year together, where they name one work."""
+    if not (fields.titles and names_a_work(fields.titles[0]) and fields.years and surnames(fields.author)):
+        return None
+    return key_of(surnames(fields.author)[0], str(min(fields.years)), *content_words(fields.titles[0]))

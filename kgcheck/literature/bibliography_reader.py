@@ -1,0 +1,242 @@
+"""A bibliography snapshot that is read: works by id, by title, and by their place in print."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kgcheck.closing import Closing
+from kgcheck.duck import confine, connected, literal
+from kgcheck.errors import SnapshotError
+from kgcheck.literature.bibliography import FORMAT, KIND, TABLES
+from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.titles import title_keys
+from kgcheck.literature.works import Work, WorksFound, WorkStatement, ids_of_reference, silent
+from kgcheck.model import Evidence
+from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, damage_named, refuse_place
+
+_MOST_ALIKE = 40
+"""Works of one key that are looked at; a key of more says nothing."""
+
+_NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", re.IGNORECASE)
+_MOST_NUMBERS = 40
+_OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
+"""Who would have every work with an id of a kind, where its files are complete."""
+
+
+class Bibliography(Closing):
+    """A bibliography snapshot, opened for reading.
+
+    Args:
+        path: The DuckDB file.
+
+    Raises:
+        SnapshotError: It is missing, damaged, or no bibliography snapshot of this format.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = connected()
+        try:
+            refuse_place(path)
+            with attaching(path):
+                self._db.execute(f"ATTACH {literal(str(path.absolute()))} AS bib (READ_ONLY, TYPE duckdb)").fetchall()
+            confine(self._db)
+            with attaching(path):
+                self._refuse_foreign()
+            self._releases = {row[0]: row for row in self._rows("SELECT * FROM bib.release ORDER BY id")}
+        except BaseException:
+            self.close()
+            raise
+
+    def _refuse_foreign(self) -> None:
+        if catalog_of(self._db, "bib") != _expected():
+            raise SnapshotError(
+                f"{self.path} is no bibliography snapshot of this version of kgcheck",
+                f"build one: kgcheck reference build DIR --kind {KIND} --out {self.path}",
+            )
+        meta = dict(self._rows("SELECT key, value FROM bib.meta"))
+        if (meta.get("kind"), meta.get("format")) != (KIND, FORMAT):
+            raise SnapshotError(
+                f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", "build it again"
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with damage_named(self.path):
+            return self._db.execute(sql, list(parameters)).fetchall()
+
+    def releases(self) -> list[SourceRelease]:
+        """What it was built from, a row a file."""
+        counts: dict[int, dict[str, int]] = defaultdict(dict)
+        for release, kind, count in self._rows(
+            "SELECT release_id, stated_by, count(*) FROM bib.statement GROUP BY ALL ORDER BY ALL"
+        ):
+            counts[release][kind] = count
+        for release, count in self._rows("SELECT release_id, count(*) FROM bib.notice GROUP BY ALL"):
+            counts[release]["retracted"] = count
+        return [
+            SourceRelease(
+                source=source,
+                name=f"{source}, complete" if complete else source,
+                release=release,
+                released=released,
+                licence="",
+                file=file,
+                sha256=sha256,
+                retrieved_at=retrieved,
+                built_at=built,
+                rows=counts[number],
+            )
+            for number, source, release, released, file, sha256, retrieved, built, _, complete in (
+                self._releases.values()
+            )
+        ]
+
+    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
+        """See Works: two look-ups for all of them."""
+        ids = [ids_of_reference(r) for r in references]
+        keys = [_keys_of(r) for r in references]
+        named = self._numbers("name", "id", "VARCHAR", {i for some in ids for i in some})
+        alike = self._numbers("lookup", "key", "UBIGINT", {k for some in keys for k in some})
+        works = self._works({n for found in (named, alike) for some in found.values() for n in some})
+        return [
+            WorksFound(
+                by_id=_distinct(works, (n for i in own for n in named.get(i, ()))),
+                similar=_distinct(works, (n for k in some for n in alike.get(k, ()))),
+                absent=tuple(self._absent(i) for i in own if i not in named and self._complete(i)),
+                looked=self._looked(reference),
+            )
+            for reference, own, some in zip(references, ids, keys, strict=True)
+        ]
+
+    def cites(self, name: str) -> tuple[str, ...]:
+        """Ids of what a work cites.
+
+        Args:
+            name: One of its ids, with its prefix.
+
+        Returns:
+            The ids; none where the work is not here, or its list is not.
+        """
+        rows = self._rows(
+            "SELECT cited FROM bib.cites WHERE work IN (SELECT work FROM bib.name WHERE id = ?) ORDER BY cited", [name]
+        )
+        return tuple(cited for (cited,) in rows)
+
+    def _numbers(self, table: str, column: str, kind: str, wanted: Iterable[Any]) -> dict[Any, list[int]]:
+        found: dict[Any, list[int]] = defaultdict(list)
+        rows = self._rows(
+            f"""
+            SELECT {column}, work FROM bib.{table} WHERE {column} IN (SELECT unnest(?::{kind}[]))
+            QUALIFY count(*) OVER (PARTITION BY {column}) <= {_MOST_ALIKE} ORDER BY ALL
+            """,
+            [sorted(wanted)],
+        )
+        for key, work in rows:
+            found[key].append(work)
+        return found
+
+    def _works(self, numbers: set[int]) -> dict[int, Work]:
+        wanted = [sorted(numbers)]
+        among = "work IN (SELECT unnest(?::BIGINT[]))"
+        ids: dict[int, list[str]] = defaultdict(list)
+        for number, name in self._rows(f"SELECT work, id FROM bib.name WHERE {among} ORDER BY ALL", wanted):
+            ids[number].append(name)
+        notices: dict[int, list[str]] = defaultdict(list)
+        for number, notice in self._rows(
+            f"SELECT work, notice FROM bib.notice WHERE notice IS NOT NULL AND {among} ORDER BY ALL", wanted
+        ):
+            notices[number].append(notice)
+        statements: dict[int, list[WorkStatement]] = defaultdict(list)
+        for row in self._rows(f"SELECT * FROM bib.statement WHERE {among} ORDER BY ALL", wanted):
+            statements[row[0]].append(self._statement(row))
+        gone = dict(
+            self._rows("SELECT number, retracted FROM bib.work WHERE number IN (SELECT unnest(?::BIGINT[]))", wanted)
+        )
+        return {
+            number: Work(
+                ids=tuple(ids[number]),
+                statements=tuple(stated),
+                retracted=gone.get(number, False),
+                notices=tuple(dict.fromkeys(notices[number])),
+            )
+            for number, stated in statements.items()
+        }
+
+    def _statement(self, row: Sequence[Any]) -> WorkStatement:
+        _, number, stated_by, record, url, titles, years, journal, author, volume, page = row
+        release = self._releases[number]
+        return WorkStatement(
+            source=release[1],
+            release=release[2],
+            record=record,
+            url=url,
+            retrieved_at=release[6],
+            stated_by=stated_by,
+            titles=titles,
+            years=years,
+            journal=journal,
+            author=author,
+            volume=volume,
+            page=page,
+        )
+
+    def _complete(self, name: str) -> bool:
+        owners = _OWNERS[name.partition(":")[0]]
+        return any(r[1] in owners and r[9] for r in self._releases.values())
+
+    def _absent(self, name: str) -> Evidence:
+        owners = _OWNERS[name.partition(":")[0]]
+        release = max((r for r in self._releases.values() if r[1] in owners and r[9]), key=lambda r: r[8])
+        return silent(release[1], release[2], release[6], name, complete=True)
+
+    def _looked(self, reference: CitedWork) -> tuple[Evidence, ...]:
+        record = ", ".join(ids_of_reference(reference)) or reference.title or reference.text
+        newest: dict[str, tuple[str, datetime]] = {}
+        for row in sorted(self._releases.values(), key=lambda r: r[8]):
+            newest[row[1]] = (row[2], row[6])
+        return tuple(
+            silent(source, release, at, record, complete=False)
+            for source, (release, at) in newest.items()
+            if source != "retractions"
+        )
+
+
+def _distinct(works: dict[int, Work], numbers: Iterable[int]) -> tuple[Work, ...]:
+    return tuple(works[n] for n in dict.fromkeys(numbers) if n in works)
+
+
+def _keys_of(reference: CitedWork) -> tuple[int, ...]:
+    """Where a reference may be found without an id: by its title, or by two numbers of it as volume and page."""
+    author = reference.authors[0] if reference.authors else ""
+    titles = (reference.title,) if reference.title else ()
+    return tuple(dict.fromkeys(title_keys(titles, author, places_in(reference))))
+
+
+def places_in(reference: CitedWork) -> list[tuple[str, str]]:
+    """Pairs of numbers in the text of a reference that may be volume and first page.
+
+    Returns:
+        A number with each of the two after it.
+
+    >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345-9."))
+    [('2001', '12'), ('2001', '345'), ('12', '345'), ('12', '9'), ('345', '9')]
+    """
+    before, _, after = reference.text.partition(reference.title) if reference.title else ("", "", reference.text)
+    found = [m.casefold() for m in _NUMBER.findall(f"{before} {after}")][:_MOST_NUMBERS]
+    return [(a, b) for at, a in enumerate(found) for b in found[at + 1 : at + 3]]
+
+
+@cache
+def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
+    """What the catalog of such a snapshot lists."""
+    with connected() as db:
+        db.execute(f"ATTACH ':memory:' AS bib; USE bib; {TABLES}").fetchall()
+        return catalog_of(db, "bib")
