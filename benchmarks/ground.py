@@ -81,7 +81,7 @@ class Worlds:
         if not self.bibliography.exists():
             self._build(self.bibliography, sorted(papers.glob("*.xml")))
         if not self.literature.exists():
-            spent("kgcheck", "corpus", "add", str(papers), "--index", str(self.literature))
+            spent("kgcheck", "corpus", "add", str(papers), "--index", str(self.literature), "--model", "none")
 
     def without(self, papers: set[str]) -> None:
         """Use a bibliography that has not read these papers: it knows of their references what others cite, too.
@@ -97,9 +97,10 @@ class Worlds:
     def _build(self, snapshot: Path, files: list[Path]) -> None:
         sources = self._folder / f"{snapshot.stem}-sources"
         sources.mkdir(exist_ok=True)
-        for file in (*files, self._data / "literature" / "pubmed_retractions.tsv"):
+        for file in files:
             shutil.copy(file, sources)
-        spent("kgcheck", "reference", "build", str(sources), "--kind", "bibliography", "--out", str(snapshot))
+        kind = ("--kind", "bibliography", "--retractions", str(self._data / "literature" / "pubmed_retractions.tsv"))
+        spent("kgcheck", "reference", "build", str(sources), *kind, "--out", str(snapshot))
 
     def arguments(self) -> list[str]:
         """Options of the command."""
