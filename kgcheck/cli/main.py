@@ -37,6 +37,7 @@ _COMMANDS = {
     "corpus": ("kgcheck.cli.corpus", "Make, change and list a literature index."),
     "search": ("kgcheck.cli.search", "Search a literature index."),
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
+    "ground": ("kgcheck.cli.ground", "Tell what each sentence of a manuscript rests on."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),

@@ -36,7 +36,7 @@ def command() -> None:
     type=_KINDS,
     default="sources",
     show_default=True,
-    help="sources: what a profile asks of a graph; bibliography: works that manuscripts cite.",
+    help="sources: what a profile asks of a graph; bibliography: works, of PubMed XML, JATS, OpenAlex and Crossref.",
 )
 @click.option(
     "--complete",
@@ -60,10 +60,7 @@ def build(
     retractions: tuple[Path, ...],
     profile: str,
 ) -> None:
-    """Build a snapshot from every file under DIRECTORY that a recipe of the profile knows.
-
-    With --kind bibliography, from every file of works: PubMed XML, JATS, OpenAlex and Crossref as JSON lines.
-    """
+    """Build a snapshot from every file under DIRECTORY that a recipe of the profile, or the bibliography, knows."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.errors import UsageError
     from kgcheck.workspace import Workspace
@@ -77,8 +74,7 @@ def build(
     if kind == "bibliography":
         _build_bibliography(directory, out, stated, complete, retractions)
         return
-    if complete or retractions:
-        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
+    _refuse_of_bibliography(complete, retractions)
     with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
         _show(workspace.build_reference(directory, releases=stated), "table")
 
@@ -147,6 +143,13 @@ def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
         json_result([c.model_dump(mode="json") for c in changes])
     else:
         results().print(difference_table(changes))
+
+
+def _refuse_of_bibliography(*given: Sequence[object]) -> None:
+    from kgcheck.errors import UsageError
+
+    if any(given):
+        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
 
 
 def _build_bibliography(

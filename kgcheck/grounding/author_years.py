@@ -16,7 +16,7 @@ _INITIALS = r"(?:(?:[A-Z]\.[ -]?){1,3} ?)?"
 _ET_AL = r",? (?:et ?al\.?|and (?:colleagues|co-?workers)|and others)"
 _NAMES = (
     rf"{_INITIALS}(?P<first>{_NAME})(?P<words>(?: {_NAME}){{0,4}})"
-    rf"(?:(?P<more>(?:, {_INITIALS}{_NAME}){{0,6}},? (?:and|&) {_INITIALS}{_NAME})|(?P<etal>{_ET_AL}))?"
+    rf"(?:(?P<more>(?:, {_INITIALS}{_NAME}){{0,6}},? (?:and|&) {_INITIALS}{_NAME}(?: {_NAME}){{0,2}})|(?P<etal>{_ET_AL}))?"
 )
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _YEARS = rf"(?P<years>{_YEAR}(?:(?:, ?| ?& ?| and |/|[-\u2013])(?:{_YEAR}|[a-z]\b)){{0,8}})"
@@ -26,7 +26,7 @@ _LEAD = (
 )
 _REST = r"(?:[,:;]? ?(?:pp?\.|chapters?|ch\.|figs?\.|figures?|tables?|p\.|and references therein|\d{1,4}(?:[-\u2013]\d{1,4})?|in press|unpublished)[^()\[\];]{0,40})?"
 _PIECE = re.compile(rf"\s*{_LEAD}(?P<mark>{_NAMES},? \(?{_YEARS}\)?){_REST}\s*")
-_GROUP = re.compile(r"[(\[]([^()\[\]]{4,600})[)\]]")
+_GROUP = re.compile(r"[(\[]([^()\[\]]{4,20000})[)\]]")
 _ONLY_YEARS = re.compile(rf"\s*{_YEARS}{_REST}\s*")
 _NAMES_BEFORE = re.compile(rf"(?<![\w-]){_NAMES}(?:['\u2019]s?)? ?$")
 _ONE_YEAR = re.compile(r"((?:1[6-9]|20)\d\d)([a-z]?)|\b([a-z])\b")
@@ -90,27 +90,29 @@ class AuthorYears:
                     start = at + piece.start()
                     yield from self._mark(match, match["years"], start + match.start("mark"), start + match.end("mark"))
 
-    def _mark(self, names: re.Match[str], years: str, start: int, end: int) -> Iterator[YearMark]:
-        first = names["first"]
-        if _fold(first) in _NO_NAMES:
+    def _mark(
+        self, names: re.Match[str], years: str, start: int, end: int, *, before: bool = False
+    ) -> Iterator[YearMark]:
+        first = names["first"] + names["words"]
+        if _NO_NAMES.intersection(_fold(names["first"]).split("-")):
             return
         works = self._by_name.get(surname_of(first), [])
-        if names["words"] and not names["more"] and not names["etal"]:
-            # Several words are the name of an organisation, or of nothing: only the list can tell.
-            whole = _fold(first + names["words"])
+        if names["words"]:
+            # Several words are one surname, the name of an organisation, or of nothing: only the list can tell.
+            whole = _fold(first)
             works = [(w, s) for w, s in works if _fold(w.authors[0]).startswith(whole)]
         second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
         keys: list[str] = []
-        found = bool(works)
         year = ""
         for match in _ONE_YEAR.finditer(years):
             year, letter = (match[1], match[2]) if match[1] else (year, match[3])
             hits = [(w, s) for w, s in works if w.year == int(year)]
-            hits = [h for h in hits if not letter or not h[1] or h[1] == letter] or []
+            hits = [h for h in hits if not letter or not h[1] or h[1] == letter]
             narrow = [h for h in hits if second and any(surname_of(a) == second for a in h[0].authors[1:])]
             narrow = narrow or [h for h in hits if names["etal"] and len(h[0].authors) > 2]
             keys += [w.key for w, _ in narrow or hits] or [f"{first} {year}{letter}"]
-        yield YearMark(start, end, tuple(dict.fromkeys(keys)), found, bool(names["etal"] or names["more"]))
+        sure = bool(names["etal"] or (names["more"] and not before))
+        yield YearMark(start, end, tuple(dict.fromkeys(keys)), bool(works), sure)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

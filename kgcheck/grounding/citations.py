@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from kgcheck.grounding.citation_order import misplaced_citations
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.references import JudgedReference, judge_reference
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
@@ -31,6 +32,7 @@ def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarke
             judged[reference.key] = judge_reference(reference, found)
             remarks += judged[reference.key].remarks
     remarks += _of_sentences(manuscript, judged)
+    remarks += misplaced_citations(manuscript)
     remarks += _repeated(manuscript.references, judged)
     remarks += _not_cited(manuscript)
     return remarks

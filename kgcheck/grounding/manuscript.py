@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from kgcheck.literature.documents import Span, sentences
+from kgcheck.grounding.sentence_spans import sentences_with
+from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import CitedWork, SectionKind
 from kgcheck.model import Value
 
@@ -43,8 +44,8 @@ class Block(Value):
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """Where its sentences are."""
-        return sentences(self.text)
+        """Where its sentences are; a citation is in one of them as a whole."""
+        return sentences_with(self.text, [(m.start, m.end) for m in self.markers])
 
 
 class Table(Value):

@@ -36,26 +36,34 @@ _ONE = re.compile(r"\d+")
 
 _LOW = str.maketrans("\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
 _H = "[\u2070\xb9\xb2\xb3\u2074-\u2079]"
-_SUPERSCRIPT = re.compile(rf"{_H}{{1,3}}(?: ?[,{DASHES}\u207b] ?{_H}{{1,3}}){{0,60}}(?!\w)")
+_SUPERSCRIPT = re.compile(rf"{_H}{{1,3}}(?: ?[{DASHES},\u207b] ?{_H}{{1,3}}){{0,60}}(?!\w)")
 
+_NUMBER_BEFORE = re.compile(r"(?<![\w-])[\d.,]{0,20}\d$")
+_PLAIN_YEAR = re.compile(r"(?:19|20)\d\d")
+_FORMULA_BEFORE = re.compile(
+    r"\b(?:equations?|eqns?\.?|formulas?|in|by|with|of|to|and|item|step|case|phase) $", re.IGNORECASE
+)
+_BEFORE_POWER = frozenset("([{=<>\u00d7-\u207b\u2010\u2011\u2012\u2013\u2014\u2212")
 _NO_CITATION_BEFORE = re.compile(
-    r"(?:[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7+*/^]"
-    r"|\b(?:eqs?\.?|equations?|figs?\.?|figures?|tables?|steps?|panels?|section|chapter|appendix|box|scheme|movie|video"
-    r"|supplementary|day|days|class|type|stage|grade|group|vol\.?|no\.?|nr\.?|versions?))\s?$",
+    r"(?:[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]|(?<![^\s(])\+"
+    r"|\b(?:eqs?\.?|figs?\.?|figures?|table|panels?|section|chapter|appendix|box|movie|video|supplementary|vol\.?|nr\.?))\s?$",
     re.IGNORECASE,
 )
 _INTERVAL_BEFORE = re.compile(
-    r"(?:\bC\.?I\.?|\bintervals?|\branges?|\branging from|\bIQR|\bbetween|\bscale|\bdomain|\bbounds?|\bscores?|\d ?%"
-    r"|\bmedian|\bmean|\bquartiles?|\bvalues?|\bvalued|\bset|\bvector|\bindices|\bover|\b(?:lies|values) in)[:,;]? ?$",
+    r"\b(?:C\.?I\.?|intervals?|ranges?|ranging|IQR|between|bounds|quartiles?|values in|lies in)[:,;]?(?: (?:of|from|in))? ?$",
     re.IGNORECASE,
+)
+_UNIT_AFTER = re.compile(
+    r" ?(?:%|\u00b0|[kmc\u00b5\u03bcn]?m|k?Hz|m?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|weeks?|months?|years?|[mk\u00b5\u03bc]?g"
+    r"|[m\u00b5\u03bcn]?[Ml]|degrees?|dB|kPa|mV|bp|kb|kDa|pixels?)(?![\w-])"
 )
 _VALUE_BEFORE = re.compile(
     r"(?:^|[\s(])(\d{1,6}(?:\.\d{1,6})?) ?(?:%|years?|days?|months?|weeks?|hours?|h|min|kg|mm|cm)? ?$"
 )
 _UNIT_BEFORE = re.compile(
-    r"(?:^|[^\w])(?:[a-zA-Z\u03b1-\u03c9]|[a-zA-Z]_\w|mm|cm|km|nm|dm|\u00b5m|\u03bcm|kg|sec|min|log|cos|sin|exp|chi|mol|eta)$"
+    r"(?:^|[^\w])(?:[a-zA-Z\u03b1-\u03c9]|[a-zA-Z]_\w|mm|cm|km|nm|dm|\u00b5m|\u03bcm|kg|sec|min|log|cos|sin|exp|chi|eta)$"
 )
-_IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)[^\W\d_]{1,2}|\w*_\w*|\w\(\)|[\])])$")
+_IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)(?!al\b)[A-Za-z]{1,2}|\w_\w{0,20}|\w\(\)|\])$")
 
 
 def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
@@ -71,7 +79,8 @@ def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
     held: NumberMark | None = None
     for match in _BRACKET.finditer(text):
         numbers = _numbers(match[1], most)
-        if not numbers or not _is_free(text, match.start(), match.end()) or _is_value(text, match, numbers):
+        beside = held is not None and held.end == match.start()
+        if not numbers or not (_is_free(text, match, beside)) or _is_value(text, match, numbers, most):
             continue
         mark = NumberMark(match.start(), match.end(), numbers, "bracket")
         if held and _BETWEEN.fullmatch(text, held.end, mark.start) and held.numbers[-1] < numbers[0]:
@@ -95,13 +104,19 @@ def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
     Yields:
         Each mark that is within the list.
     """
+    counted = 1
     for match in _PARENTHESIS.finditer(text):
         numbers = _numbers(match[1], most)
+        if numbers == (counted,) and (counted > 1 or f"({counted + 1})" in text):
+            # (1) the first, (2) the second
+            counted += 1
+            continue
         # An item of a list or the number of a formula stands at an end of the text.
         if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
             continue
         before = text[max(0, match.start() - 40) : match.start()]
-        if text[match.start() - 1].isspace() and not _NO_CITATION_BEFORE.search(before):
+        formula = _NO_CITATION_BEFORE.search(before) or (len(numbers) == 1 and _FORMULA_BEFORE.search(before))
+        if text[match.start() - 1].isspace() and not formula:
             yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
 
 
@@ -118,10 +133,10 @@ def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
     for match in _SUPERSCRIPT.finditer(text):
         before = text[max(0, match.start() - 24) : match.start()]
         numbers = _numbers(match[0].translate(_LOW), most)
-        if not before or before[-1].isspace() or before[-1] in "([{=<>\u207b\u00d7" or not numbers:
+        if not before or before[-1].isspace() or before[-1] in _BEFORE_POWER or not numbers:
             continue
-        number = re.search(r"(?<![\w-])[\d.,]*\d$", before)
-        if not number and not _UNIT_BEFORE.search(before):
+        number = _NUMBER_BEFORE.search(before)
+        if not (number and not _PLAIN_YEAR.fullmatch(number[0])) and not _UNIT_BEFORE.search(before):
             yield NumberMark(match.start(), match.end(), numbers, "superscript")
 
 
@@ -164,26 +179,29 @@ def _range(first: int, last: int) -> tuple[int, ...]:
     return tuple(range(first, last + 1)) if last - first <= MOST_OF_A_RANGE else (first, last)
 
 
-def _is_free(text: str, start: int, end: int) -> bool:
-    """Whether a bracket stands for itself: not in a name such as [1]benzo, 3[2]x, or an address."""
+def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
+    """Whether a bracket stands for itself, or beside another one: not in a name such as [1]benzo, or x[3]."""
+    start, end = match.span()
     after = text[end : end + 2]
-    if after[:1].isalnum() or after[:1] == "_" or (len(after) == 2 and after[0] in DASHES[:1] and after[1].isalpha()):
+    if after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha()):
         return False
-    return not _IDENTIFIER_BEFORE.search(text, max(0, start - 12), start)
+    return beside or not _IDENTIFIER_BEFORE.search(text, max(0, start - 24), start)
 
 
-def _is_value(text: str, match: re.Match[str], numbers: Sequence[int]) -> bool:
+def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
     """Whether numbers in brackets are a value, an interval or the place of something else."""
     before = text[max(0, match.start() - 40) : match.start()]
     if _NO_CITATION_BEFORE.search(before):
         return True
-    pair = _ONE.findall(match[1])
-    if len(pair) != 2:
+    written = [int(n) for n in _ONE.findall(match[1])]
+    if len(written) > 1 and min(numbers) > most > 0:
+        return True
+    if len(written) != 2:
         return False
-    if _INTERVAL_BEFORE.search(before):
+    if _INTERVAL_BEFORE.search(before) or _UNIT_AFTER.match(text, match.end()):
         return True
     value = _VALUE_BEFORE.search(before)
-    return bool(value) and int(pair[0]) <= float(value[1]) <= int(pair[1])
+    return value is not None and written[0] <= float(value[1]) <= written[1]
 
 
 def overlaps(span: Span, others: Sequence[Span]) -> bool:

@@ -101,21 +101,30 @@ class _Forms:
 
     def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[Draft], most: int) -> None:
         some = [c for c in found if c]
+        marked = [(d.block.text, m) for d in drafts for m in d.block.markers if m.form != "footnote"]
         years = sum(1 for c in some for y in c.years if y.found)
         brackets = sum(len(c.brackets) for c in some)
         high = [n for c in some for m in c.high for n in m.numbers]
-        round_ = [m for c in some for m in c.round]
-        marked = [m for d in drafts for m in d.block.markers if m.form != "footnote"]
-        cited = {n for m in round_ for n in m.numbers}
-        # Marked up citations may be bare numbers within brackets.
-        inside = sum(1 for d in drafts for m in d.block.markers if d.block.text[max(0, m.start - 1) : m.start] in "[")
-        self.brackets = brackets > 0 and (inside > 0 if marked else years < 3 * brackets)
-        self.years = not marked and years > brackets
-        self.any_year = self.years and years >= 3
         fit = sum(1 for n in high if n <= most)
-        self.high = not marked and not self.brackets and not self.years and most > 0 and fit >= 0.8 * len(high) > 0
+        round_ = [m for c in some for m in c.round]
+        cited = {n for m in round_ for n in m.numbers}
+        self._most = most
+        most_of_list = max(2, most / 3)
+        self.high = (
+            not marked
+            and len(high) > max(3 * brackets, years)
+            and fit >= 0.8 * len(high)
+            and (len(set(high)) >= most_of_list or not (brackets or years or len(cited) >= most_of_list))
+        )
+        # Citations that are marked up may be bare numbers within brackets.
+        inside = any(text[max(0, m.start - 1) : m.end].startswith("[") for text, m in marked if m.form == "numeric")
+        self.brackets = not self.high and brackets > 0 and (inside if marked else years < 3 * brackets)
+        # Beside keys, a number is left over from another form; where it could be a place of the list it may be a value.
+        self.beyond = bool(marked) and not inside
+        self.years = not marked and not self.high and years > max(brackets, len(round_))
         self.round = (
-            not (marked or self.brackets or self.years or self.high)
+            not (marked or self.high or self.years)
+            and len(round_) > 3 * brackets
             and len(cited) >= max(3, most / 2)
             and any(len(m.numbers) > 1 for m in round_)
         )
@@ -124,6 +133,8 @@ class _Forms:
         """The candidates of a block that are citations."""
         if self.brackets:
             yield from own.brackets
+        elif self.beyond:
+            yield from (m for m in own.brackets if min(m.numbers) > self._most)
         if self.brackets or self.high or self.round:
             yield from own.named
         if self.high:
@@ -131,7 +142,7 @@ class _Forms:
         if self.round:
             yield from own.round
         for mark in own.years:
-            if mark.found or (self.years and mark.sure) or self.any_year:
+            if mark.found or (self.years and mark.sure):
                 yield mark
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.quantities import Quantity, quantities
+from kgcheck.grounding.quantities import Quantity, kind_words, quantities
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import Span
@@ -26,13 +26,14 @@ from kgcheck.model import Evidence, Stance, Tier, World
 
 MOST_RESULTS = 10_000
 
-_NAMED = 0.6
+_NAMED = 0.5
 """Least share of the words of a canonical result that stand about a number of its."""
 
 _ALIKE = 0.3
 """Least share of the words about a number that stand about the same one in the results, too."""
 
 _KEEPS = 0.4
+"""An equal number counts if what it is named by is at least so much as like as what is most alike."""
 
 _WINDOW = 10
 """Words to each side of a number that tell what it is of."""
@@ -197,7 +198,8 @@ def _of_number(
         score, nearest = max(equal, key=lambda pair: pair[0])
         named = score >= least and score >= 0.8 * best
         # What stands in the results may be about something else; so may what is like it.
-        if named or quantity.digits >= _SURE_DIGITS or (not against.canonical and score >= _KEEPS * best):
+        by_itself = quantity.digits >= _SURE_DIGITS and best < least
+        if named or by_itself or (not against.canonical and score >= _KEEPS * best):
             yield _verified(sentence, quantity, nearest, against)
             return
     # What another number of the sentence is equal to is not what this one should have been.
@@ -225,7 +227,9 @@ def _verified(sentence: Sentence, quantity: Quantity, result: Result, against: R
 
 def _differs(sentence: Sentence, quantity: Quantity, result: Result, against: Results) -> Remarked:
     note = f"the text has {_shown(sentence, quantity)}, {result.name} of {against.source} is {_valued(result)}"
-    made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, SentenceState.CONTRADICTED, result, against, note)
+    # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
+    state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
+    made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, state, result, against, note)
     if not against.canonical or quantity.comparator != "=":
         return made
     right = result.value * 100 if quantity.unit == "%" and result.unit != "%" else result.value
@@ -346,7 +350,8 @@ _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
 def _stems(text: str) -> list[str]:
     """Stems of the words that name something; of camelCase and of keys with underscores, too."""
     words = [w.casefold() for w in _WORD.findall(text)]
-    return [str(stem) for stem in stemmer().stemWords([w for w in words if w not in _empty_words() and len(w) > 1])]
+    named = [w for w in words if w not in _empty_words() and w not in kind_words() and len(w) > 1]
+    return [str(stem) for stem in stemmer().stemWords(named)]
 
 
 def _shown(sentence: Sentence, quantity: Quantity) -> str:

@@ -5,18 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kgcheck.grounding.inlines import Inlines
+from kgcheck.grounding.latex import ENTRY
 from kgcheck.grounding.manuscript import Block, BlockKind, Marker, Table
 from kgcheck.grounding.markers import Draft
-from kgcheck.grounding.reference_lists import HEADING, Entry, cited_works, labelled, split_entries, works_of_csl
+from kgcheck.grounding.reference_lists import Entry, cited_works, labelled, split_entries, works_of_csl
 from kgcheck.grounding.source_lines import SourceLines
 from kgcheck.grounding.text_layout import HeadingPath, legend_label
 from kgcheck.grounding.written import Written
 from kgcheck.literature.documents import clean
-from kgcheck.literature.papers import CitedWork, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, CitedWork, kind_of
 
-ENTRY = "kgcheckentry"
-"""Begins the paragraph of a ``\\bibitem``, with its number: pandoc drops the key."""
-
+_LINKED = ("doi:", "pmid:")
+_TO = re.compile(r" ?[-\u2010-\u2015]{1,3} ?")
+_LONGEST_RANGE = 50
 _ENTRY = re.compile(rf"^{ENTRY}(\d+)x\s*")
 
 
@@ -49,6 +50,9 @@ def written_of(
         reader.abstract(abstract)
     reader.read(blocks)
     drafts = [*reader.drafts]
+    if not references:
+        references = _linked(drafts)
+    drafts = [d._replace(block=_without_links(d.block, {r.key for r in references})) for d in drafts]
     if not title:
         title = _only_title(drafts)
     return Written(title, tuple(drafts), references, tuple(reader.tables))
@@ -62,6 +66,21 @@ def _joined(own: Sequence[CitedWork], given: Sequence[CitedWork]) -> tuple[Cited
     if own and given:
         return (*own, *given)
     return tuple(own or known.values())
+
+
+def _linked(drafts: Sequence[Draft]) -> tuple[CitedWork, ...]:
+    """Works that are only linked to: of a text without a list they are its references."""
+    names = dict.fromkeys(k for d in drafts for m in d.block.markers for k in m.keys if k.startswith(_LINKED))
+    return tuple(
+        CitedWork(key=k, doi=k[4:] if k.startswith("doi:") else "", pmid=k[5:] if k.startswith("pmid:") else "", text=k)
+        for k in names
+    )
+
+
+def _without_links(block: Block, known: set[str]) -> Block:
+    """A link to what the list does not have is a link, as to data, and no citation."""
+    kept = tuple(m for m in block.markers if not (m.keys[0].startswith(_LINKED) and m.keys[0] not in known))
+    return block if len(kept) == len(block.markers) else block.model_copy(update={"markers": kept})
 
 
 def _only_title(drafts: Sequence[Draft]) -> str:
@@ -117,11 +136,12 @@ def _as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
     if len(inlines) == 1 and inlines[0]["t"] in ("Strong", "Underline"):
         text = _flat(inlines)
         if 0 < len(text) <= 120 and not text.endswith((".", ",", ";")):
-            known = kind_of(text) != "other" or HEADING.match(text)
+            known = kind_of(text) != "other" or REFERENCES_HEADING.match(text)
             return (2 if known else 6), inlines
         return None
     text = _flat(block["c"]) if len(block["c"]) <= 5 else ""
-    return (2, block["c"]) if text and HEADING.match(text) else None
+    known = text and not text.endswith((".", ",", ":")) and kind_of(text) != "other" and len(text.split()) <= 3
+    return (2, block["c"]) if known or (text and REFERENCES_HEADING.match(text)) else None
 
 
 def _flat(inlines: Sequence[Any]) -> str:
@@ -145,7 +165,7 @@ class _List:
             heading = _as_heading(block)
             if heading:
                 level, inlines = heading
-                if HEADING.match(_flat(inlines)):
+                if REFERENCES_HEADING.match(_flat(inlines)):
                     self._level = level
                 elif self._level is not None and level <= self._level:
                     self._level = None
@@ -241,6 +261,8 @@ class _BlockReader:
         self._works |= {f"ref-{w.key}": w.key for w in references}
         self._works |= {f"doi:{w.doi}": w.key for w in references if w.doi}
         self._works |= {f"pmid:{w.pmid}": w.key for w in references if w.pmid}
+        self._places = {w.key: place for place, w in enumerate(references)}
+        self._keys = tuple(self._places)
         self._headings = HeadingPath()
         self._listing: int | None = None
         self.drafts: list[Draft] = []
@@ -272,7 +294,7 @@ class _BlockReader:
         text = _flat(inlines)
         if self._listing is not None and level > self._listing:
             return
-        self._listing = level if HEADING.match(text) else None
+        self._listing = level if REFERENCES_HEADING.match(text) else None
         self._headings.begin(level, text)
         if text:
             self._add("heading", inlines)
@@ -328,7 +350,7 @@ class _BlockReader:
             return
         if found := legend_label(shown):
             kind, label = ("legend" if kind == "paragraph" else kind), found
-        markers = [m for m in text.markers if m.end <= len(shown)]
+        markers = self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)])
         place = len(self.drafts)
         notes: list[Draft] = []
         for span, note in text.notes:
@@ -349,6 +371,20 @@ class _BlockReader:
         self.drafts.insert(place, Draft(block, barred))
         self.drafts += notes
 
+    def _with_ranges(self, text: str, markers: Iterable[Marker]) -> list[Marker]:
+        """Citations, two that a dash joins as one, which cites what the list has between them, too."""
+        found: list[Marker] = []
+        for marker in markers:
+            before = found[-1] if found else None
+            if before and _TO.fullmatch(text, before.end, marker.start):
+                first, last = self._places.get(before.keys[-1]), self._places.get(marker.keys[0])
+                if first is not None and last is not None and 0 < last - first <= _LONGEST_RANGE:
+                    keys = (*before.keys, *self._keys[first + 1 : last], *marker.keys)
+                    found[-1] = before.model_copy(update={"end": marker.end, "keys": keys})
+                    continue
+            found.append(marker)
+        return found
+
     def _note(self, blocks: Iterable[Any], label: str) -> list[Draft]:
         """The paragraphs of a note."""
         made: list[Draft] = []
@@ -365,7 +401,7 @@ class _BlockReader:
                     text=text.text,
                     label=label,
                     line=self._lines.find(text.text, aside=True),
-                    markers=tuple(text.markers),
+                    markers=tuple(self._with_ranges(text.text, text.markers)),
                 )
                 made.append(Draft(note, tuple(text.barred)))
         return made

@@ -148,6 +148,11 @@ def _measures_nothing(
     return bare and bool(_YEAR.fullmatch(match["number"]))
 
 
+def kind_words() -> frozenset[str]:
+    """Words in the name of a result that tell its kind and not what it is of."""
+    return _rules().kinds
+
+
 class _QuantityRules(NamedTuple):
     units: dict[str, str]
     unit: re.Pattern[str]
@@ -155,6 +160,7 @@ class _QuantityRules(NamedTuple):
     scale: re.Pattern[str]
     before: frozenset[str]
     after: tuple[str, ...]
+    kinds: frozenset[str]
     about: re.Pattern[str]
 
 
@@ -171,6 +177,7 @@ def _rules() -> _QuantityRules:
         scale=re.compile(rf"{gap}({_either(raw['scales'])})\b"),
         before=frozenset(raw["names"]["before"].split()),
         after=tuple(raw["names"]["after"]),
+        kinds=frozenset(raw["names"]["kinds"].split()),
         about=re.compile(rf"(?:^|(?<=[\s(]))(?:{_either(raw['about']['words'])})\s?$", re.IGNORECASE),
     )
 

@@ -5,12 +5,15 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
-from kgcheck.errors import InputFormat, UsageError
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.docx import check_docx
 from kgcheck.grounding.jats_manuscript import read_jats_manuscript
+from kgcheck.grounding.latex import one_text
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.markers import with_markers
 from kgcheck.grounding.pandoc import pandoc_json
 from kgcheck.grounding.pandoc_blocks import bibliographies, written_of
+from kgcheck.grounding.pdf_manuscript import read_pdf_manuscript
 from kgcheck.grounding.reference_lists import works_of_csl
 from kgcheck.grounding.source_lines import SourceLines
 from kgcheck.grounding.text_manuscript import read_text_manuscript
@@ -28,6 +31,15 @@ _SUFFIXES: dict[str, Format] = {
     ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats", ".pdf": "pdf", ".txt": "text",
     ".text": "text",
 }  # fmt: skip
+_LISTS = {
+    ".bib": "biblatex",
+    ".bibtex": "bibtex",
+    ".json": "csljson",
+    ".ris": "ris",
+    ".yaml": "markdown",
+    ".yml": "markdown",
+}
+_LATEX = "latex-smart"
 _MARKDOWN = "markdown-smart+autolink_bare_uris"
 
 
@@ -64,26 +76,45 @@ def read_manuscript(path: Path) -> Manuscript:
 
 
 def _written(path: Path, data: bytes, format_: Format) -> Written:
-    if format_ == "docx" or format_ == "pdf":
-        raise UsageError(f"{format_} is not read yet")
+    if format_ == "pdf":
+        return read_pdf_manuscript(path)
+    if format_ == "docx":
+        check_docx(path, data)
+        return written_of(pandoc_json(data, "docx+citations", path), SourceLines(""))
     text = _decoded(path, data)
     if format_ == "text":
         return read_text_manuscript(text)
     if format_ == "jats":
         return read_jats_manuscript(path, SourceLines(text, markup=True))
-    document = pandoc_json(data, _MARKDOWN if format_ == "markdown" else "latex-smart", path)
-    works = [w for name in bibliographies(document) for w in _bibliography(path, name)]
-    return written_of(document, SourceLines(text), works)
+    keys: tuple[str, ...] = ()
+    whole = text
+    if format_ == "latex":
+        whole, keys = one_text(path, text, LARGEST_TEXT)
+    document = pandoc_json(whole.encode(), _MARKDOWN if format_ == "markdown" else _LATEX, path)
+    works = [w for name in bibliographies(document) for w in _bibliography(path, name, bool(keys))]
+    written = written_of(document, SourceLines(text), works, keys)
+    if written.references or not any(m.form == "key" for d in written.drafts for m in d.block.markers):
+        return written
+    beside = _beside(path)
+    return written_of(document, SourceLines(text), _bibliography(path, beside.name, False)) if beside else written
 
 
-def _bibliography(path: Path, name: str) -> list[CitedWork]:
-    """The works of a file that the manuscript names."""
+def _beside(path: Path) -> Path | None:
+    """The list of references beside a manuscript that names none: of its name, or the only one."""
+    own = path.with_suffix(".bib")
+    found = [own] if own.is_file() else sorted(path.parent.glob("*.bib"))
+    return found[0] if len(found) == 1 else None
+
+
+def _bibliography(path: Path, name: str, listed: bool) -> list[CitedWork]:
+    """The works of a file that the manuscript names; it may be missing where the list is in the text."""
     file = path.parent / name
-    if not file.suffix:
-        file = file.with_suffix(".bib")
+    if file.suffix not in _LISTS:
+        file = file.with_name(file.name + ".bib")
     refuse_outside(path.parent, file)
-    form = {".json": "csljson", ".yaml": "markdown", ".yml": "markdown"}.get(file.suffix, "biblatex")
-    return [*works_of_csl(pandoc_json(read_bytes(file, LARGEST_TEXT), form, file, "csljson"))]
+    if listed and not file.is_file():
+        return []
+    return [*works_of_csl(pandoc_json(read_bytes(file, LARGEST_TEXT), _LISTS[file.suffix], file, "csljson"))]
 
 
 def _format_of(path: Path, data: bytes) -> Format:

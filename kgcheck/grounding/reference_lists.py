@@ -10,13 +10,6 @@ from typing import Any, NamedTuple
 from kgcheck.literature.documents import clean
 from kgcheck.literature.papers import CitedWork
 
-HEADING = re.compile(
-    r"^(?:(?:\d+|[IVX]+)\.?\s+)?(?:references?(?: list| cited| and notes)?|bibliography|literature(?: cited)?|works cited"
-    r"|cited (?:literature|works|references)|reference list)\s*[:.]?$",
-    re.IGNORECASE,
-)
-"""The heading of a list of references."""
-
 LONGEST_ENTRY = 3_000
 _NUMBERED = re.compile(r"^\s*(?:\[(\d{1,4})\]|\((\d{1,4})\)|(\d{1,4})[.)]|(\d{1,4})(?=\s+[^\W\d_]))\s*(?=\S|$)")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]+")
@@ -27,11 +20,13 @@ _YEAR_VOLUME = re.compile(r"(?<=[ .])((?:1[6-9]|20)\d\d)(?: [A-Z][a-z]{2}(?:[ -]
 _WEB = re.compile(r"\b(?:https?://|doi:)\S+", re.IGNORECASE)
 
 _UP = "A-Z\u00c0-\u00de\u0100-\u017f"
-_SURNAME = rf"(?:(?:[a-z]{{2,4}}|d')[ ']){{0,2}}(?:[DOL]['\u2019])?[{_UP}][^\W\d_]*(?:['\u2019\u2010-][^\W\d_]+){{0,3}}(?: [{_UP}][^\W\d_]+(?:[\u2010-][^\W\d_]+)?){{0,2}}"
+_LOWER = r"(?:[a-z]{1,4}['\u2019 \u2010-])"
+_PART = rf"(?:[DOLdol]['\u2019])?[{_UP}][^\W\d_]*(?:['\u2019\u2010-\u2013-][^\W\d_]+){{0,3}}"
+_SURNAME = rf"{_LOWER}{{0,3}}{_PART}(?: {_LOWER}{{0,3}}{_PART}){{0,2}}"
 _VANCOUVER = re.compile(
     rf"({_SURNAME}) ([{_UP}](?:[ -]?[{_UP}]){{0,3}})(?: (?:Jr|Sr|II|III|2nd|3rd)\b\.?)?(?=[,.;: (]|$)"
 )
-_DOTTED = re.compile(rf"({_SURNAME}), ((?:[{_UP}]\.[ \u2010-]?){{1,5}})(?:,? (?:Jr|Sr|II|III)\.?)?")
+_DOTTED = re.compile(rf"({_SURNAME}), ((?:[{_UP}]\.[ \u2010-]?){{1,5}})(?:,? (?:Jr|Sr|II|III)\b\.?)?")
 _JOIN = re.compile(r"(?:, ?|; ?)?(?:(?:and|&|\.\.\.|\u2026) ?)?")
 _ET_AL = re.compile(r",? ?(?:et ?al\.?|and others)(?=[ .,:;(]|$)")
 
@@ -87,6 +82,7 @@ def joined(lines: Sequence[str]) -> str:
     text = ""
     for line in lines:
         cut = text[-1:] in ("-", "\u00ad") and text[-2:-1].isalpha() and line[:1].islower()
+        cut = cut and not re.match(r"(?:and|or)\b", line)
         broken = re.search(r"(?:https?://|doi:|\b10\.\d{4,9}/)\S*[/.]$", text)
         text = (text[:-1] if cut else text) + ("" if cut or broken or not text else " ") + line
     return clean(text)[:LONGEST_ENTRY]
@@ -149,7 +145,7 @@ def _trimmed(doi: str) -> str:
     doi = doi.rstrip(".,;:'\u2019\u201d")
     while doi.endswith((")", "]")) and doi.count(doi[-1]) > doi.count("(" if doi[-1] == ")" else "["):
         doi = doi[:-1].rstrip(".,;")
-    return doi.lower()
+    return re.split(r"\.?(?:doi:|https?:)", doi.lower())[0]
 
 
 def _year(text: str) -> int | None:
@@ -188,19 +184,26 @@ def _authors(text: str) -> tuple[tuple[str, ...], str]:
 _TITLE_LEAD = re.compile(
     r"^[\s.,:;]*(?:\((?:1[6-9]|20)\d\d[a-z]?(?:, [^()]{2,30})?\)[\s.,:;]*)?(?:(?:1[6-9]|20)\d\d[a-z]?[.:]\s)?"
 )
-_END = re.compile(r"(?<![ .][A-Z])(?<!\bvs)(?<!\bsp)(?<!\bspp)(?<!\bcf)(?<!\bSt)([.?!])[\"'\u201d]? (?=[^\W\d_]|\[|\d)")
+_END = re.compile(r"(?<!\bvs)(?<!\bsp)(?<!\bspp)(?<!\bcf)(?<!\bSt)([.?!])[\"'\u201d]? (?=[^\W\d_]|\[|\d)")
 _SMALL = frozenset("of the and in for & de et la le der und des di e y on to a an".split())
-_SOURCE_END = re.compile(r"^(?:[,;:.(]|\d|\((?:1[6-9]|20)\d\d|$)")
+_JOURNAL_IN_WORDS = re.compile(r"[^\W\d_][^\d.]{2,60}[.,]? \(?\d")
 
 
 def _title(rest: str) -> str:
     """The title: up to the one place after which only the name of a journal and numbers follow."""
-    text = rest[_TITLE_LEAD.match(rest).end() :] if _TITLE_LEAD.match(rest) else rest  # type: ignore[union-attr]
-    for end in _END.finditer(text):
-        if _is_source(text[end.end() :]):
-            title = text[: end.start() + (end[1] != ".")].strip(" \"'\u201c\u201d")
-            return title if len(title.split()) > 1 else ""
-    return ""
+    # The list of authors goes on with a name that could not be read.
+    if re.match(r"\s*(?:[,&;]|and\b)", rest):
+        return ""
+    lead = _TITLE_LEAD.match(rest)
+    text = rest[lead.end() :] if lead else rest
+    ends = [*_END.finditer(text[:1500])]
+    end = next((e for e in ends if _is_source(text[e.end() :])), None)
+    if end is None and ends and _JOURNAL_IN_WORDS.match(text, ends[-1].end()):
+        end = ends[-1]
+    if end is None:
+        return ""
+    title = text[: end.start() + (end[1] != ".")].strip(" \"'\u201c\u201d")
+    return title if len(title.split()) > 1 else ""
 
 
 def _is_source(text: str) -> bool:
@@ -257,7 +260,7 @@ def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
 
 def _field(item: Mapping[str, Any], name: str) -> str:
     value = item.get(name)
-    return clean(str(value)) if isinstance(value, str | int | float) else ""
+    return clean(str(value)).replace("---", "\u2014").replace("--", "\u2013") if isinstance(value, str | int) else ""
 
 
 def _person(person: Mapping[str, Any]) -> str:

@@ -70,6 +70,41 @@ class Remark(StrEnum):
     NUMBER_UNKNOWN = "number_unknown"
 
 
+REMARKS: dict[Remark, str] = {
+    Remark.EDGE_VERIFIED: "The graph holds it, and a source confirms it",
+    Remark.EDGE_REFUTED: "The graph holds it, and a source speaks against it",
+    Remark.EDGE_DENIED: "The text denies what the graph and a source hold",
+    Remark.EDGE_UNVERIFIED: "The graph holds it, and no source has confirmed it",
+    Remark.EDGE_UNKNOWN: "Both things are known, and neither graph nor source has such an edge",
+    Remark.VALUE_VERIFIED: "The graph has this value, and a source confirms it",
+    Remark.VALUE_DIFFERS: "The graph and its source have another value",
+    Remark.SYMBOL_OUTDATED: "A former symbol: the gene has another one now",
+    Remark.ID_OUTDATED: "A former identifier or term",
+    Remark.PAPERS_SUPPORT: "Papers say so",
+    Remark.PAPERS_CONTRADICT: "Papers say otherwise",
+    Remark.PAPERS_SILENT: "Papers were looked at, and none speaks of it",
+    Remark.CITED_SUPPORTS: "The paper that it cites says so",
+    Remark.CITED_CONTRADICTS: "The paper that it cites says otherwise",
+    Remark.CITED_SILENT: "The paper that it cites does not speak of it",
+    Remark.CITED_UNRELATED: "The work that it cites is about something else",
+    Remark.MARKER_OUT_OF_RANGE: "A citation of a reference that the list does not have",
+    Remark.REFERENCE_CONFIRMED: "The reference is as it is known elsewhere",
+    Remark.REFERENCE_NOT_FOUND: "There is no such work where it would have to be",
+    Remark.REFERENCE_UNKNOWN: "No such work was found where it was looked for",
+    Remark.REFERENCE_RETRACTED: "The work was retracted",
+    Remark.DOI_DIFFERS: "The DOI is of another work",
+    Remark.TITLE_DIFFERS: "The work has another title",
+    Remark.YEAR_DIFFERS: "The work is of another year",
+    Remark.AUTHOR_DIFFERS: "The work has another first author",
+    Remark.REFERENCE_REPEATED: "The same work stands in the list twice",
+    Remark.REFERENCE_NOT_CITED: "Nothing in the text cites it",
+    Remark.NUMBER_VERIFIED: "The results have this number",
+    Remark.NUMBER_DIFFERS: "The results have another number",
+    Remark.NUMBER_UNKNOWN: "No result is this number",
+}
+"""Every remark in plain words."""
+
+
 class Repair(Value):
     """Words that would put it right: ``text[start:end]`` of the sentence, or of the reference, becomes ``to``."""
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from kgcheck.grounding.manuscript import Block
 from kgcheck.grounding.markers import Draft
-from kgcheck.grounding.reference_lists import HEADING, cited_works, joined, split_entries
+from kgcheck.grounding.reference_lists import cited_works, joined, split_entries
 from kgcheck.grounding.text_layout import HeadingPath, legend_label, parts_of_text
 from kgcheck.grounding.written import Written
-from kgcheck.literature.papers import kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
 
 def read_text_manuscript(text: str) -> Written:
@@ -53,7 +53,7 @@ def read_text_manuscript(text: str) -> Written:
 
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
     """Where the list of references is, without its heading: up to the next heading that is known."""
-    begin = next((n for n in range(len(lines), 0, -1) if HEADING.match(lines[n - 1].strip())), len(lines))
+    begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
     for number in range(begin, len(lines)):
         line = lines[number].strip()
         if number > begin and _ends_list(line):

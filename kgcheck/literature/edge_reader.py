@@ -136,8 +136,8 @@ class TripleReader:
         ]
         return Passages(
             claim=claim.claim,
-            release=self._release,
-            built_at=self._built,
+            release=_release(self._index),
+            built_at=_built(self._index),
             passages=tuple(found[:_SHOWN]),
             retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
         )
@@ -164,31 +164,16 @@ class TripleReader:
         enough = SURE_OF_PAIR if isinstance(self._verifier, TrainedVerifier) else SURE_ENOUGH
         spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
         if spoken:
-            return tuple(self._evidence(o, read[o.document]) for o in spoken)
+            return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)
         return (self._silence(judged, len(read), looked),)
-
-    def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
-        return Evidence(
-            source=SOURCE,
-            release=self._release,
-            record=document.id,
-            url=address(document),
-            retrieved_at=self._built,
-            stance=opinion.stance,
-            world=World.OPEN,
-            tier=Tier.TEXT,
-            value=document.title or None,
-            quote=opinion.quotes[0].text if opinion.quotes else None,
-            score=round(opinion.probability, 3),
-        )
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
         papers = _papers(self._index.manifest.papers)
         return Evidence(
             source=SOURCE,
-            release=self._release,
+            release=_release(self._index),
             record=judged.claim,
-            retrieved_at=self._built,
+            retrieved_at=_built(self._index),
             stance=Stance.SILENT,
             world=World.OPEN,
             tier=Tier.TEXT,
@@ -196,15 +181,6 @@ class TripleReader:
             value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
-
-    @property
-    def _built(self) -> datetime:
-        return datetime.fromisoformat(self._index.manifest.built_at).astimezone(UTC)
-
-    @property
-    def _release(self) -> str:
-        manifest = self._index.manifest
-        return f"index of {manifest.papers} documents, {manifest.built_at[:10]}"
 
 
 def address(document: Document) -> str:
@@ -225,3 +201,37 @@ def _only_matching(document: Document, matches: Callable[[str], bool]) -> Docume
     vectors = document.vectors
     read = document.model_copy().with_spans(tuple(document.spans[i] for i in places))
     return read.with_vectors(None if vectors is None else vectors[places])
+
+
+def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document) -> Evidence:
+    """What a paper says, as evidence.
+
+    Args:
+        index: Where it stands.
+        opinion: What a verifier makes of it.
+        document: What was read of it.
+
+    Returns:
+        The evidence, with its first quote.
+    """
+    return Evidence(
+        source=SOURCE,
+        release=_release(index),
+        record=document.id,
+        url=address(document),
+        retrieved_at=_built(index),
+        stance=opinion.stance,
+        world=World.OPEN,
+        tier=Tier.TEXT,
+        value=document.title or None,
+        quote=opinion.quotes[0].text if opinion.quotes else None,
+        score=round(opinion.probability, 3),
+    )
+
+
+def _built(index: LiteratureIndex) -> datetime:
+    return datetime.fromisoformat(index.manifest.built_at).astimezone(UTC)
+
+
+def _release(index: LiteratureIndex) -> str:
+    return f"index of {index.manifest.papers} documents, {index.manifest.built_at[:10]}"

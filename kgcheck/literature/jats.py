@@ -294,10 +294,18 @@ _HIGH = str.maketrans("0123456789", "\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\
 def set_high(text: str) -> str:
     """Numbers that are set high, with the digits that are: 10 to the power of 6 is not 106. Other text stays as it is.
 
-    >>> set_high("3,4"), set_high("2+")
-    ('³,⁴', '2+')
+    Args:
+        text: What is set high.
+
+    Returns:
+        Text of the same length.
+
+    >>> set_high("3,4"), set_high("-6"), set_high("2+")
+    ('³,⁴', '⁻⁶', '2+')
     """
-    return text.translate(_HIGH) if _NUMBERS_SET_HIGH.fullmatch(text) else text
+    if not _NUMBERS_SET_HIGH.fullmatch(text):
+        return text
+    return ("\u207b" + text[1:] if text[0] in "-\u2010\u2011\u2012\u2013\u2212" else text).translate(_HIGH)
 
 
 class RunningText:

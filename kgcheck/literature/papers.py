@@ -168,6 +168,13 @@ def _pieces(paper: WholePaper) -> Iterator[_Piece]:
                     yield _Piece(section.kind, heading[:500], text)
 
 
+REFERENCES_HEADING = re.compile(
+    r"^(?:(?:\d+|[IVX]+)\.?\s+)?(?:references?(?: list| cited| and notes)?|bibliography|literature cited|works cited"
+    r"|cited (?:literature|works|references))\s*[:.]?$",
+    re.IGNORECASE,
+)
+"""The heading of a list of references."""
+
 _NUMBER = re.compile(r"^\s*(?:\(?\d+(?:\.\d+)*\)?\.?|[IVX]+\.)\s+")
 _HEADINGS: tuple[tuple[SectionKind, re.Pattern[str]], ...] = (
     ("abstract", re.compile(r"^abstract\b")),

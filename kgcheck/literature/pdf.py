@@ -7,13 +7,14 @@ list of references is left out.
 import hashlib
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kgcheck.errors import InputFormat, InputMissing, MissingExtra
 from kgcheck.inputs import LARGEST_WHOLE, MIB
 from kgcheck.literature.documents import Rejected, clean, sentences
-from kgcheck.literature.papers import Paragraph, Section, SectionKind, WholePaper, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, Paragraph, Section, SectionKind, WholePaper, kind_of
 
 EXTRA = "pdf"
 
@@ -24,9 +25,16 @@ _PASSAGE = 1_200
 
 _LONGEST_HEADING = 60
 _DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
-_REFERENCES = re.compile(r"^(?:\d+\.?\s+)?(?:references|bibliography|literature cited)\s*:?$", re.IGNORECASE)
 _BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")
 """A word that was cut at the end of a line."""
+
+
+class PdfText(NamedTuple):
+    """The text of a PDF by pages, with the title and the DOI that it gives itself."""
+
+    pages: tuple[str, ...]
+    title: str = ""
+    named: tuple[str, ...] = ()
 
 
 def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
@@ -37,6 +45,33 @@ def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
 
     Yields:
         Its place, and the paper, or why it is none: ``encrypted``, ``no_text`` or ``too_long``.
+
+    Raises:
+        InputMissing: It cannot be read.
+        InputFormat: It is no PDF, or broken.
+        MissingExtra: pypdf is not installed.
+    """
+    place = str(path)
+    found = pdf_text(path)
+    if isinstance(found, Rejected):
+        yield place, found
+        return
+    sections = sections_of_pages(found.pages)
+    if not sections:
+        yield place, Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
+        return
+    ids = (doi_of(found) or f"pdf:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}",)
+    yield place, WholePaper(ids=ids, title=found.title or path.stem, sections=sections)
+
+
+def pdf_text(path: Path) -> PdfText | Rejected:
+    """The text of a PDF file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The text, or why there is none: ``encrypted`` or ``too_long``.
 
     Raises:
         InputMissing: It cannot be read.
@@ -56,47 +91,47 @@ def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
         data = path.read_bytes()
     except OSError as error:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
-    place = str(path)
     if b"%PDF-" not in data[:1024]:
         raise InputFormat(f"{path} is no PDF")
     try:
         reader = pypdf.PdfReader(path)
         if reader.is_encrypted:
-            yield place, Rejected(reason="encrypted", detail="the PDF asks for a password", record=path.name)
-            return
+            return Rejected(reason="encrypted", detail="the PDF asks for a password", record=path.name)
         if len(reader.pages) > MOST_PAGES:
             detail = f"{len(reader.pages):,} pages; at most {MOST_PAGES:,} are read"
-            yield place, Rejected(reason="too_long", detail=detail, record=path.name)
-            return
-        pages = [page.extract_text() for page in reader.pages]
+            return Rejected(reason="too_long", detail=detail, record=path.name)
+        pages = tuple(page.extract_text() for page in reader.pages)
         about = dict(reader.metadata or {})
         title = clean(str(about.get("/Title") or ""))
-        named = [str(value) for key, value in about.items() if key.lower() in ("/doi", "/prism:doi", "/subject")]
+        named = tuple(str(value) for key, value in about.items() if key.lower() in ("/doi", "/prism:doi", "/subject"))
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OSError) as error:
         raise InputFormat(f"{path} cannot be read as PDF: {error!r}"[:300], "it may be cut off") from error
     except (OverflowError, ZeroDivisionError, AssertionError, NotImplementedError, MemoryError) as error:
         raise InputFormat(f"{path} cannot be read as PDF: {error!r}"[:300], "it may be made to do harm") from error
-    found = _sections(pages)
-    if not found:
-        yield place, Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
-        return
-    yield place, WholePaper(ids=(_id(data, named, pages),), title=title or path.stem, sections=tuple(found))
+    return PdfText(pages, title, named)
 
 
-def _id(data: bytes, named: list[str], pages: list[str]) -> str:
-    """The DOI that the file gives itself, or the only one of its first page; else a hash: a wrong id is worse."""
-    for text in (*named, pages[0]):
-        dois = {m.rstrip(".,;)").lower() for m in _DOI.findall(text)}
+def doi_of(text: PdfText) -> str:
+    """The DOI that a file gives itself, or the only one of its first page; nothing else: a wrong id is worse."""
+    for part in (*text.named, *text.pages[:1]):
+        dois = {m.rstrip(".,;)").lower() for m in _DOI.findall(part)}
         if len(dois) == 1:
             return f"doi:{dois.pop()}"
-    return f"pdf:{hashlib.sha256(data).hexdigest()[:16]}"
+    return ""
 
 
-def _sections(pages: list[str]) -> list[Section]:
-    """The text of pages by headings; what follows the heading of the references is left out."""
+def sections_of_pages(pages: Sequence[str]) -> tuple[Section, ...]:
+    """The text of pages by headings; what follows the heading of the references is left out.
+
+    Args:
+        pages: In order.
+
+    Returns:
+        The sections that have text.
+    """
     sections: list[tuple[SectionKind, str, list[str]]] = [("other", "", [])]
-    for line in (line.strip() for page in pages for line in page.splitlines()):
-        if _REFERENCES.match(line):
+    for line in _lines(pages):
+        if REFERENCES_HEADING.match(line):
             break
         kind = _heading(line)
         if kind:
@@ -108,7 +143,25 @@ def _sections(pages: list[str]) -> list[Section]:
         paragraphs = tuple(Paragraph(text=text) for text in _passages(_BREAK.sub(r"\1", "\n".join(lines))))
         if paragraphs:
             made.append(Section(kind=kind, heading=heading, path=(heading,), paragraphs=paragraphs))
-    return made
+    return tuple(made)
+
+
+def reference_lines(pages: Sequence[str]) -> list[str]:
+    """The lines after the heading of the references.
+
+    Args:
+        pages: In order.
+
+    Returns:
+        The lines; none without such a heading.
+    """
+    lines = [*_lines(pages)]
+    begin = next((n for n, line in enumerate(lines, 1) if REFERENCES_HEADING.match(line)), len(lines))
+    return lines[begin:]
+
+
+def _lines(pages: Sequence[str]) -> Iterator[str]:
+    return (line.strip() for page in pages for line in page.splitlines())
 
 
 def _heading(line: str) -> SectionKind | None:

@@ -277,6 +277,12 @@ class DocumentStore(Closing):
         rows = self._rows("SELECT whole FROM paper JOIN name USING (number) WHERE id = ?", [name.partition("#")[0]])
         return WholePaper.model_validate_json(rows[0][0]) if rows else None
 
+    def parts(self, name: str) -> list[int]:
+        """Numbers of the abstract and the paragraphs of the paper with this id, in order; none where it is not here."""
+        number = self.number_of(name)
+        rows = self._rows("SELECT number FROM document WHERE number = ? OR paper = ? ORDER BY paragraph", [number] * 2)
+        return [row[0] for row in rows]
+
     def sections(self) -> tuple[list[int], list[str]] | None:
         """For each document, in order of number, the number of its paper and its section; None without whole papers."""
         if not self._rows("SELECT 1 FROM document WHERE paper IS NOT NULL LIMIT 1"):

@@ -55,20 +55,21 @@ def read_works(path: Path) -> Iterator[ReadWork]:
         fields = found.fields
         if isinstance(fields, WorkFields):
             fields = _cleaned(fields)
-            if not fields.ids and not fields.listed:
-                fields = Rejected(reason="no_id", detail="the record has no DOI, PMID or PMCID", record=fields.key)
-            elif not (fields.ids or fields.titles or (fields.author and fields.volume and fields.page)):
-                # An entry of a list that names nothing can be found by nothing.
+            if fields is None:
                 continue
         yield found._replace(fields=fields)
 
 
-def _cleaned(fields: WorkFields) -> WorkFields | Rejected:
+def _cleaned(fields: WorkFields) -> WorkFields | Rejected | None:
+    """A record that can be found again; None for an entry of a list that names nothing."""
     texts = (*fields.titles, fields.journal, fields.author, fields.volume, fields.page, fields.key, *fields.ids)
     if any(len(text) > _LONGEST for text in texts):
-        return Rejected(
-            reason="too_long", detail=f"a title, name or id has over {_LONGEST:,} characters", record=fields.key[:200]
-        )
+        detail = f"a title, name or id has over {_LONGEST:,} characters"
+        return Rejected(reason="too_long", detail=detail, record=fields.key[:200])
+    if not fields.ids and not fields.listed:
+        return Rejected(reason="no_id", detail="the record has no DOI, PMID or PMCID", record=fields.key)
+    if not (fields.ids or fields.titles or (fields.author and fields.volume and fields.page)):
+        return None
     return fields._replace(
         titles=tuple(dict.fromkeys(filter(None, map(clean, fields.titles)))),
         journal=clean(fields.journal),

@@ -10,6 +10,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -161,7 +163,7 @@ def page(template: str, format_: str, **content: Any) -> str:
     """
     names = {"version": __version__, "reasons": REASONS}
     if format_ == "html":
-        return _html().get_template(f"{template}.html").render(names, **content, **_inline())
+        return _html().get_template(f"{template}.html").render(names, **content, **_inline(template))
     return _markdown().get_template(f"{template}.md").render(names, **content)
 
 
@@ -329,15 +331,28 @@ def _shown(choice: ShownFindings, room: int) -> dict[str, Any]:
     }
 
 
-def _inline() -> dict[str, Markup]:
-    """Style and script, with the hashes by which the page's security policy knows them."""
+def _inline(template: str = "report") -> dict[str, Markup]:
+    """Style and script, with the hashes by which the page's security policy knows them.
+
+    Args:
+        template: It may have a style of its own, after that of reports, and a script of its own instead.
+
+    Returns:
+        Both and their hashes.
+    """
     inline = {}
     for name in ("css", "js"):
-        source = _source(f"report.{name}")
+        own = f"{template}.{name}" if (_templates() / f"{template}.{name}").is_file() else ""
+        sources = dict.fromkeys(filter(None, ("report.css" if name == "css" else "", own or f"report.{name}")))
+        source = "".join(_source(one) for one in sources)
         digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
         inline[name] = Markup(source)  # noqa: S704  # from the package, with nothing put in
         inline[f"{name}_hash"] = Markup(f"sha256-{digest}")  # noqa: S704  # base64
     return inline
+
+
+def _templates() -> Traversable:
+    return files("kgcheck.report") / "templates"
 
 
 def _source(name: str) -> str:

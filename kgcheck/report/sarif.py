@@ -82,7 +82,7 @@ def sarif(
         "automationDetails": {
             "id": f"kgcheck/{_uri_part(run.store)}/{run.id}",
             "guid": _guid(run.id),
-            "description": {"text": _text(f"kgcheck audit of {run.store}, profile {run.profile}")},
+            "description": {"text": sarif_text(f"kgcheck audit of {run.store}, profile {run.profile}")},
         },
         "invocations": [_invocation(run, tallies, left_out, exit_code)],
         "results": results,
@@ -111,12 +111,12 @@ class _Rules:
         place = self._places.setdefault((reason, structural), len(self.listed))
         if place == len(self.listed):
             kind, level = _LEVELS[finding.verdict.outcome]
-            helped = _text(reason_help(reason, finding.task.type))
+            helped = sarif_text(reason_help(reason, finding.task.type))
             self.listed.append(
                 {
                     "id": name,
                     "name": "".join(word.capitalize() for word in reason.value.split("_")),
-                    "shortDescription": {"text": _text(f"{REASONS[reason]}.")},
+                    "shortDescription": {"text": sarif_text(f"{REASONS[reason]}.")},
                     "fullDescription": {"text": helped},
                     "help": {
                         "text": f"{helped} {OUTCOMES[finding.verdict.outcome]} kgcheck explain shows the evidence."
@@ -139,7 +139,7 @@ def _result(
         "ruleIndex": place,
         "kind": kind,
         "level": level,
-        "message": {"text": _text(_message(finding))},
+        "message": {"text": sarif_text(_message(finding))},
         "locations": [{"logicalLocations": [_location(ref, n) for ref, n in _ends(finding)]}],
         "partialFingerprints": {"kgcheckTask/v1": finding.fingerprint},
         "rank": round(verdict.confidence * 100, 1),
@@ -249,11 +249,11 @@ def _notifications(run: Run, tallies: Iterable[Tally], left_out: int) -> Iterato
 
 
 def _notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": _text(text)}}
+    return {"level": level, "message": {"text": sarif_text(text)}}
 
 
-def _text(text: str) -> str:
-    """Plain text as SARIF reads it: no link and no place for an argument stands in it."""
+def sarif_text(text: str) -> str:
+    """Plain text as SARIF reads it: no link and no place for an argument stands in it, and it is not too long."""
     shown = visible(text)[:_LONGEST]
     return re.sub(r"([\\\[\]])", r"\\\1", shown).replace("{", "{{").replace("}", "}}")
 

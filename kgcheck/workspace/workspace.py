@@ -1,17 +1,17 @@
 """`Workspace`: a graph with what it is checked against, and everything that can be asked of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from kgcheck.choices import VERIFIERS, chosen, day
-from kgcheck.errors import StoreMissing, UsageError
+from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Ref, Triple
 from kgcheck.workspace.base import import_folder, member_of
-from kgcheck.workspace.curating import Curating
+from kgcheck.workspace.grounding import Grounding
 from kgcheck.workspace.opened import noting
 from kgcheck.workspace.opening import (
     Spending,
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from kgcheck.audit.plan import AuditOptions
     from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.ledger.ledger import Run
-    from kgcheck.literature.edge_reader import TripleReader
-    from kgcheck.literature.names import Names
-    from kgcheck.literature.search import LiteratureIndex
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer, Questions
     from kgcheck.reference.snapshot import SourceRelease
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-class Workspace(Curating):
+class Workspace(Grounding):
     """A graph with its references, papers and ledger: what the command line, services and notebooks work on.
 
     Everything is opened when it is first needed and closed by `close`, at the end of a ``with`` block, or with the
@@ -515,36 +512,6 @@ class Workspace(Curating):
 
     # What the methods above and kgcheck.workspace.batches are made of
 
-    def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
-        """The literature index, open.
-
-        Args:
-            notes: Gets what is to be noted of how it is searched.
-            folder: Another one than that of the workspace.
-
-        Returns:
-            The index.
-
-        Raises:
-            UsageError: None is named.
-        """
-        place = folder or self.literature
-        if place is None:
-            raise UsageError("no papers are named", "name the folder of a literature index: literature=")
-        index, note = self._opened.get(f"index {place}", lambda: _opened_index(place))
-        if note:
-            notes.append(note)
-        return index
-
-    def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
-        """What reads papers about edges with the trained verifier; None where no papers are named."""
-        from kgcheck.literature.trained_verifier import TrainedVerifier
-
-        if not (folder or self.literature):
-            return None
-        index = self.index(notes, folder)
-        return self._edge_reader(index, TrainedVerifier(index.embedder))
-
     @contextmanager
     def asker(
         self, spending: Spending, notes: list[str], *, papers: bool = True
@@ -583,28 +550,6 @@ class Workspace(Curating):
 
         graph = self.graph
         return self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress)))
-
-    def _names(self) -> "Names":
-        """Names from the graph, where there is one, and from the snapshot, where one is named."""
-        from kgcheck.literature.names import AllNames, Names, StoreNames
-        from kgcheck.reference.names import SnapshotNames
-
-        places: list[Names] = []
-        try:
-            places.append(StoreNames(self.graph))
-        except StoreMissing:
-            # The default store need not be there to search for synonyms of the snapshot.
-            if self._store_is_named:
-                raise
-        if reference := self.reference:
-            known = self._opened.get("names", lambda: closing(SnapshotNames(reference, self.schema)))
-            places.append(known)
-        return AllNames(places)
-
-    def _edge_reader(self, index: "LiteratureIndex", verifier: Any) -> "TripleReader":
-        from kgcheck.literature.edge_reader import TripleReader
-
-        return TripleReader(index, verifier, self._names(), self.schema)
 
     def _edge_of(self, what: str | Triple) -> Triple:
         """The edge that is meant; of several kinds, one that papers have words and names for."""
@@ -678,12 +623,3 @@ def _valid(kind: type[M], **given: Any) -> M:
     except ValidationError as error:
         wrong = [f"{error_['loc'][0]}={error_['input']!r}: {error_['msg']}" for error_ in error.errors()]
         raise UsageError("; ".join(wrong)) from None
-
-
-@contextmanager
-def _opened_index(folder: Path) -> "Iterator[tuple[LiteratureIndex, str]]":
-    from kgcheck.literature.search import open_index
-
-    index, note = open_index(folder)
-    with index:
-        yield index, note

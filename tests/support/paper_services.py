@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from tests.support.jats import article
 from tests.support.loopback import Loopback, Reply, Seen
@@ -152,6 +153,18 @@ class AlexServer:
     def __init__(self, server: Loopback, works: Sequence[dict[str, Any]]) -> None:
         self.works = list(works)
         server.route("GET", r"/works", self._works)
+        server.route("GET", r"/works/(.+)", self._work)
+
+    def _work(self, seen: Seen, name: str) -> Reply:
+        """One by its DOI or PMID, under which every work has it in another form."""
+        value = unquote(name).partition(":")[2]
+        for work in self.works:
+            if value in (
+                str(work["doi"]).removeprefix("https://doi.org/"),
+                str(work["ids"]["pmid"]).rpartition("/")[2],
+            ):
+                return Reply(body=work)
+        return Reply(404, b"<!doctype html><title>404 Not Found</title>", {"Content-Type": "text/html"})
 
     def _works(self, seen: Seen) -> Reply:
         page, size = int(seen.query["page"]), int(seen.query["per-page"])
@@ -167,3 +180,49 @@ def open_paper(number: int) -> dict[str, Any]:
 
 def whole_paper(number: int) -> str:
     return article(f"10.5555/e{number}", pmid=str(number), title=f"Kinase {number}")
+
+
+def crossref_work(doi: str, **more: Any) -> dict[str, Any]:
+    """A work of Crossref, made up."""
+    return {
+        "DOI": doi,
+        "type": "journal-article",
+        "title": ["Kinase A binds kinase B in growing yeast cells"],
+        "author": [{"given": "Jane", "family": "Doe", "sequence": "first"}, {"given": "R", "family": "Roe"}],
+        "container-title": ["A journal"],
+        "published-print": {"date-parts": [[2012, 3]]},
+        "published-online": {"date-parts": [[2011, 12, 20]]},
+        "issued": {"date-parts": [[2011, 12, 20]]},
+        "volume": "33",
+        "page": "588-602",
+    } | more
+
+
+class CrossrefServer:
+    """The works of Crossref by DOI, by words, and who registered a DOI."""
+
+    def __init__(self, server: Loopback, works: Sequence[dict[str, Any]]) -> None:
+        self.works = {str(work["DOI"]).casefold(): work for work in works}
+        self.found: list[dict[str, Any]] = []
+        self.agencies: dict[str, str] = {}
+        server.route("GET", r"/works/(.+)/agency", self._agency)
+        server.route("GET", r"/works/(.+)", self._work)
+        server.route("GET", r"/works", self._search)
+
+    def _work(self, seen: Seen, doi: str) -> Reply:
+        return self._message("work", self.works.get(unquote(doi).casefold()))
+
+    def _agency(self, seen: Seen, doi: str) -> Reply:
+        name = unquote(doi).casefold()
+        agency = "crossref" if name in self.works else self.agencies.get(name)
+        return self._message("work-agency", agency and {"DOI": name, "agency": {"id": agency, "label": agency}})
+
+    def _search(self, seen: Seen) -> Reply:
+        some = self.found[: int(seen.query["rows"])]
+        listed = {"facets": {}, "total-results": len(self.found), "items": some, "items-per-page": len(some)}
+        return self._message("work-list", listed)
+
+    def _message(self, kind: str, message: Any) -> Reply:
+        if message is None:
+            return Reply(404, b"Resource not found.", {"Content-Type": "text/plain"})
+        return Reply(body={"status": "ok", "message-type": kind, "message-version": "1.0.0", "message": message})

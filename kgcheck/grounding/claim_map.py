@@ -1,0 +1,209 @@
+"""What the papers of an index claim, how their claims stand to each other, and who cites whom: worked out and kept.
+
+What the ledger has of a text that has not changed is taken from there. What is new is written down as it comes, so that
+a call that was cut off goes on where it was.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from kgcheck.grounding.alignment import ClaimReader, candidates
+from kgcheck.grounding.citations_graph import Citation, KnownWorks, citations_of, ranks
+from kgcheck.grounding.claims import PaperText, choose_claims, concludes_at
+from kgcheck.grounding.consensus import agreements
+from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, ClaimTable, PaperClaim, RankedPaper
+from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import Vectors
+from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.model import Value
+from kgcheck.progress import Progress
+
+_PAPERS_TOGETHER = 25
+_PAIRS_TOGETHER = 200
+
+
+class MappedPaper(Value):
+    """A paper with its claims and what the citations among the papers make of it."""
+
+    id: str
+    title: str = ""
+    year: int | None = None
+    retracted: bool = Field(default=False, description="it has no claims then")
+    rank: RankedPaper
+    claims: tuple[PaperClaim, ...] = ()
+
+
+class ClaimMap(Value):
+    """What the papers of an index claim and how that stands together."""
+
+    papers: tuple[MappedPaper, ...] = Field(default=(), description="by PageRank")
+    pairs: tuple[ClaimPair, ...] = Field(default=(), description="those that support or contradict each other")
+    citations: tuple[tuple[str, str], ...] = Field(default=(), description="who cites whom, by ids")
+    groups: tuple[ClaimGroup, ...] = Field(default=(), description="consensus and disagreement")
+    compared: int = Field(default=0, description="pairs of claims that were read")
+    by_meaning: bool = Field(default=False, description="whether the pairs to read were found by vectors, or by words")
+
+    @cached_property
+    def claims(self) -> dict[str, PaperClaim]:
+        """All claims, by their keys."""
+        return {claim.key: claim for paper in self.papers for claim in paper.claims}
+
+    def about(self, ids: Collection[str]) -> "ClaimMap":
+        """What concerns some papers: them, whom they cite, who cites them, and what supports or contradicts them.
+
+        Args:
+            ids: Of papers; none means all.
+
+        Returns:
+            The part; ranks are those among all papers.
+        """
+        if not ids:
+            return self
+        own = {key for key, claim in self.claims.items() if claim.paper in ids}
+        pairs = tuple(p for p in self.pairs if p.first in own or p.second in own)
+        groups = tuple(g for g in self.groups if own.intersection(g.claims))
+        citations = tuple(c for c in self.citations if c[0] in ids or c[1] in ids)
+        kept = {self.claims[key].paper for p in pairs for key in (p.first, p.second)}
+        kept |= {self.claims[key].paper for g in groups for key in g.claims}
+        kept |= {name for c in citations for name in c} | set(ids)
+        papers = tuple(p for p in self.papers if p.id in kept)
+        return self.model_copy(update={"papers": papers, "pairs": pairs, "groups": groups, "citations": citations})
+
+
+def map_claims(index: LiteratureIndex, table: ClaimTable, progress: Progress) -> ClaimMap:
+    """Work out what the papers of an index claim, as far as the ledger does not have it.
+
+    Args:
+        index: The papers.
+        table: Where it is kept.
+        progress: Where steps are shown.
+
+    Returns:
+        The map, which is also written down.
+    """
+    read = _read(index, table, progress)
+    claims = [claim for paper in read for claim in paper.claims]
+    vectors = _vectors(index, claims)
+    places = candidates(claims, vectors)
+    by_text = None if vectors is None else {c.quote: row for c, row in zip(claims, vectors, strict=True)}
+    model = index.embedder.digest if index.embedder else ""
+    pairs = _judged([(claims[a], claims[b]) for a, b in places], ClaimReader(by_text, model), table, progress)
+    speaking = tuple(p for p in pairs if p.relation is not ClaimRelation.ORTHOGONAL)
+    known = KnownWorks([(p.head.ids, p.head.title, p.head.year) for p in read])
+    citations = sorted({c for p in read if p.links for c in citations_of(p.links, known)})
+    papers = _ranked(read, citations)
+    groups = agreements({claim.key: claim for claim in claims}, speaking)
+    table.keep_map(str(index.folder.resolve()), [p.rank for p in papers], groups)
+    return ClaimMap(
+        papers=papers,
+        pairs=speaking,
+        citations=tuple((c.citing, c.cited) for c in citations),
+        groups=groups,
+        compared=len(pairs),
+        by_meaning=vectors is not None,
+    )
+
+
+class _ReadPaper(NamedTuple):
+    head: Document
+    digest: str
+    claims: tuple[PaperClaim, ...]
+    links: WholePaper | None
+    """Its references and who cites it, without its text."""
+
+
+def _read(index: LiteratureIndex, table: ClaimTable, progress: Progress) -> list[_ReadPaper]:
+    """The papers of an index with their claims; those of a text that is new are chosen and written down."""
+    names = [name for name, *_ in index.store.ids()]
+    found: list[_ReadPaper] = []
+    with progress.step("reading the claims of papers", len(names)) as step:
+        for at in range(0, len(names), _PAPERS_TOGETHER):
+            read = [_text_of(index, name) for name in names[at : at + _PAPERS_TOGETHER]]
+            kept = table.claims([text.digest for text, _ in read])
+            new = {text.digest: (text.head.id, choose_claims(text)) for text, _ in read if text.digest not in kept}
+            if new:
+                table.keep_claims(new)
+            kept |= {digest: claims for digest, (_, claims) in new.items()}
+            found += [_ReadPaper(text.head, text.digest, kept[text.digest], links) for text, links in read]
+            step.advance(len(read))
+    return found
+
+
+def _text_of(index: LiteratureIndex, name: str) -> tuple[PaperText, WholePaper | None]:
+    numbers = index.store.parts(name)
+    documents = index.store.documents(numbers)
+    head, *paragraphs = (documents[n] for n in numbers)
+    whole = index.store.paper(name)
+    links = whole.model_copy(update={"sections": ()}) if whole else None
+    return PaperText(head, tuple(paragraphs), concludes_at(head, whole)), links
+
+
+def _vectors(index: LiteratureIndex, claims: Sequence[PaperClaim]) -> Vectors | None:
+    """The vectors of the sentences that claims are, as the index keeps them; None where it has none."""
+    if index.embedder is None:
+        return None
+    store = index.store
+    numbers = {name: number for name in {c.document for c in claims} if (number := store.number_of(name)) is not None}
+    rows = index.sentence_vectors(list(numbers.values()))
+    documents = store.documents(list(numbers.values()))
+    found = []
+    for claim in claims:
+        number = numbers[claim.document]
+        places = [i for i, (start, end) in enumerate(documents[number].spans) if start <= claim.start < end]
+        found.append(rows[number][places[0]])
+    return np.stack(found) if found else np.zeros((0, index.embedder.dimension), dtype=np.float32)
+
+
+def _judged(
+    wanted: Sequence[tuple[PaperClaim, PaperClaim]], reader: ClaimReader, table: ClaimTable, progress: Progress
+) -> list[ClaimPair]:
+    """Pairs as they stand to each other; those that are new are read and written down."""
+    keys = {claim.key for pair in wanted for claim in pair}
+    known = table.pairs(reader.digest, keys)
+    found: list[ClaimPair] = []
+    new: list[ClaimPair] = []
+    with progress.step("comparing claims", len(wanted)) as step:
+        for one, other in wanted:
+            key = min(one.key, other.key), max(one.key, other.key)
+            pair = known.get(key)
+            if pair is None:
+                pair = known[key] = reader.relate(one, other)
+                new.append(pair)
+            found.append(pair)
+            step.advance()
+            if len(new) == _PAIRS_TOGETHER:
+                table.keep_pairs(reader.digest, new)
+                new = []
+    if new:
+        table.keep_pairs(reader.digest, new)
+    return found
+
+
+def _ranked(read: Sequence[_ReadPaper], citations: Sequence[Citation]) -> tuple[MappedPaper, ...]:
+    """Papers by PageRank, then by who claims most."""
+    ranked = ranks([p.head.id for p in read], citations)
+    cites, cited = Counter(c.citing for c in citations), Counter(c.cited for c in citations)
+    papers = [
+        MappedPaper(
+            id=p.head.id,
+            title=p.head.title,
+            year=p.head.year,
+            retracted=p.head.retracted,
+            rank=RankedPaper(
+                paper=p.head.id,
+                digest=p.digest,
+                cites=cites[p.head.id],
+                cited=cited[p.head.id],
+                **ranked[p.head.id]._asdict(),
+            ),
+            claims=p.claims,
+        )
+        for p in read
+    ]
+    return tuple(sorted(papers, key=lambda p: (-p.rank.pagerank, -len(p.claims), p.id)))

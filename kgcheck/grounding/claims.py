@@ -1,0 +1,294 @@
+"""The claims of a paper: at most five sentences that assert a finding which somebody could refute, chosen by rules.
+
+What a sentence is worth is counted: whether it reports or sums up, what it says of what, and whether the paper comes
+back to it in its title and elsewhere. What a paper was for, what was done, what others found, what is not known and
+what ought to be are no claims. The words stand in ``corpus/grounding/claims.toml``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any, NamedTuple, cast
+
+from kgcheck.inputs import read_toml
+from kgcheck.ledger.paper_claims import PaperClaim
+from kgcheck.literature.arguments import arguments
+from kgcheck.literature.documents import Document
+from kgcheck.literature.features import words_of
+from kgcheck.literature.papers import SectionKind, WholePaper, kind_of
+from kgcheck.literature.roles import asks_only
+from kgcheck.literature.verify import instructs
+from kgcheck.resources import resource_dir
+
+MOST = 5
+"""Claims of a paper."""
+
+_READ: tuple[SectionKind, ...] = ("abstract", "results", "discussion", "conclusion")
+_SHORTEST, _LONGEST = 7, 90
+_LONG = 55
+_MOST_CHARACTERS = 1_000
+_SAME = 0.55
+"""Two sentences with so many of the words of the shorter one say the same."""
+
+_LEAST = 1.9
+_THINGS = 5
+_MOST_SENTENCES = 3_000
+"""Of one paper; a book is no paper."""
+
+_CITES = re.compile(r"\[\d{1,3}(?:[\u2013\u2014,;\- ]{1,3}\d{1,3}){0,20}\]|\((?:[^()]{0,60}\b)?(?:19|20)\d\d[a-z]?\)")
+_FIGURE = re.compile(r"\b(?:Fig(?:ure|s)?|Table|Eq(?:uation|s)?|Panel|Movie|Video|Dataset)\b\.?\s?S?\d", re.IGNORECASE)
+_LEGEND = re.compile(
+    r"(?:^|> )(?:fig(?:ure)?|table|video|movie|dataset|text|box|protocol|audio)\.? ?s?\d[^>]*$", re.IGNORECASE
+)
+_BROKEN = re.compile(
+    r"\b(?:of|at|for|with|by|when|where|from|in|to|and) (?:(?:we|is|are|was|were|has|have|then)\b|[,.;)])|\( ?[,;)]"
+)
+"""Where a formula stood that is no text."""
+_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^(?:background|objectives?|aims?|methods?(?: and findings)?|results|findings|conclusions?(?:/significance)?"
+    r"|interpretation)\s?[:.]\s",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"^(?:conclusions?|interpretation)\b", re.IGNORECASE)
+
+
+class PaperText(NamedTuple):
+    """What is read of a paper: its abstract, its paragraphs, and where a headed conclusion of the abstract begins."""
+
+    head: Document
+    paragraphs: tuple[Document, ...] = ()
+    concludes: int | None = None
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The abstract and the paragraphs."""
+        return (self.head, *self.paragraphs)
+
+    @property
+    def digest(self) -> str:
+        """Of all that the claims depend on: the text, and the rules."""
+        seen = sha256(f"{rules_digest()} {self.head.retracted} {self.concludes}".encode())
+        for document in self.documents:
+            seen.update(f"\0{document.id}\0{document.section}\0{document.heading}\0{document.title}\0".encode())
+            seen.update(document.abstract.encode())
+        return seen.hexdigest()
+
+
+def concludes_at(head: Document, whole: WholePaper | None) -> int | None:
+    """Where in an abstract the part begins that its authors headed as conclusions.
+
+    Args:
+        head: The abstract.
+        whole: The paper, where it is known by its sections.
+
+    Returns:
+        The place, or None where no part is headed so.
+    """
+    for section in whole.sections if whole else ():
+        if section.kind == "abstract" and section.paragraphs and kind_of(section.heading) == "conclusion":
+            place = head.abstract.find(section.paragraphs[0].text)
+            return place if place >= 0 else None
+    return next(
+        (a for a, b in head.spans if _CONCLUDES.match(head.abstract[a:b]) and _LABEL.match(head.abstract[a:b])), None
+    )
+
+
+def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
+    """The claims of a paper, the strongest first.
+
+    Args:
+        paper: A retracted one has none.
+        most: At most so many.
+
+    Returns:
+        Exact quotes, each of another finding as far as words can say.
+    """
+    if paper.head.retracted or any(instructs(d.abstract) for d in paper.documents):
+        return ()
+    found = _weighed(paper)
+    chosen: list[_Candidate] = []
+    for candidate in sorted(found, key=lambda c: (-c.score, c.place)):
+        if candidate.score < _LEAST or len(chosen) == most:
+            break
+        if not any(_alike(candidate.words, other.words) for other in chosen):
+            chosen.append(candidate)
+    return tuple(c.claim(paper.head.id) for c in chosen)
+
+
+class _Candidate(NamedTuple):
+    document: Document
+    start: int
+    end: int
+    text: str
+    words: frozenset[str]
+    score: float
+    place: int
+
+    def claim(self, paper: str) -> PaperClaim:
+        return PaperClaim(
+            paper=paper,
+            document=self.document.id,
+            section=self.document.section,
+            heading=self.document.heading,
+            start=self.start,
+            stop=self.end,
+            quote=self.text,
+            score=round(self.score, 3),
+        )
+
+
+def _weighed(paper: PaperText) -> list[_Candidate]:
+    sentences = [*_sentences(paper)][:_MOST_SENTENCES]
+    common = Counter(word for s in sentences for word in s.words)
+    title = words_of(paper.head.title).content
+    found = []
+    for sentence in sentences:
+        worth = sentence.score + _worth(sentence.text)
+        worth += _weight("title") * _share(sentence.words, title)
+        worth += _weight("shared") * _sharing(sentence.words, common, len(sentences))
+        found.append(sentence._replace(score=worth))
+    return found
+
+
+def _sentences(paper: PaperText) -> Iterator[_Candidate]:
+    """The sentences that may be claims, each worth what its place is."""
+    read = [d for d in paper.documents if d.section in _READ and not _LEGEND.search(d.heading)]
+    discussed = [d.id for d in read if d.section == "discussion"]
+    ends = {discussed[-1]: "last_of_discussion", discussed[0]: "first_of_discussion"} if discussed else {}
+    place = 0
+    for document in read:
+        base = float(_rules().sections[document.section]) + _place(ends.get(document.id, ""))
+        spans = document.spans
+        for number, (start, end) in enumerate(spans):
+            start = _after_label(document.abstract, start, end)
+            text = document.abstract[start:end]
+            place += 1
+            if not _may_claim(text):
+                continue
+            extra = _in_abstract(paper, document, start, number, len(spans)) if document is paper.head else 0.0
+            yield _Candidate(document, start, end, text, words_of(text).content, base + extra, place)
+
+
+def _in_abstract(paper: PaperText, document: Document, start: int, number: int, count: int) -> float:
+    if document.section != "abstract":
+        return 0.0
+    if paper.concludes is not None:
+        return _place("conclusion_of_abstract") if start >= paper.concludes else 0.0
+    return _place("end_of_abstract") if number >= max(count - 2, 2 * count // 3) else 0.0
+
+
+def _after_label(text: str, start: int, end: int) -> int:
+    """Where a sentence begins after the heading that runs into it."""
+    label = _LABEL.match(text[start:end])
+    return start + label.end() if label and start + label.end() < end else start
+
+
+def _may_claim(text: str) -> bool:
+    words = text[:_MOST_CHARACTERS].split(maxsplit=_LONGEST + 1)
+    if (
+        len(text) > _MOST_CHARACTERS
+        or not _SHORTEST <= len(words) <= _LONGEST
+        or not text[0].isalnum()
+        or text[0].islower()
+    ):
+        return False
+    if not text.endswith((".", "!", ")", '"', "\u201d", "]")) or asks_only(text) or _ADDRESS.search(text):
+        return False
+    return sum(c.isalpha() or c.isspace() for c in text) >= 0.75 * len(text)
+
+
+def _worth(text: str) -> float:
+    """What the words of a sentence are worth."""
+    rules, lower = _rules(), text.lower()
+    things = sum(a.kind != "number" for a in arguments(text))
+    if things < 2:
+        return -9.0
+    worth = _weight("things") * min(things, _THINGS)
+    for name, pattern in rules.cues.items():
+        if pattern.search(lower):
+            worth += _weight(name)
+    if not rules.cues["finding"].search(lower):
+        worth -= 2.0
+    if rules.statistics.search(text):
+        worth += _weight("statistics")
+    if _CITES.search(text):
+        worth += _weight("cites")
+    if _FIGURE.search(text):
+        worth += _weight("figure")
+    if _BROKEN.search(text):
+        worth += _weight("broken")
+    if len(text.split()) > _LONG:
+        worth += _weight("long")
+    if rules.points_back.match(lower) and not rules.cues["reports"].search(lower[:80]):
+        worth += _weight("points_back")
+    return worth
+
+
+def _share(words: frozenset[str], wanted: frozenset[str]) -> float:
+    return len(words & wanted) / len(wanted) if wanted else 0.0
+
+
+def _sharing(words: frozenset[str], common: Mapping[str, int], count: int) -> float:
+    """How much of a sentence is what the paper comes back to, from 0 to 1."""
+    if not words or count < 3:
+        return 0.0
+    return min(1.0, 4 * sum(common[w] - 1 for w in words) / (len(words) * count))
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _SAME * max(min(len(one), len(other)), 1)
+
+
+class _ClaimRules(NamedTuple):
+    cues: Mapping[str, re.Pattern[str]]
+    points_back: re.Pattern[str]
+    statistics: re.Pattern[str]
+    weights: Mapping[str, float]
+    sections: Mapping[str, float]
+    places: Mapping[str, float]
+
+
+def _weight(name: str) -> float:
+    return float(_rules().weights[name])
+
+
+def _place(name: str) -> float:
+    return float(_rules().places[name]) if name else 0.0
+
+
+def _phrases(listed: Sequence[str]) -> str:
+    """A pattern for phrases: words, of which one that ends with * is only begun."""
+    return "|".join(
+        re.escape(p).replace(r"\*", r"\w*").replace(r"\ ", r"\s") for p in sorted(listed, key=len, reverse=True)
+    )
+
+
+@cache
+def rules_digest() -> str:
+    """Of the rules by which claims are chosen: other rules choose others."""
+    raw = (resource_dir("corpus") / "grounding" / "claims.toml").read_bytes()
+    return sha256(b"1" + raw).hexdigest()[:16]
+
+
+@cache
+def _rules() -> _ClaimRules:
+    raw: dict[str, Any] = read_toml(resource_dir("corpus") / "grounding" / "claims.toml")
+
+    def pattern(name: str) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{_phrases(raw[name])})(?!\w)")
+
+    reports = rf"(?<!\w)(?:{_phrases(raw['reporters'])})\s(?:[\w,'-]+\s){{0,4}}(?:{_phrases(raw['verbs'])})(?!\w)"
+    names = ("sums_up", "compares", "aims", "does", "unknown", "ought", "others", "hedges")
+    cues = {name: pattern(name) for name in names}
+    cues |= {"finding": pattern("findings"), "reports": re.compile(reports)}
+    return _ClaimRules(
+        cues,
+        pattern("points_back"),
+        re.compile("".join(raw["statistics"].split("\n"))),
+        cast(Mapping[str, float], raw["weights"]),
+        cast(Mapping[str, float], raw["sections"]),
+        cast(Mapping[str, float], raw["places"]),
+    )

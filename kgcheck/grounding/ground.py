@@ -1,0 +1,228 @@
+"""A manuscript held against everything that can be looked at: the graph, papers, its citations and its results."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
+from kgcheck.grounding.citations import check_citations
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.measures import CitationMeasures, citation_measures, hallucination_penalty
+from kgcheck.grounding.numbers import Results, check_numbers
+from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
+from kgcheck.literature.works import Works
+from kgcheck.model import Value
+from kgcheck.progress import NoProgress, Progress
+
+FAILING = {
+    "contradicted": frozenset({SentenceState.CONTRADICTED}),
+    "unsupported": frozenset({SentenceState.CONTRADICTED, SentenceState.UNSUPPORTED}),
+    "never": frozenset[SentenceState](),
+}
+"""By threshold, the states that fail."""
+
+_OF_SOURCES = frozenset(set(Remark) - {Remark.MARKER_OUT_OF_RANGE})
+"""Remarks that need a source; a list that the manuscript lacks is none."""
+
+
+class Checker(Protocol):
+    """What makes remarks about the sentences of a manuscript."""
+
+    def remarks(self, manuscript: Manuscript) -> list[Remarked]:
+        """Remarks, by sentence."""
+
+
+class Limits(Value):
+    """What a manuscript may have before it fails.
+
+    ``most``: at most so many of a remark or of sentences in a state, by name. ``coverage``: at least this citation
+    coverage.
+    """
+
+    fail_on: str = "contradicted"
+    most: Mapping[str, int] = Field(default_factory=dict)
+    coverage: float | None = None
+
+
+class Grounded(Value):
+    """What was found of a manuscript.
+
+    ``not_looked`` says by check why nothing was looked at there. ``penalty`` is none where one of its parts is.
+    """
+
+    manuscript: Manuscript
+    remarks: tuple[Remarked, ...]
+    citations: CitationMeasures
+    mismatches: int | None = Field(description="numbers of the abstract that differ from canonical results")
+    penalty: float | None
+    not_looked: Mapping[str, str] = Field(default_factory=dict)
+
+    @cached_property
+    def of_sentences(self) -> dict[int, list[Remarked]]:
+        """Remarks by number of the sentence."""
+        return _by(self.remarks, "sentence")
+
+    @cached_property
+    def of_references(self) -> dict[str, list[Remarked]]:
+        """Remarks by key of the reference."""
+        return _by(self.remarks, "reference")
+
+    def state(self, sentence: int) -> SentenceState:
+        """The state of a sentence, by its number."""
+        return state_of(self.of_sentences.get(sentence, ()))
+
+    @cached_property
+    def states(self) -> Counter[SentenceState]:
+        """How many sentences are in each state."""
+        return Counter(self.state(s.number) for s in self.manuscript.sentences)
+
+    @cached_property
+    def counts(self) -> Counter[Remark]:
+        """How many remarks of each kind there are."""
+        return Counter(r.remark for r in self.remarks)
+
+    def exceeded(self, limits: Limits) -> list[str]:
+        """What is over the limits, a line each; empty where nothing is."""
+        failing = FAILING[limits.fail_on]
+        over = [
+            f"{count:,} remarks are {state.value.replace('_', ' ')}"
+            for state in SentenceState
+            if state in failing and (count := sum(r.state is state for r in self.remarks))
+        ]
+        known = {r.value: self.counts[r] for r in Remark} | {s.value: self.states[s] for s in SentenceState}
+        over += [
+            f"{known[name]:,} {name}, at most {most:,}" for name, most in limits.most.items() if known[name] > most
+        ]
+        coverage = self.citations.coverage
+        if limits.coverage is not None and (coverage is None or coverage < limits.coverage):
+            shown = "not known" if coverage is None else f"{coverage:.2f}"
+            over.append(f"the citation coverage is {shown}, at least {limits.coverage:.2f}")
+        return over
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something could not be looked at."""
+        return any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
+
+    def exit_code(self, limits: Limits) -> int:
+        """What the command ends with: 1 over the limits, else 3 if something could not be looked at, else 0."""
+        if self.exceeded(limits):
+            return EXIT_FINDINGS
+        return EXIT_INCOMPLETE if self.incomplete else EXIT_CLEAN
+
+    def as_row(self) -> dict[str, Any]:
+        """All of it in the flat form that `--format json` prints.
+
+        Returns:
+            Keys manuscript, measures, not_looked, sentences and references; a remark without what is empty in it.
+        """
+        text = self.manuscript
+        return {
+            "manuscript": {
+                "name": text.name,
+                "format": text.format,
+                "sha256": text.sha256,
+                "title": text.title,
+                "ids": list(text.ids),
+                "sentences": len(text.sentences),
+                "references": len(text.references),
+            },
+            "measures": {
+                **self.citations.model_dump(mode="json"),
+                "mismatches": self.mismatches,
+                "hallucination_penalty": self.penalty,
+                "states": {state.value: self.states[state] for state in SentenceState},
+                "remarks": {remark.value: n for remark in Remark if (n := self.counts[remark])},
+            },
+            "not_looked": dict(self.not_looked),
+            "sentences": [
+                {
+                    "number": s.number,
+                    "section": s.section,
+                    "line": text.blocks[s.block].line,
+                    "text": s.text,
+                    "state": self.state(s.number).value,
+                    "remarks": [_row(r) for r in self.of_sentences.get(s.number, ())],
+                }
+                for s in text.sentences
+            ],
+            "references": [
+                {
+                    "key": r.key,
+                    "text": r.text or r.title,
+                    "state": state_of(self.of_references.get(r.key, ())).value,
+                    "remarks": [_row(found) for found in self.of_references.get(r.key, ())],
+                }
+                for r in text.references
+            ],
+        }
+
+
+def ground(
+    manuscript: Manuscript,
+    checkers: Sequence[Checker],
+    works: Works | None = None,
+    results: Results | None = None,
+    not_looked: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Grounded:
+    """Hold a manuscript against everything that is given.
+
+    Args:
+        manuscript: The text.
+        checkers: What makes remarks about its sentences.
+        works: Where its references are looked up.
+        results: The canonical ones.
+        not_looked: By check, why nothing is looked at there.
+        progress: Where to show progress.
+
+    Returns:
+        The remarks and measures.
+    """
+    shown = progress or NoProgress()
+    remarks: list[Remarked] = []
+    with shown.step(f"grounding {manuscript.name}", len(checkers) + 2) as step:
+        for checker in checkers:
+            remarks += checker.remarks(manuscript)
+            step.advance()
+        remarks += check_citations(manuscript, works)
+        step.advance()
+        remarks += check_numbers(manuscript, results)
+        step.advance()
+    measures = citation_measures(manuscript)
+    mismatches = _mismatches(manuscript, remarks) if results else None
+    return Grounded(
+        manuscript=manuscript,
+        remarks=tuple(sorted(remarks, key=_place)),
+        citations=measures,
+        mismatches=mismatches,
+        penalty=None
+        if measures.out_of_range is None or measures.coverage is None or mismatches is None
+        else hallucination_penalty(measures.out_of_range, mismatches, measures.coverage),
+        not_looked=dict(not_looked or {}),
+    )
+
+
+def _mismatches(manuscript: Manuscript, remarks: Iterable[Remarked]) -> int:
+    abstract = {s.number for s in manuscript.sentences if s.section == "abstract"}
+    return sum(r.remark is Remark.NUMBER_DIFFERS and r.sentence in abstract for r in remarks)
+
+
+def _place(remarked: Remarked) -> tuple[int, str, int]:
+    return (remarked.sentence or 1_000_000_000, remarked.reference or "", remarked.start)
+
+
+def _by(remarks: Sequence[Remarked], field: str) -> dict[Any, list[Remarked]]:
+    found: dict[Any, list[Remarked]] = defaultdict(list)
+    for remarked in remarks:
+        if (key := getattr(remarked, field)) is not None:
+            found[key].append(remarked)
+    return found
+
+
+def _row(remarked: Remarked) -> dict[str, Any]:
+    row = remarked.model_dump(mode="json", exclude_defaults=True, exclude={"sentence", "reference", "task"})
+    return row | ({"task": str(remarked.task)} if remarked.task else {})

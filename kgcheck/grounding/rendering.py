@@ -1,0 +1,213 @@
+"""What was found of a manuscript, for people and programs."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kgcheck import __version__
+from kgcheck.grounding.ground import Grounded
+from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
+from kgcheck.report.cells import as_text, cell
+from kgcheck.report.documents import page
+from kgcheck.report.sarif import SCHEMA, sarif_text
+from kgcheck.visible import as_json, visible
+
+STATES: dict[SentenceState, str] = {
+    SentenceState.CONTRADICTED: "The graph, papers, the results or the reference itself say otherwise.",
+    SentenceState.UNSUPPORTED: "It was looked, and nothing says so.",
+    SentenceState.SUPPORTED: "Papers say so, or the text's own results.",
+    SentenceState.VERIFIED: "The audited graph or the canonical results hold it.",
+    SentenceState.NOT_CHECKABLE: "It states nothing that could be looked up.",
+}
+"""Every state in plain words, in the order of reports."""
+
+_LEVELS = {SentenceState.CONTRADICTED: ("fail", "error"), SentenceState.UNSUPPORTED: ("fail", "warning")}
+_MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"}
+
+
+def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
+    """What was found, as text.
+
+    Args:
+        found: Of a manuscript.
+        form: table, json, markdown, html or sarif.
+        exit_code: What the command ends with, for sarif.
+
+    Returns:
+        The text, ending in a line break.
+    """
+    match form:
+        case "json":
+            return as_json(found.as_row(), indent=2) + "\n"
+        case "sarif":
+            return as_json(_sarif(found, exit_code), indent=1) + "\n"
+        case "table":
+            return as_text(ground_table(found))
+        case _:
+            return page("ground", form, **_content(found))
+
+
+def alarms(found: Grounded) -> list[Remarked]:
+    """The remarks that somebody should look at, what is contradicted first; then in the order of the text."""
+    shown = [r for r in found.remarks if r.state in _LEVELS or r.unavailable]
+    return sorted(shown, key=lambda r: (r.state is not SentenceState.CONTRADICTED, r.unavailable))
+
+
+def place_of(found: Grounded, remarked: Remarked) -> str:
+    """Where a remark stands, for people."""
+    if remarked.sentence is None:
+        return f"reference {remarked.reference}"
+    sentence = found.manuscript.sentences[remarked.sentence - 1]
+    line = found.manuscript.blocks[sentence.block].line
+    return f"line {line}" if line else f"{sentence.section}, sentence {sentence.number}"
+
+
+def ground_table(found: Grounded) -> RenderableType:
+    """States, measures, and every remark that somebody should look at, for the terminal."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("where", "state", "what", "words"):
+        table.add_column(name, overflow="fold")
+    for remarked in alarms(found):
+        table.add_row(
+            cell(place_of(found, remarked)),
+            cell("could not look" if remarked.unavailable else _shown(remarked.state), _MARKS.get(remarked.state, "")),
+            cell(f"{REMARKS[remarked.remark]}: {remarked.note}"),
+            cell(_words(found, remarked)),
+        )
+    return Group(*(Text(line) for line in _summary(found)), *((table,) if table.row_count else ()))
+
+
+def _summary(found: Grounded) -> list[str]:
+    text = found.manuscript
+    states = ", ".join(f"{found.states[state]:,} {_shown(state)}" for state in STATES if found.states[state])
+    lines = [
+        f"{visible(text.title or text.name)}: {len(text.sentences):,} sentences"
+        f"{f' ({states})' if states else ''}, {len(text.references):,} references"
+    ]
+    measures = [
+        f"{name} {value:.2f}"
+        for name, value in (
+            ("citations out of range", found.citations.out_of_range),
+            ("citation coverage", found.citations.coverage),
+            ("hallucination penalty", found.penalty),
+        )
+        if value is not None
+    ]
+    return [*lines, *([", ".join(measures)] if measures else [])]
+
+
+def _shown(state: SentenceState) -> str:
+    return state.value.replace("_", " ")
+
+
+def _words(found: Grounded, remarked: Remarked) -> str:
+    """The words that a remark is about, or the beginning of its sentence or reference."""
+    whole = _whole(found.manuscript, remarked)
+    words = whole[remarked.start : remarked.end] or whole
+    return words if len(words) <= 80 else f"{words[:80]}..."
+
+
+def _whole(text: Manuscript, remarked: Remarked) -> str:
+    if remarked.sentence is not None:
+        return text.sentences[remarked.sentence - 1].text
+    return next((r.text or r.title for r in text.references if r.key == remarked.reference), "")
+
+
+def _content(found: Grounded) -> dict[str, Any]:
+    """What the templates name."""
+    text = found.manuscript
+    blocks: list[dict[str, Any]] = []
+    sentences = iter(text.sentences)
+    upcoming = next(sentences, None)
+    for place, block in enumerate(text.blocks):
+        parts = []
+        while upcoming and upcoming.block == place:
+            remarks = found.of_sentences.get(upcoming.number, [])
+            parts.append({"sentence": upcoming, "state": state_of(remarks), "remarks": remarks})
+            upcoming = next(sentences, None)
+        blocks.append({"block": block, "sentences": parts})
+    entries = {r.key: place for place, r in enumerate(text.references, 1)}
+    return {
+        "found": found,
+        "text": text,
+        "blocks": blocks,
+        "references": [
+            {"work": r, "state": state_of(of), "remarks": of}
+            for r in text.references
+            for of in [found.of_references.get(r.key, [])]
+        ],
+        "alarms": [
+            {
+                "remarked": r,
+                "place": place_of(found, r),
+                "words": _words(found, r),
+                "entry": entries.get(r.reference or "", 0),
+            }
+            for r in alarms(found)
+        ],
+        "summary": _summary(found),
+        "states": STATES,
+        "remarks": REMARKS,
+    }
+
+
+def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
+    """SARIF 2.1.0: a rule is a remark, a result stands at the line of its paragraph where the file has lines."""
+    rules: dict[Remark, int] = {}
+    results, failures = [], []
+    for remarked in alarms(found):
+        if remarked.unavailable:
+            failures.append(f"{place_of(found, remarked)}: {remarked.note}")
+            continue
+        kind, level = _LEVELS[remarked.state]
+        result: dict[str, Any] = {
+            "ruleId": remarked.remark.value,
+            "ruleIndex": rules.setdefault(remarked.remark, len(rules)),
+            "kind": kind,
+            "level": level,
+            "message": {"text": sarif_text(f"{REMARKS[remarked.remark]}. {remarked.note}")},
+            "locations": [_location(found, remarked)],
+            "properties": {
+                "check": remarked.check.value,
+                "words": visible(_words(found, remarked)),
+                "evidence": [visible(f"{e.source} {e.release} {e.record}") for e in remarked.evidence],
+            },
+        }
+        results.append(result)
+    failures += [f"{what}: {why}" for what, why in found.not_looked.items()]
+    driver = {
+        "name": "kgcheck",
+        "version": __version__,
+        "rules": [
+            {
+                "id": remark.value,
+                "name": "".join(word.capitalize() for word in remark.value.split("_")),
+                "shortDescription": {"text": sarif_text(f"{REMARKS[remark]}.")},
+            }
+            for remark in rules
+        ],
+    }
+    invocation = {
+        "executionSuccessful": True,
+        "exitCode": exit_code,
+        "toolExecutionNotifications": [
+            {"level": "warning", "message": {"text": sarif_text(f"could not look: {text}")}} for text in failures
+        ],
+    }
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _location(found: Grounded, remarked: Remarked) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(found.manuscript.name)}}
+    if remarked.sentence is not None:
+        sentence = found.manuscript.sentences[remarked.sentence - 1]
+        if line := found.manuscript.blocks[sentence.block].line:
+            physical["region"] = {"startLine": line}
+    name = place_of(found, remarked)
+    return {"physicalLocation": physical, "logicalLocations": [{"name": visible(name)[:200], "kind": "text"}]}

@@ -1,0 +1,78 @@
+"""What could be repaired in a manuscript, as a diff of its file: proposed, and put in by nobody but a person."""
+
+import difflib
+from pathlib import Path
+
+from kgcheck.grounding.ground import Grounded
+from kgcheck.grounding.manuscript import Sentence
+from kgcheck.grounding.remarks import REMARKS, Remarked
+from kgcheck.inputs import read_whole
+
+_TEXTS = ("markdown", "latex", "text", "jats")
+"""Formats whose file holds its words as they are read."""
+
+
+def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
+    """The repairs that remarks propose.
+
+    Args:
+        found: Of the manuscript.
+        file: Its file.
+
+    Returns:
+        A unified diff, empty where nothing can be changed; and a line for each repair that is left to a person, because
+        its words do not stand in the file as they are read, or stand there more than once.
+    """
+    wanted = [r for r in found.remarks if r.repair]
+    left: list[str] = []
+    if found.manuscript.format not in _TEXTS:
+        return "", [_by_hand(r) for r in wanted]
+    before = read_whole(file)
+    changes: dict[tuple[int, int], str] = {}
+    for remarked in wanted:
+        span = _span(found, remarked, before)
+        if span is None or remarked.repair is None:
+            left.append(_by_hand(remarked))
+        else:
+            changes[span] = remarked.repair.to
+    after = before
+    end = len(before) + 1
+    for (start, stop), to in sorted(changes.items(), reverse=True):
+        # Of two that overlap, the later one is put in.
+        if stop <= end:
+            after = after[:start] + to + after[stop:]
+            end = start
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, f"a/{file.name}", f"b/{file.name}", n=2)), left
+
+
+def _span(found: Grounded, remarked: Remarked, text: str) -> tuple[int, int] | None:
+    """Where the words stand in the file: the only place of them with what is around them."""
+    repair = remarked.repair
+    whole = _whole(found, remarked)
+    if repair is None or not whole:
+        return None
+    for around in (60, 30, 15):
+        start = max(0, repair.start - around)
+        stop = min(len(whole), repair.end + around)
+        for piece, offset in (
+            (whole[start:stop], repair.start - start),
+            (whole[start : repair.end], repair.start - start),
+        ):
+            if text.count(piece) == 1:
+                at = text.index(piece) + offset
+                return at, at + repair.end - repair.start
+    return None
+
+
+def _whole(found: Grounded, remarked: Remarked) -> str:
+    if remarked.sentence is not None:
+        sentence: Sentence = found.manuscript.sentences[remarked.sentence - 1]
+        return sentence.text
+    return next((r.text for r in found.manuscript.references if r.key == remarked.reference), "")
+
+
+def _by_hand(remarked: Remarked) -> str:
+    where = f"sentence {remarked.sentence}" if remarked.sentence is not None else f"reference {remarked.reference}"
+    to = remarked.repair.to if remarked.repair else ""
+    return f"{where}, by hand: {REMARKS[remarked.remark]}: {remarked.stated!r} -> {to!r}"

@@ -1,0 +1,268 @@
+"""Claims of papers in the ledger: what was chosen of a text, how pairs of them stand, and what an index comes to.
+
+A paper's claims are kept under the digest of its text and of the rules, pairs under what read them: what has not
+changed is taken from here, and a call that was cut off goes on where it was.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import Field
+from sqlalchemy import (
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+)
+
+from kgcheck.ledger.rows import batches
+from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.model import Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+READ = Table(
+    "claim_text",
+    METADATA,
+    Column("digest", String, primary_key=True, comment="of the text of a paper and of the rules"),
+    Column("paper", String, nullable=False),
+    Column("read_at", UtcTime, nullable=False),
+)
+CLAIM = Table(
+    "paper_claim",
+    METADATA,
+    Column("digest", ForeignKey("claim_text.digest"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False, comment="from 1, the strongest first"),
+    Column("key", String, nullable=False, comment="the same for the same words of the same paper"),
+    Column("paper", String, nullable=False),
+    Column("document", String, nullable=False),
+    Column("section", String, nullable=False),
+    Column("heading", Text, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("stop", Integer, nullable=False),
+    Column("quote", Text, nullable=False),
+    Column("score", Float, nullable=False),
+    Index("paper_claim_by_key", "key"),
+)
+PAIR = Table(
+    "claim_pair",
+    METADATA,
+    Column("reader", String, primary_key=True, comment="digest of what judged it"),
+    Column("first", String, primary_key=True, comment="key of a claim; less than the second"),
+    Column("second", String, primary_key=True),
+    Column("relation", String, nullable=False),
+    Column("probability", Float, nullable=False),
+    Column("note", Text, nullable=False),
+)
+RANK = Table(
+    "claim_paper",
+    METADATA,
+    Column("corpus", String, primary_key=True, comment="the folder of the index"),
+    Column("paper", String, primary_key=True),
+    Column("digest", String, nullable=False, comment="of the text that its claims are of"),
+    Column("pagerank", Float, nullable=False),
+    Column("hub", Float, nullable=False),
+    Column("authority", Float, nullable=False),
+    Column("cites", Integer, nullable=False, comment="papers of the index"),
+    Column("cited", Integer, nullable=False, comment="by papers of the index"),
+)
+GROUP = Table(
+    "claim_group",
+    METADATA,
+    Column("corpus", String, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("claim", String, primary_key=True, comment="key"),
+    Column("kind", String, nullable=False, comment="consensus or disagreement"),
+)
+
+_CHUNK = 500
+
+
+class ClaimRelation(StrEnum):
+    """How two claims of different papers stand to each other."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    ORTHOGONAL = "orthogonal"
+
+
+class PaperClaim(Value):
+    """A sentence of a paper that asserts a finding: ``text[start:stop]`` of the document is the quote."""
+
+    paper: str = Field(description="id of the paper")
+    document: str = Field(description="id of its abstract, or of the paragraph")
+    section: str
+    heading: str = ""
+    start: int = Field(ge=0)
+    stop: int
+    quote: str = Field(min_length=1)
+    score: float = Field(description="what the rules make of it: only for the order")
+
+    @property
+    def key(self) -> str:
+        """Names the claim: the same for the same words of the same paper."""
+        return sha256(f"{self.paper}\n{self.quote}".encode()).hexdigest()[:16]
+
+
+class ClaimPair(Value):
+    """Two claims of different papers, by their keys, the lesser first, and how they stand to each other."""
+
+    first: str
+    second: str
+    relation: ClaimRelation
+    probability: float = Field(ge=0, le=1)
+    note: str = ""
+
+
+class RankedPaper(Value):
+    """A paper of an index by its citations among the papers there."""
+
+    paper: str
+    digest: str = Field(description="of the text that its claims are of")
+    pagerank: float
+    hub: float
+    authority: float
+    cites: int
+    cited: int
+
+
+class ClaimGroup(Value):
+    """Claims of several papers that agree, or two that contradict each other, by their keys."""
+
+    kind: str = Field(pattern="^(consensus|disagreement)$")
+    claims: tuple[str, ...] = Field(min_length=2)
+
+
+class KeptMap(NamedTuple):
+    """What an index came to when it was last worked out."""
+
+    papers: tuple[RankedPaper, ...]
+    groups: tuple[ClaimGroup, ...]
+
+
+class ClaimTable:
+    """Reads and writes the claims of papers.
+
+    Args:
+        database: Of a ledger.
+    """
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def claims(self, digests: Collection[str]) -> dict[str, tuple[PaperClaim, ...]]:
+        """The claims of texts that were read, by their digests; one without claims has none, but is there."""
+        found: dict[str, list[PaperClaim]] = {}
+        with self._database.reading() as connection:
+            for some in _parts(sorted(digests)):
+                found |= {d: [] for d in connection.scalars(select(READ.c.digest).where(READ.c.digest.in_(some)))}
+                ordered = select(CLAIM).where(CLAIM.c.digest.in_(some)).order_by(CLAIM.c.digest, CLAIM.c.place)
+                for row in connection.execute(ordered):
+                    found[row.digest].append(_claim(row._mapping))
+        return {digest: tuple(claims) for digest, claims in found.items()}
+
+    def keep_claims(self, chosen: Mapping[str, tuple[str, Sequence[PaperClaim]]]) -> None:
+        """Write down what was chosen of texts, all or nothing.
+
+        Args:
+            chosen: The paper and its claims, by the digest of the text.
+        """
+        now = datetime.now(UTC).replace(microsecond=0)
+        rows = [
+            claim.model_dump() | {"digest": digest, "place": place, "key": claim.key}
+            for digest, (_, claims) in chosen.items()
+            for place, claim in enumerate(claims, 1)
+        ]
+        with self._database.writing() as connection:
+            for some in _parts(sorted(chosen)):
+                # Another process may have read the same text meanwhile.
+                connection.execute(delete(CLAIM).where(CLAIM.c.digest.in_(some)))
+                connection.execute(delete(READ).where(READ.c.digest.in_(some)))
+            texts = [{"digest": d, "paper": paper, "read_at": now} for d, (paper, _) in chosen.items()]
+            for table, made in ((READ, texts), (CLAIM, rows)):
+                for part in batches(made):
+                    connection.execute(insert(table), part)
+
+    def pairs(self, reader: str, keys: Collection[str]) -> dict[tuple[str, str], ClaimPair]:
+        """The pairs that a reader judged, of claims by their keys."""
+        with self._database.reading() as connection:
+            return _pairs(connection, reader, keys)
+
+    def keep_pairs(self, reader: str, pairs: Sequence[ClaimPair]) -> None:
+        """Write down what a reader made of pairs; one that is there stays as it is."""
+        with self._database.writing() as connection:
+            known = _pairs(connection, reader, {p.first for p in pairs} | {p.second for p in pairs})
+            rows = [
+                pair.model_dump() | {"reader": reader, "relation": pair.relation.value}
+                for pair in pairs
+                if (pair.first, pair.second) not in known
+            ]
+            for part in batches(rows):
+                connection.execute(insert(PAIR), part)
+
+    def keep_map(self, corpus: str, papers: Sequence[RankedPaper], groups: Sequence[ClaimGroup]) -> None:
+        """Write down what an index comes to, in place of what it came to before.
+
+        Args:
+            corpus: Names the index.
+            papers: Its papers with their ranks.
+            groups: Who agrees, and who contradicts whom.
+        """
+        members = [
+            {"corpus": corpus, "number": number, "claim": key, "kind": group.kind}
+            for number, group in enumerate(groups, 1)
+            for key in dict.fromkeys(group.claims)
+        ]
+        with self._database.writing() as connection:
+            for table in (RANK, GROUP):
+                connection.execute(delete(table).where(table.c.corpus == corpus))
+            for part in batches([paper.model_dump() | {"corpus": corpus} for paper in papers]):
+                connection.execute(insert(RANK), part)
+            for part in batches(members):
+                connection.execute(insert(GROUP), part)
+
+    def kept_map(self, corpus: str) -> KeptMap:
+        """What an index came to when it was last worked out; nothing where it never was."""
+        with self._database.reading() as connection:
+            ranked = select(RANK).where(RANK.c.corpus == corpus).order_by(RANK.c.pagerank.desc(), RANK.c.paper)
+            papers = tuple(
+                RankedPaper(**{name: row._mapping[name] for name in RankedPaper.model_fields})
+                for row in connection.execute(ranked)
+            )
+            listed = select(GROUP).where(GROUP.c.corpus == corpus).order_by(GROUP.c.number, GROUP.c.claim)
+            groups: dict[int, tuple[str, list[str]]] = {}
+            for row in connection.execute(listed):
+                groups.setdefault(row.number, (row.kind, []))[1].append(row.claim)
+        return KeptMap(papers, tuple(ClaimGroup(kind=kind, claims=tuple(keys)) for kind, keys in groups.values()))
+
+
+def _pairs(connection: Connection, reader: str, keys: Collection[str]) -> dict[tuple[str, str], ClaimPair]:
+    found: dict[tuple[str, str], ClaimPair] = {}
+    for some in _parts(sorted(keys)):
+        for row in connection.execute(select(PAIR).where(PAIR.c.reader == reader, PAIR.c.first.in_(some))):
+            if row.second in keys:
+                found[row.first, row.second] = ClaimPair(
+                    **{name: row._mapping[name] for name in ClaimPair.model_fields}
+                )
+    return found
+
+
+def _claim(row: Mapping[Any, Any]) -> PaperClaim:
+    return PaperClaim(**{name: row[name] for name in PaperClaim.model_fields})
+
+
+def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(items), _CHUNK):
+        yield items[at : at + _CHUNK]

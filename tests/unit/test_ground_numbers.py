@@ -1,0 +1,112 @@
+"""Numbers of a manuscript against its results: by what the words about them name."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.manuscript import Block, Manuscript
+from kgcheck.grounding.numbers import check_numbers, read_results
+from kgcheck.grounding.remarks import Remark, SentenceState
+from kgcheck.literature.papers import SectionKind
+
+RESULTS = """{
+  "recovery": {"treated": {"value": 71.25, "unit": "%"}, "control": {"value": 48.5, "unit": "%"}},
+  "cohort": {"mice": 240, "weeks_of_treatment": 12},
+  "recovery_difference_p": 0.0004,
+  "response_ratio": 0.35
+}"""
+
+
+def manuscript(abstract: str, results: str = "") -> Manuscript:
+    texts: list[tuple[SectionKind, str]] = [("abstract", abstract), ("results", results)]
+    blocks = tuple(Block(section=kind, text=text) for kind, text in texts if text)
+    return Manuscript(name="note.md", format="markdown", sha256="0" * 64, blocks=blocks)
+
+
+def remarks(tmp_path: Path, abstract: str) -> list[tuple[Remark, str, str]]:
+    path = tmp_path / "results.json"
+    path.write_text(RESULTS, encoding="utf-8")
+    return [(r.remark, r.stated, r.found) for r in check_numbers(manuscript(abstract), read_results(path))]
+
+
+@pytest.mark.parametrize(
+    ("abstract", "stated"),
+    [
+        ("Recovery was seen in 71.3% of treated mice.", "71.3%"),
+        ("Recovery was seen in 71% of treated mice.", "71%"),
+        ("We followed 240 mice of one cohort.", "240"),
+        ("The difference in recovery was clear (p < 0.001).", "< 0.001"),
+        ("The response fell by 35%.", "35%"),
+    ],
+)
+def test_a_number_within_rounding_is_verified(tmp_path: Path, abstract: str, stated: str) -> None:
+    assert [(remark, words) for remark, words, _ in remarks(tmp_path, abstract)] == [(Remark.NUMBER_VERIFIED, stated)]
+
+
+@pytest.mark.parametrize(
+    ("abstract", "found"),
+    [
+        ("Recovery was seen in 73.1% of treated mice.", "71.25 %"),
+        # It is the number of the other group.
+        ("Recovery was seen in 48.5% of treated mice.", "71.25 %"),
+        ("We followed 420 mice of one cohort.", "240"),
+    ],
+)
+def test_another_number_differs_and_both_are_shown(tmp_path: Path, abstract: str, found: str) -> None:
+    assert [(remark, value) for remark, _, value in remarks(tmp_path, abstract)] == [(Remark.NUMBER_DIFFERS, found)]
+
+
+def test_a_number_of_what_no_result_names_is_unknown(tmp_path: Path) -> None:
+    assert [r for r, _, _ in remarks(tmp_path, "The oven stood at 63 degrees.")] == [Remark.NUMBER_UNKNOWN]
+
+
+def test_a_repair_has_the_decimals_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(RESULTS, encoding="utf-8")
+    text = "Recovery was seen in 73.1% of treated mice."
+
+    (remarked,) = check_numbers(manuscript(text), read_results(path))
+
+    assert remarked.repair
+    repaired = text[: remarked.repair.start] + remarked.repair.to + text[remarked.repair.end :]
+    # Half a step is rounded to the even digit, as in the rounding of Python and of statistics.
+    assert repaired == "Recovery was seen in 71.2% of treated mice."
+
+
+def test_without_results_the_own_ones_are_no_proof() -> None:
+    body = "Recovery was seen in 71.3% of the treated mice, and in 48.5% of the others."
+
+    same = check_numbers(manuscript("Recovery was seen in 71.3% of treated mice.", body))
+    other = check_numbers(manuscript("Recovery was seen in 17.3% of treated mice.", body))
+
+    assert [(r.remark, r.state) for r in same] == [(Remark.NUMBER_VERIFIED, SentenceState.SUPPORTED)]
+    assert [(r.remark, r.state) for r in other] == [(Remark.NUMBER_DIFFERS, SentenceState.UNSUPPORTED)]
+    assert other[0].evidence[0].quote == body
+
+
+@given(st.decimals(min_value=1, max_value=90_000, places=3), st.integers(0, 2))
+def test_what_rounding_gives_never_differs(value: Decimal, places: int) -> None:
+    text = f"Recovery was seen in {value:.{places}f} of treated mice."
+    results = f'{{"recovery": {{"treated": {value}}}}}'
+
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "results.json"
+        path.write_text(results, encoding="utf-8")
+        found = check_numbers(manuscript(text), read_results(path))
+
+    assert [r.remark for r in found] == [Remark.NUMBER_VERIFIED]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a": "b"}', "[", "[" * 5_000, '{"a": true}', '{"a": NaN}', '{"a": 1e999999}'])
+def test_a_file_without_results_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputFormat, match=r"results\.json"):
+        read_results(path)
