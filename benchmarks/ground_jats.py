@@ -178,6 +178,8 @@ def entry_text(entry: Any) -> str:
         bare = copy.deepcopy(citation)
         for element in list(bare.iter("object-id")):
             etree.strip_elements(element.getparent(), "object-id", with_tail=False)
+        for surname in bare.iter("surname"):
+            surname.tail = surname.tail or " "  # older files have nothing between the names of a person
         return words_of(bare) + (f" PMID: {pmid}" if pmid and not words_of(bare).endswith(pmid) else "")
     names = [
         " ".join(filter(None, (words_of(n.find("surname")), words_of(n.find("given-names")).replace(". ", ""))))

@@ -43,7 +43,7 @@ def places_of(kind: str, paper: Paper, facts: Facts | None = None) -> Iterator[T
         results = " ".join(p.text for p in paper.passages if p.section == "results")
         for passage in paper.abstract:
             for start, end, text in numbers(passage):
-                if kind == "number_results" or (_telling(text) and _stands_in(text, results)):
+                if _telling(text) and (kind == "number_results" or _stands_in(text, results)):
                     yield Target(passage.number, start=start, end=end, value=text)
     elif kind == "old_symbol":
         known = facts.previous if facts else {}
@@ -102,6 +102,7 @@ def numbers(passage: Passage) -> Iterator[tuple[int, int, str]]:
 
 
 def _telling(number: str) -> bool:
+    """Whether it is no count that may stand for anything, as in type 1."""
     return "." in number or float(number.replace(",", "")) > 12
 
 
@@ -121,10 +122,10 @@ def results_of(paper: Paper) -> dict[str, float]:
     found: dict[str, float] = {}
     for passage in paper.abstract:
         text = passage.text
-        for start, end, number in numbers(passage):
+        for start, end, number in filter(lambda n: _telling(n[2]), numbers(passage)):
             first, last = passage.sentence_at(start)
-            before = [w for w in re.findall(r"[a-z]{2,}", text[first:start].lower()) if w not in _STOP][-4:]
-            after = [w for w in re.findall(r"[a-z]{2,}", text[end:last].lower()) if w not in _STOP][:3]
+            before = [w for w in re.findall(r"[a-z]{2,}", text[first:start].lower()) if w not in _STOP][-3:]
+            after = [w for w in re.findall(r"[a-z]{2,}", text[end:last].lower()) if w not in _STOP][:1]
             name = "_".join([*before, *after, *(["percent"] if text[end : end + 2].strip().startswith("%") else [])])
             while name in found:
                 name += "_next"
