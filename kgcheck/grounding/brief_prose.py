@@ -135,8 +135,8 @@ def _strange_words(text: str, facts: Sequence[BriefFact]) -> str:
     strange = [word for word in content_words(text) if not stems((word,)) <= known]
     if strange:
         return f"it holds the word {strange[0]!r}, which is in none of its facts"
-    held = not marks or any(mark in text.casefold() for mark in marks)
-    return "" if held else f"it does not say that what it states is {kind.value.replace('_', ' ')}"
+    is_marked = not marks or any(mark in text.casefold() for mark in marks)
+    return "" if is_marked else f"it does not say that what it states is {kind.value.replace('_', ' ')}"
 
 
 def _out_of_order(text: str, fact: BriefFact) -> str:

@@ -115,6 +115,20 @@ MAX_CHARACTERS = 100_000
 RETRACTED_TYPE = "retracted publication"
 """PubMed's publication type of a retracted paper, in lower case."""
 
+_RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECASE)
+
+
+def titled_retracted(title: str) -> bool:
+    """Whether a title says that its paper is retracted.
+
+    Returns:
+        True where it begins so.
+
+    >>> titled_retracted("[Retracted] A kinase"), titled_retracted("RETRACTED: X"), titled_retracted("Retracted papers")
+    (True, True, False)
+    """
+    return bool(_RETRACTED_TITLE.match(title))
+
 
 class Document(Value):
     """A title and an abstract with what is known of the paper.

@@ -4,13 +4,12 @@ A file may hold one article or a set of them. Entities, declarations of other fi
 is read are the elements alone.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgcheck.errors import InputFormat
-from kgcheck.literature.documents import Rejected, clean
+from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.jats_links import (
     Mark,
     ids_of,
@@ -77,8 +76,6 @@ _NAMED = {
     "notes": "Notes",
 }
 """Elements that are sections under another name."""
-
-_RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECASE)
 
 
 def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
@@ -153,7 +150,7 @@ def paper_of(article: Any) -> WholePaper | Rejected:
         journal=text_of(article.find("front/journal-meta/journal-title-group/journal-title"))
         or text_of(article.find("front/journal-meta/journal-title")),
         licence=licence_of(meta),
-        retracted=bool(_RETRACTED_TITLE.match(title)) or any(n.kind == "retraction" and n.of in ids for n in notices),
+        retracted=titled_retracted(title) or any(n.kind == "retraction" and n.of in ids for n in notices),
         sections=sections,
         references=references,
         notices=notices,

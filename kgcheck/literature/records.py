@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kgcheck.literature.documents import Rejected, make_document
+from kgcheck.literature.documents import Rejected, make_document, titled_retracted
 from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper
 from kgcheck.providers.gathered import PaperRecord
 
@@ -33,7 +33,8 @@ def paper_of_record(
         year=document.year,
         journal=document.journal,
         licence=record.licence,
-        retracted=document.retracted,
+        # Not every service has a mark for it.
+        retracted=document.retracted or titled_retracted(document.title),
         sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
         references=tuple(_work(number, name) for number, name in enumerate(references, 1)),
         citations=tuple(citations),

@@ -179,6 +179,8 @@ class Snowball:
         self._met: dict[str, MetPaper] = {}
         """By every id, and by the service's own."""
         self._candidates: list[MetPaper] = []
+        self._looked: set[str] = set()
+        """Ids of links that a record was looked for, or cannot be."""
         self._passed: Counter[str] = Counter()
         """Ids that were left out, by why."""
 
@@ -223,9 +225,10 @@ class Snowball:
                 for name in dict.fromkeys((*candidate.cited, *candidate.citing)):
                     by.setdefault(name, []).append(candidate.id)
                 step.advance()
-        new = sorted((i for i in by if i not in self._met), key=lambda i: (-len(by[i]), i))
+        new = sorted((i for i in by if i not in self._met and i not in self._looked), key=lambda i: (-len(by[i]), i))
         askable = [i for i in new if i.partition(":")[0] in self._service.kinds]
         looked = askable[: limits.candidates]
+        self._looked |= set(new) - set(askable[limits.candidates :])
         with self._progress.step(f"round {number}: fetching records"):
             records = self._service.records(looked)
         gone = {"no_such_id": len(new) - len(askable), "too_many": len(askable) - len(looked)}
