@@ -4,6 +4,7 @@ A file may hold one article or a set of them. Entities, declarations of other fi
 is read are the elements alone.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
