@@ -28,7 +28,7 @@ _OF_SOURCES = frozenset(set(Remark) - {Remark.MARKER_OUT_OF_RANGE})
 """Remarks that need a source; a list that the manuscript lacks is none."""
 
 
-class Checker(Protocol):
+class SentenceCheck(Protocol):
     """What makes remarks about the sentences of a manuscript."""
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
@@ -163,7 +163,7 @@ class Grounded(Value):
 
 def ground(
     manuscript: Manuscript,
-    checkers: Sequence[Checker],
+    checkers: Sequence[SentenceCheck],
     works: Works | None = None,
     results: Results | None = None,
     not_looked: Mapping[str, str] | None = None,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.score import DimensionRule, Judgement, ScoreCard, digest_of, score_rules, sections_read
+from kgcheck.grounding.score import DimensionJudgement, DimensionRule, ScoreCard, digest_of, score_rules, sections_read
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.progress import NoProgress, Progress
@@ -43,7 +43,7 @@ def judge(
     meter: Meter,
     before: ScoreCard | None = None,
     progress: Progress | None = None,
-) -> dict[str, Judgement]:
+) -> dict[str, DimensionJudgement]:
     """Let a model judge every dimension.
 
     Args:
@@ -61,15 +61,17 @@ def judge(
         BudgetExceeded: What all questions may take is used up.
     """
     rules = score_rules().dimensions
-    found: dict[str, Judgement] = {}
+    found: dict[str, DimensionJudgement] = {}
     with (progress or NoProgress()).step(f"judging {text.name}", len(rules)) as step:
         for name, rule in rules.items():
-            found[name] = _kept(name, text, rule, before, client.model) or _asked(name, text, rule, client, meter)
+            found[name] = _kept(name, text, rule, before, client.model) or _question(name, text, rule, client, meter)
             step.advance()
     return found
 
 
-def _kept(name: str, text: Manuscript, rule: DimensionRule, before: ScoreCard | None, model: str) -> Judgement | None:
+def _kept(
+    name: str, text: Manuscript, rule: DimensionRule, before: ScoreCard | None, model: str
+) -> DimensionJudgement | None:
     dimension = before.dimensions.get(name) if before else None
     judgement = dimension.judgement if dimension else None
     if judgement is None or judgement.judge != model:
@@ -77,7 +79,7 @@ def _kept(name: str, text: Manuscript, rule: DimensionRule, before: ScoreCard | 
     return judgement if judgement.of == digest_of(sections_read(text, rule)) else None
 
 
-def _asked(name: str, text: Manuscript, rule: DimensionRule, client: ChatClient, meter: Meter) -> Judgement:
+def _question(name: str, text: Manuscript, rule: DimensionRule, client: ChatClient, meter: Meter) -> DimensionJudgement:
     read = sections_read(text, rule)
     question = json.dumps(
         {"dimension": name, "question": rule.question, "title": text.title, "sections": _cut(read)}, ensure_ascii=False
@@ -87,7 +89,7 @@ def _asked(name: str, text: Manuscript, rule: DimensionRule, client: ChatClient,
         {"role": "user", "content": question},
     ]
     answer, _ = client.answer([dict(m) for m in messages], JudgeAnswer, meter=meter)
-    return Judgement(
+    return DimensionJudgement(
         raw=answer.score, rationale=answer.rationale, advice=answer.advice, judge=client.model, of=digest_of(read)
     )
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.quantities import Quantity, kind_words, quantities
+from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import Span
@@ -189,7 +189,7 @@ def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
 
 
 def _of_number(
-    sentence: Sentence, quantity: Quantity, stated: Sequence[Quantity], against: Results
+    sentence: Sentence, quantity: WrittenNumber, stated: Sequence[WrittenNumber], against: Results
 ) -> Iterator[Remarked]:
     about = _about(sentence.text, (quantity.start, quantity.end))
     alike = zip(against.likeness(about), against.all, strict=True)
@@ -222,13 +222,13 @@ def _of_number(
         )  # fmt: skip
 
 
-def _verified(sentence: Sentence, quantity: Quantity, result: Result, against: Results) -> Remarked:
+def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
     state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
     note = f"{_shown(sentence, quantity)} is {result.name} in {against.source}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
-def _differs(sentence: Sentence, quantity: Quantity, result: Result, against: Results) -> Remarked:
+def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
     note = f"the text has {_shown(sentence, quantity)}, {result.name} of {against.source} is {_valued(result)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
     state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
@@ -245,7 +245,7 @@ def _differs(sentence: Sentence, quantity: Quantity, result: Result, against: Re
 
 def _remarked(
     sentence: Sentence,
-    quantity: Quantity,
+    quantity: WrittenNumber,
     remark: Remark,
     state: SentenceState,
     result: Result | None,
@@ -278,7 +278,7 @@ def _remarked(
     )
 
 
-def _comparable(quantity: Quantity, result: Result, against: Results) -> bool:
+def _comparable(quantity: WrittenNumber, result: Result, against: Results) -> bool:
     """Whether both may be of one thing, by their units."""
     if against.canonical:
         # A result need not name its unit; a share may be written in per cent.
@@ -289,7 +289,7 @@ def _comparable(quantity: Quantity, result: Result, against: Results) -> bool:
     return large <= _FAR * small or _equal(quantity, result, against)
 
 
-def _equal(quantity: Quantity, result: Result, against: Results) -> bool:
+def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:
     """Whether a number is a result, as it is rounded, or is truly above or below it."""
     values = [result.value, abs(result.value)]
     if quantity.unit == "%" and result.unit != "%" and against.canonical:
@@ -305,7 +305,7 @@ def _equal(quantity: Quantity, result: Result, against: Results) -> bool:
     return any(abs(v - quantity.value) <= step / 2 for v in values)
 
 
-def _near(values: Collection[Decimal], quantity: Quantity) -> bool:
+def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
     """Whether a bound says something of a value: p < 0.001 of 0.0003, and not of 0.9 or 40."""
     return any(abs(v) <= 10 * abs(quantity.value) for v in values) or quantity.value == 0
 
@@ -331,7 +331,7 @@ def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = 
             yield Result(".".join(path) or "the result", number, step, unit.strip(), words)
 
 
-def _quantities(sentence: Sentence) -> tuple[Quantity, ...]:
+def _quantities(sentence: Sentence) -> tuple[WrittenNumber, ...]:
     return quantities(sentence.text, [(m.start, m.end) for m in sentence.markers])
 
 
@@ -360,7 +360,7 @@ def _stems(text: str) -> list[str]:
     return [str(stem) for stem in stemmer().stemWords(named)]
 
 
-def _shown(sentence: Sentence, quantity: Quantity) -> str:
+def _shown(sentence: Sentence, quantity: WrittenNumber) -> str:
     sign = "" if quantity.comparator == "=" else f"{quantity.comparator} "
     return sign + sentence.text[quantity.start : quantity.end]
 

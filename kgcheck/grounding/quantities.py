@@ -15,7 +15,7 @@ from kgcheck.literature.documents import Span
 from kgcheck.resources import resource_dir
 
 
-class Quantity(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number in a text: ``text[start:end]`` is the number with its sign, scale and unit, to ``bare`` without both.
 
     ``step`` is the value of the last digit that is written: 0.1 of 2.5, 1 of 12, 1000 of 12 thousand. ``about`` says
@@ -53,7 +53,7 @@ _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _NAMED_BY_LETTERS = re.compile(r"[A-Za-z\u0370-\u03ff(+'\u2032]|-[A-Za-z]")
 
 
-def quantities(text: str, without: Iterable[Span] = ()) -> tuple[Quantity, ...]:
+def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, ...]:
     """The numbers of a text that state how much or how many.
 
     Args:
@@ -71,7 +71,7 @@ def quantities(text: str, without: Iterable[Span] = ()) -> tuple[Quantity, ...]:
     return tuple(q for q in _quantities(text) if not any(a < q.end and q.start < b for a, b in left_out))
 
 
-def _quantities(text: str) -> Iterator[Quantity]:
+def _quantities(text: str) -> Iterator[WrittenNumber]:
     rules = _rules()
     for match in _NUMBER.finditer(text):
         start = match.start("sign") if match["sign"] else match.start("number")
@@ -95,7 +95,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
         if _measures_nothing(text, match, before, end, unit, rules):
             continue
         negative = (match["sign"] or "").strip() in ("-", "\u2212") and not joined
-        yield Quantity(
+        yield WrittenNumber(
             start=start,
             bare=match.end(),
             end=end,

@@ -62,7 +62,7 @@ class ScoreRules(Value):
     dimensions: dict[str, DimensionRule]
 
 
-class Judgement(Value):
+class DimensionJudgement(Value):
     """What a judge said of a dimension; ``of`` is the digest of the sections that it read."""
 
     raw: float = Field(ge=0, le=10)
@@ -88,7 +88,7 @@ class DimensionScore(Value):
     surface: float
     partial: float = Field(description="of the tiers that are there, each with its weight")
     score: float | None
-    judgement: Judgement | None = None
+    judgement: DimensionJudgement | None = None
 
 
 class ScoreCard(Value):
@@ -113,7 +113,7 @@ def score_rules() -> ScoreRules:
 
 
 def score(
-    found: Grounded, corpus: CorpusFigures | None = None, judgements: Mapping[str, Judgement] | None = None
+    found: Grounded, corpus: CorpusFigures | None = None, judgements: Mapping[str, DimensionJudgement] | None = None
 ) -> ScoreCard:
     """Score a manuscript.
 
@@ -268,7 +268,7 @@ def _dimension(
     features: Mapping[Feature, float],
     penalty: float | None,
     name: str,
-    judgement: Judgement | None,
+    judgement: DimensionJudgement | None,
 ) -> DimensionScore:
     weights = score_rules().tiers
     surface = sum(features[f] for f in rule.surface) / len(rule.surface)

@@ -12,9 +12,9 @@ from kgcheck.workspace.opening import Spending, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
-    from kgcheck.grounding.ground import Checker, Grounded
+    from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.manuscript import Manuscript
-    from kgcheck.grounding.score import Judgement, ScoreCard
+    from kgcheck.grounding.score import DimensionJudgement, ScoreCard
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.works import Works
 
@@ -48,7 +48,7 @@ class Grounding(ReadingPapers):
         text = read_manuscript(Path(manuscript))
         canonical = read_results(Path(results)) if results else None
         not_looked: dict[str, str] = {}
-        checkers: list[Checker] = []
+        checkers: list[SentenceCheck] = []
         with noting() as notes, ExitStack() as opened:
             if facts := self._facts(not_looked):
                 checkers.append(facts)
@@ -111,7 +111,7 @@ class Grounding(ReadingPapers):
 
     def _judgements(
         self, text: "Manuscript", before: "ScoreCard | None", spending: "Spending"
-    ) -> "dict[str, Judgement]":
+    ) -> "dict[str, DimensionJudgement]":
         from kgcheck.grounding.judge import judge
         from kgcheck.llm.budget import Meter
         from kgcheck.llm.client import ChatClient
@@ -120,7 +120,7 @@ class Grounding(ReadingPapers):
             meter = Meter(spending.limits(), client.prices, total_meter(self.settings))
             return judge(text, client, meter, before, self.progress)
 
-    def _facts(self, not_looked: dict[str, str]) -> "Checker | None":
+    def _facts(self, not_looked: dict[str, str]) -> "SentenceCheck | None":
         """What checks sentences against the graph; None where there is none and none is named."""
         from kgcheck.evidence.source import SnapshotSource
         from kgcheck.grounding.facts import FactCheck
@@ -140,7 +140,7 @@ class Grounding(ReadingPapers):
             )
         return FactCheck(graph, self._judged(), source, self.schema)
 
-    def _paper_checks(self, notes: list[str]) -> "list[Checker]":
+    def _paper_checks(self, notes: list[str]) -> "list[SentenceCheck]":
         """What asks the papers: all of them, and those that a sentence cites."""
         from kgcheck.grounding.cited import CitedPapers
         from kgcheck.literature.trained_verifier import TrainedVerifier

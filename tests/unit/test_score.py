@@ -9,7 +9,7 @@ import pytest
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
 from kgcheck.grounding.numbers import read_results
-from kgcheck.grounding.score import CorpusFigures, Judgement, score, score_rules
+from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, score, score_rules
 from kgcheck.literature.papers import CitedWork, SectionKind
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, chat_server
@@ -42,8 +42,8 @@ def manuscript(*texts: tuple[SectionKind, str]) -> Manuscript:
     return Manuscript(name="n", format="text", sha256="0" * 64, blocks=blocks, references=references)
 
 
-def judgement(raw: float) -> Judgement:
-    return Judgement(raw=raw, rationale="so", judge="m", of="d")
+def judgement(raw: float) -> DimensionJudgement:
+    return DimensionJudgement(raw=raw, rationale="so", judge="m", of="d")
 
 
 def test_the_blend_is_that_of_the_formulas(tmp_path: Path) -> None:
