@@ -197,14 +197,18 @@ def _of_number(
     best = max((score for score, _ in likeness), default=0.0)
     least = _NAMED if against.canonical else _ALIKE
     equal = [(score, r) for score, r in likeness if _equal(quantity, r, against)]
+    # A file of results has the numbers of the abstract, and seldom every other one.
+    whole = sentence.section == "abstract"
     if equal:
         score, nearest = max(equal, key=lambda pair: pair[0])
         named = score >= least and score >= 0.8 * best
         # What stands in the results may be about something else; so may what is like it.
-        by_itself = quantity.digits >= _SURE_DIGITS and best < least
+        by_itself = quantity.digits >= _SURE_DIGITS and best < least and whole
         if named or by_itself or (not against.canonical and score >= _KEEPS * best):
             yield _verified(sentence, quantity, nearest, against)
             return
+    if not whole:
+        return
     # What another number of the sentence is equal to is not what this one should have been.
     taken = [r for _, r in likeness if any(q != quantity and _equal(q, r, against) for q in stated)]
     others = [(score, r) for score, r in likeness if score >= least and r not in taken]
@@ -215,7 +219,7 @@ def _of_number(
             return
     if equal:
         yield _verified(sentence, quantity, max(equal, key=lambda pair: pair[0])[1], against)
-    elif against.canonical and sentence.section == "abstract":
+    elif against.canonical:
         yield _remarked(
             sentence, quantity, Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED, None, against,
             f"no result in {against.source} is {_shown(sentence, quantity)}",
@@ -292,7 +296,7 @@ def _comparable(quantity: WrittenNumber, result: Result, against: Results) -> bo
 def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:
     """Whether a number is a result, as it is rounded, or is truly above or below it."""
     values = [result.value, abs(result.value)]
-    if quantity.unit == "%" and result.unit != "%" and against.canonical:
+    if quantity.unit == "%" and result.unit != "%" and against.canonical and abs(result.value) <= 1:
         values += [value * 100 for value in values]
     match quantity.comparator:
         case "<" | "≤":
@@ -300,9 +304,7 @@ def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:
         case ">" | "≥":
             return any(v >= quantity.value for v in values) and _near(values, quantity)
     step = quantity.step if against.canonical else max(quantity.step, result.step)
-    if quantity.about:
-        step = max(step, *(abs(v) / 10 for v in values))
-    return any(abs(v - quantity.value) <= step / 2 for v in values)
+    return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.about else 0) / 2 for v in values)
 
 
 def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
