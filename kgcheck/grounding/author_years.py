@@ -16,15 +16,19 @@ _INITIALS = r"(?:(?:[A-Z]\.[ -]?){1,3} ?)?"
 _ET_AL = r",? (?:et ?al\.?|and (?:colleagues|co-?workers)|and others)"
 _NAMES = (
     rf"{_INITIALS}(?P<first>{_NAME})(?P<words>(?: {_NAME}){{0,4}})"
-    rf"(?:(?P<more>(?:, {_INITIALS}{_NAME}){{0,6}},? (?:and|&) {_INITIALS}{_NAME}(?: {_NAME}){{0,2}})|(?P<etal>{_ET_AL}))?"
+    rf"(?:(?P<more>(?:, {_INITIALS}{_NAME}){{0,6}},? (?:and|&) {_INITIALS}{_NAME}(?: {_NAME}){{0,2}})"
+    rf"|(?P<etal>{_ET_AL}))?"
 )
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _YEARS = rf"(?P<years>{_YEAR}(?:(?:, ?| ?& ?| and |/|[-\u2013])(?:{_YEAR}|[a-z]\b)){{0,8}})"
 _LEAD = (
-    r"(?:(?:see(?: also)?|e\.g\.?,?|i\.e\.?,?|cf\.?|reviewed (?:in|by)|for (?:a )?reviews?,? see|also|but see|and|as in|after"
-    r"|in|by|from|modified from|adapted from|data from|according to|following),? ){0,3}"
+    r"(?:(?:see(?: also)?|e\.g\.?,?|i\.e\.?,?|cf\.?|reviewed (?:in|by)|for (?:a )?reviews?,? see|also|but see|and|as in"
+    r"|after|in|by|from|modified from|adapted from|data from|according to|following),? ){0,3}"
 )
-_REST = r"(?:[,:;]? ?(?:pp?\.|chapters?|ch\.|figs?\.|figures?|tables?|p\.|and references therein|\d{1,4}(?:[-\u2013]\d{1,4})?|in press|unpublished)[^()\[\];]{0,40})?"
+_REST = (
+    r"(?:[,:;]? ?(?:pp?\.|chapters?|ch\.|figs?\.|figures?|tables?|and references therein|\d{1,4}(?:[-\u2013]\d{1,4})?"
+    r"|in press|unpublished)[^()\[\];]{0,40})?"
+)
 _PIECE = re.compile(rf"\s*{_LEAD}(?P<mark>{_NAMES},? \(?{_YEARS}\)?){_REST}\s*")
 _GROUP = re.compile(r"[(\[]([^()\[\]]{4,20000})[)\]]")
 _ONLY_YEARS = re.compile(rf"\s*{_YEARS}{_REST}\s*")
@@ -79,8 +83,7 @@ class AuthorYears:
             inner, at = group[1], group.start(1)
             if only := _ONLY_YEARS.fullmatch(inner):
                 before = text[max(0, group.start() - _LONGEST_NAMES) : group.start()]
-                names = _last(_NAMES_BEFORE, before)
-                if names:
+                if names := self._names(before):
                     yield from self._mark(
                         names, only["years"], group.start() - len(before) + names.start(), group.end()
                     )
@@ -90,17 +93,30 @@ class AuthorYears:
                     start = at + piece.start()
                     yield from self._mark(match, match["years"], start + match.start("mark"), start + match.end("mark"))
 
+    def _names(self, text: str) -> re.Match[str] | None:
+        """The names right before an end, without words before them that are none, as at the beginning of a sentence."""
+        found = _NAMES_BEFORE.search(text)
+        while found and found["words"] and not self._works(found):
+            found = _NAMES_BEFORE.search(text, found.start("words") + 1)
+        return found
+
+    def _works(self, names: re.Match[str]) -> list[tuple[CitedWork, str]]:
+        """The works of a first author."""
+        first = names["first"] + names["words"]
+        works = self._by_name.get(surname_of(first), [])
+        if names["words"]:
+            # Several words are one surname, the name of an organisation, or of nothing: only the list can tell.
+            whole = _fold(first)
+            works = [(w, s) for w, s in works if _fold(w.authors[0]).startswith(whole)]
+        return works
+
     def _mark(
         self, names: re.Match[str], years: str, start: int, end: int, *, before: bool = False
     ) -> Iterator[YearMark]:
         first = names["first"] + names["words"]
         if _NO_NAMES.intersection(_fold(names["first"]).split("-")):
             return
-        works = self._by_name.get(surname_of(first), [])
-        if names["words"]:
-            # Several words are one surname, the name of an organisation, or of nothing: only the list can tell.
-            whole = _fold(first)
-            works = [(w, s) for w, s in works if _fold(w.authors[0]).startswith(whole)]
+        works = self._works(names)
         second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
         keys: list[str] = []
         year = ""
@@ -115,16 +131,14 @@ class AuthorYears:
         yield YearMark(start, end, tuple(dict.fromkeys(keys)), bool(works), sure)
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """The names right before an end: as many words as are names, but not the first word of a sentence before them."""
-    found = pattern.search(text)
-    while found and found["words"] and not found["more"] and not found["etal"]:
-        found = pattern.search(text, found.start("words") + 1)
-    return found
-
-
 def surname_of(author: str) -> str:
     """The first word of a surname, without particles, folded.
+
+    Args:
+        author: Surname, and perhaps initials after it.
+
+    Returns:
+        The word.
 
     >>> surname_of("van der Berg JK"), surname_of("O'Neill A")
     ('berg', "o'neill")

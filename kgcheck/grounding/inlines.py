@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgcheck.grounding.manuscript import Marker, MarkerForm
+from kgcheck.grounding.written import check_length
 from kgcheck.literature.documents import Span, clean
 from kgcheck.literature.jats import set_high
 
@@ -49,6 +50,7 @@ class Inlines:
             if text[:1].isspace():
                 self._space()
             self._text += cleaned
+            check_length(len(self._text))
         if text[-1:].isspace():
             self._space()
 
@@ -164,9 +166,10 @@ class Inlines:
 
 
 _SIGNS = {
-    "times": "\u00d7", "pm": "\u00b1", "le": "\u2264", "leq": "\u2264", "ge": "\u2265", "geq": "\u2265", "approx": "\u2248",
-    "sim": "~", "cdot": "\u00b7", "neq": "\u2260", "ne": "\u2260", "to": "\u2192", "rightarrow": "\u2192", "infty": "\u221e",
-    "%": "%", "mu": "\u03bc", "epsilon": "\u03b5", "ll": "\u226a", "gg": "\u226b", "circ": "\u00b0",
+    "times": "\u00d7", "pm": "\u00b1", "le": "\u2264", "leq": "\u2264", "ge": "\u2265", "geq": "\u2265",
+    "approx": "\u2248", "sim": "~", "cdot": "\u00b7", "neq": "\u2260", "ne": "\u2260", "to": "\u2192",
+    "rightarrow": "\u2192",
+    "infty": "\u221e", "%": "%", "mu": "\u03bc", "epsilon": "\u03b5", "ll": "\u226a", "gg": "\u226b", "circ": "\u00b0",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\([a-zA-Z]+|%|[,;: !])\s?")
 _POWER = re.compile(r"\^\{([^{}]{1,40})\}|\^(\w)")

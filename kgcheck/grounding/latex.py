@@ -1,4 +1,4 @@
-"""Makes a LaTeX manuscript one text for pandoc, which reads no other file and drops the keys of ``\\bibitem``."""
+r"""Makes a LaTeX manuscript one text for pandoc, which reads no other file and drops the keys of ``\bibitem``."""
 
 import re
 from pathlib import Path

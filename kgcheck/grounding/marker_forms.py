@@ -1,7 +1,8 @@
 """Marks in running text that look like citations by number: ``[3]``, ``[3-5]``, ``[2]-[5]``, a number set high."""
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kgcheck.literature.documents import Span
@@ -24,7 +25,10 @@ MOST_OF_A_RANGE = 100
 DASHES = "-\u2010-\u2015\u2212"
 _JOINT = rf" ?(?:[,;]|[{DASHES}]{{1,3}}|\.\.|,? ?(?:and|to|&)\b) ?"
 _NUMBERS = rf"\d{{1,4}}(?:{_JOINT}\d{{1,4}}){{0,60}}"
-_LEAD = r"(?:(?:see(?: also)?|e\.?g\.?,?|i\.?e\.?,?|cf\.?|reviewed in|for (?:a )?reviews?,? see|refs?\.?|references?) ){0,2}"
+_LEAD = (
+    r"(?:(?:see(?: also)?|e\.?g\.?,?|i\.?e\.?,?|cf\.?|reviewed in|for (?:a )?reviews?,? see|refs?\.?|references?) )"
+    r"{0,2}"
+)
 _AFTER = (
     r"(?:,? (?:pp?\.|p[pg]s?\.?|chapters?|sections?|fig(?:ure)?s?\.?|tables?|and references therein)[^\[\]()]{0,40})?"
 )
@@ -46,16 +50,18 @@ _FORMULA_BEFORE = re.compile(
 _BEFORE_POWER = frozenset("([{=<>\u00d7-\u207b\u2010\u2011\u2012\u2013\u2014\u2212")
 _NO_CITATION_BEFORE = re.compile(
     r"(?:[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]|(?<![^\s(])\+"
-    r"|\b(?:eqs?\.?|figs?\.?|figures?|table|panels?|section|chapter|appendix|box|movie|video|supplementary|vol\.?|nr\.?))\s?$",
+    r"|\b(?:eqs?\.?|figs?\.?|figures?|table|panels?|section|chapter|appendix|box|movie|video|supplementary"
+    r"|vol\.?|nr\.?))\s?$",
     re.IGNORECASE,
 )
 _INTERVAL_BEFORE = re.compile(
-    r"\b(?:C\.?I\.?|intervals?|ranges?|ranging|IQR|between|bounds|quartiles?|values in|lies in)[:,;]?(?: (?:of|from|in))? ?$",
+    r"\b(?:C\.?I\.?|intervals?|ranges?|ranging|IQR|between|bounds|quartiles?|values in|lies in)[:,;]?"
+    r"(?: (?:of|from|in))? ?$",
     re.IGNORECASE,
 )
 _UNIT_AFTER = re.compile(
-    r" ?(?:%|\u00b0|[kmc\u00b5\u03bcn]?m|k?Hz|m?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|weeks?|months?|years?|[mk\u00b5\u03bc]?g"
-    r"|[m\u00b5\u03bcn]?[Ml]|degrees?|dB|kPa|mV|bp|kb|kDa|pixels?)(?![\w-])"
+    r" ?(?:%|\u00b0|[kmc\u00b5\u03bcn]?m|k?Hz|m?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|weeks?|months?|years?"
+    r"|[mk\u00b5\u03bc]?g|[m\u00b5\u03bcn]?[Ml]|degrees?|dB|kPa|mV|bp|kb|kDa|pixels?)(?![\w-])"
 )
 _VALUE_BEFORE = re.compile(
     r"(?:^|[\s(])(\d{1,6}(?:\.\d{1,6})?) ?(?:%|years?|days?|months?|weeks?|hours?|h|min|kg|mm|cm)? ?$"
@@ -204,6 +210,21 @@ def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int
     return value is not None and written[0] <= float(value[1]) <= written[1]
 
 
-def overlaps(span: Span, others: Sequence[Span]) -> bool:
-    """Whether a span shares a place with one of others."""
-    return any(start < span[1] and span[0] < end for start, end in others)
+class Spans:
+    """Places that do not overlap, in which another one is looked for.
+
+    Args:
+        spans: The first of them, in any order.
+    """
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._spans = sorted(spans)
+
+    def add(self, span: Span) -> None:
+        """One more."""
+        insort(self._spans, span)
+
+    def meet(self, span: Span) -> bool:
+        """Whether one of them shares a place with a span."""
+        place = bisect_left(self._spans, (span[1], -1))
+        return place > 0 and self._spans[place - 1][1] > span[0]

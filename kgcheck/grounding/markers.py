@@ -8,9 +8,9 @@ from kgcheck.grounding.author_years import AuthorYears, YearMark
 from kgcheck.grounding.manuscript import Block, Marker
 from kgcheck.grounding.marker_forms import (
     NumberMark,
+    Spans,
     bracket_marks,
     named_marks,
-    overlaps,
     parenthesis_marks,
     superscript_marks,
 )
@@ -21,10 +21,14 @@ _ADDRESS = re.compile(r"\b(?:https?://|doi:|10\.\d{4,9}/)\S+", re.IGNORECASE)
 
 
 class Draft(NamedTuple):
-    """A block with the citations that are marked up in it, and the places in which nothing is one, such as code."""
+    """A block with the citations that are marked up in it, and the places in which nothing is one, such as code.
+
+    ``notes`` are the marks of its notes, each with the number of blocks that it is; they follow in this order.
+    """
 
     block: Block
     barred: tuple[Span, ...] = ()
+    notes: tuple[tuple[Span, int], ...] = ()
 
 
 class _Candidates(NamedTuple):
@@ -53,12 +57,28 @@ def with_markers(drafts: Sequence[Draft], references: Sequence[CitedWork]) -> tu
     found = [_candidates(d.block.text, most, finder) if d.block.kind != "heading" else None for d in drafts]
     forms = _Forms(found, drafts, most)
     keys = NumberKeys(references)
-    return tuple(
+    made = [
         draft.block.model_copy(update={"markers": tuple(_merged(draft, forms.chosen(own), keys))})
         if own
         else draft.block
         for draft, own in zip(drafts, found, strict=True)
-    )
+    ]
+    for place, draft in enumerate(drafts):
+        if draft.notes:
+            following = made[place + 1 : place + 1 + sum(n for _, n in draft.notes)]
+            made[place] = _with_notes(made[place], draft.notes, following)
+    return tuple(made)
+
+
+def _with_notes(block: Block, notes: Sequence[tuple[Span, int]], following: Sequence[Block]) -> Block:
+    """A block whose notes cite what their text cites."""
+    markers, at = [*block.markers], 0
+    for (start, end), count in notes:
+        keys = dict.fromkeys(k for note in following[at : at + count] for m in note.markers for k in m.keys)
+        if keys:
+            markers.append(Marker(start=start, end=end, keys=tuple(keys), form="footnote"))
+        at += count
+    return block.model_copy(update={"markers": tuple(sorted(markers, key=lambda m: m.start))})
 
 
 class NumberKeys:
@@ -150,27 +170,27 @@ def _merged(draft: Draft, chosen: Iterator[NumberMark | YearMark], keys: NumberK
     """Citations that are marked up and those that were read beside them, in order."""
     text = draft.block.text
     made = [*draft.block.markers]
-    marked: list[Span] = [(m.start, m.end) for m in made]
-    barred = [*draft.barred, *(m.span() for m in _ADDRESS.finditer(text))]
+    marked = Spans((m.start, m.end) for m in made)
+    barred = (Spans(draft.barred), Spans(m.span() for m in _ADDRESS.finditer(text)))
     for mark in chosen:
         span = (mark.start, mark.end)
-        if overlaps(span, barred):
+        if any(b.meet(span) for b in barred):
             continue
-        if overlaps(span, marked):
+        if marked.meet(span):
             made += _beside(text, mark, marked, keys)
         elif isinstance(mark, YearMark):
             made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
         else:
             made.append(Marker(start=mark.start, end=mark.end, keys=tuple(map(keys.of, mark.numbers))))
-        marked.append(span)
+        marked.add(span)
     return sorted(made, key=lambda m: m.start)
 
 
-def _beside(text: str, mark: NumberMark | YearMark, marked: Sequence[Span], keys: NumberKeys) -> Iterator[Marker]:
+def _beside(text: str, mark: NumberMark | YearMark, marked: Spans, keys: NumberKeys) -> Iterator[Marker]:
     """Bare numbers of a bracket, of which others are marked up."""
     if isinstance(mark, YearMark):
         return
     for match in re.finditer(r"\d+", text[mark.start : mark.end]):
         span = (mark.start + match.start(), mark.start + match.end())
-        if not overlaps(span, marked):
+        if not marked.meet(span):
             yield Marker(start=span[0], end=span[1], keys=(keys.of(int(match[0])),))

@@ -1,4 +1,4 @@
-"""Runs pandoc over files that nobody vouches for: it reads no other file, and its time, memory and output are bounded."""
+"""Runs pandoc over files that nobody vouches for: it reads no other file; its time, memory and output are bounded."""
 
 import os
 import resource
@@ -13,8 +13,8 @@ from kgcheck.inputs import MIB, parse_json
 
 EXTRA = "grounding"
 
-SECONDS = 30
-"""Of processor time, and twice as many by the clock. A paper takes less than one."""
+SECONDS = 15
+"""Of processor time, and three times as many by the clock. A paper takes less than one."""
 
 HEAP = 1024 * MIB
 LARGEST_OUTPUT = 64 * MIB
@@ -47,7 +47,9 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
         said.seek(0)
         message = said.read(4 * 1024).decode(errors="replace")
     if code is None or code in (-9, -24):
-        raise InputFormat(f"{path} takes pandoc more than {SECONDS} seconds", "it may be made to do harm")
+        raise InputFormat(
+            f"{path} takes pandoc too long: more than {SECONDS} seconds of work", "it may be made to do harm"
+        )
     if code == _HEAP_EXHAUSTED:
         raise InputFormat(f"{path} takes pandoc more than {HEAP // MIB} MiB of memory", "it may be made to do harm")
     if code == -25 or len(written) >= LARGEST_OUTPUT:
@@ -75,7 +77,7 @@ def _run(form: str, to: str, source: BinaryIO, out: BinaryIO, said: BinaryIO) ->
     try:
         for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_FSIZE, LARGEST_OUTPUT)):
             resource.prlimit(process.pid, limit, (most, most))
-        return process.wait(at_most(2 * SECONDS))
+        return process.wait(at_most(3 * SECONDS))
     except subprocess.TimeoutExpired:
         return None
     except ProcessLookupError:

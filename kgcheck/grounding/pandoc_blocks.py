@@ -12,7 +12,7 @@ from kgcheck.grounding.reference_lists import Entry, cited_works, labelled, spli
 from kgcheck.grounding.source_lines import SourceLines
 from kgcheck.grounding.text_layout import HeadingPath, legend_label
 from kgcheck.grounding.written import Written
-from kgcheck.literature.documents import clean
+from kgcheck.literature.documents import Span, clean
 from kgcheck.literature.papers import REFERENCES_HEADING, CitedWork, kind_of
 
 _LINKED = ("doi:", "pmid:")
@@ -27,7 +27,7 @@ def written_of(
     works: Sequence[CitedWork] = (),
     keys: Sequence[str] = (),
 ) -> Written:
-    """The parts of a document.
+    r"""The parts of a document.
 
     Args:
         document: As pandoc gives it.
@@ -51,7 +51,7 @@ def written_of(
     reader.read(blocks)
     drafts = [*reader.drafts]
     if not references:
-        references = _linked(drafts)
+        references = (*reader.noted, *_linked(drafts))
     drafts = [d._replace(block=_without_links(d.block, {r.key for r in references})) for d in drafts]
     if not title:
         title = _only_title(drafts)
@@ -267,6 +267,7 @@ class _BlockReader:
         self._listing: int | None = None
         self.drafts: list[Draft] = []
         self.tables: list[Table] = []
+        self.noted: list[CitedWork] = []
 
     def abstract(self, value: Mapping[str, Any]) -> None:
         """The abstract of the metadata."""
@@ -351,13 +352,14 @@ class _BlockReader:
         if found := legend_label(shown):
             kind, label = ("legend" if kind == "paragraph" else kind), found
         markers = self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)])
-        place = len(self.drafts)
         notes: list[Draft] = []
+        counts: list[tuple[Span, int]] = []
         for span, note in text.notes:
             made = self._note(note, label)
             notes += made
-            if keys := tuple(dict.fromkeys(k for d in made for m in d.block.markers for k in m.keys)):
-                markers.append(Marker(start=span[0], end=span[1], keys=keys, form="footnote"))
+            counts.append((span, len(made)))
+            if not self._keys and (work := self._work(made)):
+                markers.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
         block = Block(
             kind=kind,
             section=self._headings.kind,
@@ -368,8 +370,15 @@ class _BlockReader:
             markers=tuple(sorted(markers, key=lambda m: m.start)) if kind != "heading" else (),
         )
         barred = (*text.barred, *(span for span, _ in text.notes))
-        self.drafts.insert(place, Draft(block, barred))
-        self.drafts += notes
+        self.drafts += [Draft(block, barred, tuple(counts)), *notes]
+
+    def _work(self, note: Sequence[Draft]) -> CitedWork | None:
+        """The work that a note names, in a text that has no list of references."""
+        (work,) = cited_works([Entry(" ".join(d.block.text for d in note), key=f"note {len(self.noted) + 1}")])
+        if not (work.doi or work.pmid or (work.title and work.year)):
+            return None
+        self.noted.append(work)
+        return work
 
     def _with_ranges(self, text: str, markers: Iterable[Marker]) -> list[Marker]:
         """Citations, two that a dash joins as one, which cites what the list has between them, too."""

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.docx import check_docx
@@ -27,9 +27,9 @@ LARGEST_TEXT = 16 * MIB
 LARGEST_PACKED = 64 * MIB
 
 _SUFFIXES: dict[str, Format] = {
-    ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex", ".ltx": "latex",
-    ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats", ".pdf": "pdf", ".txt": "text",
-    ".text": "text",
+    ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex",
+    ".ltx": "latex", ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats", ".pdf": "pdf", 
+    ".txt": "text", ".text": "text",
 }  # fmt: skip
 _LISTS = {
     ".bib": "biblatex",
@@ -81,6 +81,8 @@ def _written(path: Path, data: bytes, format_: Format) -> Written:
     if format_ == "docx":
         check_docx(path, data)
         return written_of(pandoc_json(data, "docx+citations", path), SourceLines(""))
+    if len(data) > LARGEST_TEXT:
+        raise InputFormat(f"{path} is larger than {LARGEST_TEXT // MIB} MiB", "give a manuscript, not a collection")
     text = _decoded(path, data)
     if format_ == "text":
         return read_text_manuscript(text)
@@ -123,10 +125,8 @@ def _format_of(path: Path, data: bytes) -> Format:
     known = _SUFFIXES.get(path.suffix.lower())
     seen = _seen(data)
     if known is None and seen is None:
-        raise InputFormat(
-            f"{path}: the format {path.suffix or 'without an ending'} is not known",
-            f"known: {', '.join(get_args(Format))}",
-        )
+        shown = f"the ending {path.suffix} is not known" if path.suffix else "it has no ending"
+        raise InputFormat(f"{path}: its format cannot be seen: {shown}", f"known: {', '.join(_SUFFIXES)}")
     if known in (None, seen) or seen is None:
         return known or seen or "text"
     raise InputFormat(f"{path} is {seen} by its first bytes, and {known} by its name", "give it its own ending")
@@ -145,6 +145,9 @@ def _seen(data: bytes) -> Format | None:
 
 def _decoded(path: Path, data: bytes) -> str:
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if "\0" in text:
+        raise InputFormat(f"{path} is binary, not text")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from kgcheck.literature.documents import clean
 from kgcheck.literature.papers import CitedWork
 
+_CUT = re.compile(r"[^\W\d_][-\u00ad]$")
+_BROKEN = re.compile(r"(?:https?://|doi:|\b10\.\d{4,9}/)\S*[/.]$")
 LONGEST_ENTRY = 3_000
 _NUMBERED = re.compile(r"^\s*(?:\[(\d{1,4})\]|\((\d{1,4})\)|(\d{1,4})[.)]|(\d{1,4})(?=\s+[^\W\d_]))\s*(?=\S|$)")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]+")
@@ -17,7 +19,9 @@ _PMID = re.compile(r"\b(?:PMID:? ?|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,8})\b
 _YEAR = re.compile(r"(?<![\w./:-])((?:1[6-9]|20)\d\d)(?:[a-z])?(?![\w/-])")
 _YEAR_IN = re.compile(r"\(((?:1[6-9]|20)\d\d)[a-z]?(?:, [A-Z][^()]{2,30})?\)")
 _YEAR_VOLUME = re.compile(r"(?<=[ .])((?:1[6-9]|20)\d\d)(?: [A-Z][a-z]{2}(?:[ -]\d{1,2})?)?;")
-_WEB = re.compile(r"\b(?:https?://|doi:)\S+", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"\b(?:https?://\S+|(?:doi:? ?)?10\.\d{4,9}/\S+|doi:\S+|PMID:? ?\d{1,8}\b|PMC\d{1,9}\b)", re.IGNORECASE
+)
 
 _UP = "A-Z\u00c0-\u00de\u0100-\u017f"
 _LOWER = r"(?:[a-z]{1,4}['\u2019 \u2010-])"
@@ -65,7 +69,7 @@ def split_entries(lines: Sequence[str]) -> list[Entry]:
     parts = []
     for line in text:
         begins = _VANCOUVER.match(line) or _DOTTED.match(line)
-        ended = not parts or re.search(r"(?:[.)\]]|\d|/\S+)$", parts[-1][-1])
+        ended = not parts or re.search(r"(?:[.)\]]|\d|/\S+)$", parts[-1][-1][-200:])
         if parts and not (begins and ended):
             parts[-1].append(line)
         else:
@@ -77,15 +81,17 @@ def _entries(parts: Iterable[Sequence[str]]) -> list[Entry]:
     return [Entry(joined(part)) for part in parts if any(any(map(str.isalpha, line)) for line in part)]
 
 
-def joined(lines: Sequence[str]) -> str:
+def joined(lines: Iterable[str]) -> str:
     """Lines as one, words that were cut and addresses that were broken put together."""
-    text = ""
+    parts: list[str] = []
     for line in lines:
-        cut = text[-1:] in ("-", "\u00ad") and text[-2:-1].isalpha() and line[:1].islower()
-        cut = cut and not re.match(r"(?:and|or)\b", line)
-        broken = re.search(r"(?:https?://|doi:|\b10\.\d{4,9}/)\S*[/.]$", text)
-        text = (text[:-1] if cut else text) + ("" if cut or broken or not text else " ") + line
-    return clean(text)[:LONGEST_ENTRY]
+        before = parts[-1] if parts else ""
+        if _CUT.search(before[-2:]) and line[:1].islower() and not re.match(r"(?:and|or)\b", line):
+            parts[-1] = before[:-1]
+        elif parts and not _BROKEN.search(before[-300:]):
+            parts.append(" ")
+        parts.append(line)
+    return clean("".join(parts))
 
 
 def _by_number(lines: Sequence[str]) -> list[Entry]:
@@ -124,10 +130,10 @@ def cited_works(entries: Sequence[Entry]) -> tuple[CitedWork, ...]:
 
 
 def _work(entry: Entry, number: int) -> CitedWork:
-    text = entry.text
+    text = entry.text[:LONGEST_ENTRY]
     doi = _DOI.search(text)
     pmid = _PMID.search(text)
-    plain = _WEB.sub(" ", _DOI.sub(" ", text))
+    plain = _ADDRESS.sub(" ", text)
     authors, rest = _authors(plain)
     return CitedWork(
         key=entry.key or entry.label or str(number),
@@ -198,10 +204,10 @@ def _title(rest: str) -> str:
     text = rest[lead.end() :] if lead else rest
     ends = [*_END.finditer(text[:1500])]
     end = next((e for e in ends if _is_source(text[e.end() :])), None)
-    if end is None and ends and _JOURNAL_IN_WORDS.match(text, ends[-1].end()):
-        end = ends[-1]
     if end is None:
-        return ""
+        end = next((e for e in reversed(ends) if text[e.end()].isalpha()), None)
+        if end is None or not _JOURNAL_IN_WORDS.match(text, end.end()):
+            return ""
     title = text[: end.start() + (end[1] != ".")].strip(" \"'\u201c\u201d")
     return title if len(title.split()) > 1 else ""
 

@@ -22,19 +22,26 @@ def sentences_with(text: str, marks: Sequence[Span]) -> tuple[Span, ...]:
     spans = sentences(text)
     if not marks:
         return spans
-    # A place is the end of a sentence, with the space after it.
-    ends = {end for _, end in spans[:-1]}
+    ends = [end for _, end in spans[:-1]]
+    kept: list[int] = []
+    at = 0
     for start, end in marks:
         while start > 0 and text[start - 1] in "([":
             start -= 1
         while end < len(text) and text[end] in ")]":
             end += 1
-        before = text[:start].rstrip()[-12:]
+        before = text[max(0, start - 16) : start].rstrip()
         stopped = before.endswith((".", "?", "!")) and not _NO_END.search(before)
-        ends = {e for e in ends if not start < e < end}
-        if stopped and _GOES_ON.match(text, end):
-            ends = {e for e in ends if not len(text[:start].rstrip()) <= e <= end} | {end}
-    return tuple(_between(text, sorted(ends)))
+        moved = stopped and _GOES_ON.match(text, end) is not None
+        first, last = (start - 2, end) if moved else (start, end - 1)
+        while at < len(ends) and ends[at] <= first + (not moved):
+            kept.append(ends[at])
+            at += 1
+        while at < len(ends) and ends[at] <= last:
+            at += 1
+        if moved:
+            kept.append(end)
+    return tuple(_between(text, [*kept, *ends[at:]]))
 
 
 def _between(text: str, ends: Sequence[int]) -> list[Span]:

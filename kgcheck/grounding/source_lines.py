@@ -1,6 +1,7 @@
 """On which line of a file the text of a block begins, where the text was read by a program that does not say so."""
 
 import re
+import unicodedata
 from bisect import bisect_right
 
 _SIGNS = re.compile(r"[\W_]+")
@@ -8,8 +9,12 @@ _TAG = re.compile(r"<[^<>\n]{0,400}>")
 _AHEAD = 400_000
 """Letters after the last place that are looked through."""
 
-_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90), (0, 12))
+_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90))
 """Parts of a text that are looked for: markup may stand in the first of them."""
+
+_SHORT = 24
+_AHEAD_OF_SHORT = 3_000
+"""A heading is a word that stands in the text, too: it is looked for nearby, and nothing is looked for after it."""
 
 
 class SourceLines:
@@ -43,14 +48,14 @@ class SourceLines:
             The line, from 1; None where it is not found.
         """
         wanted = _letters(text)
+        short = len(wanted) < _SHORT
+        last = self._at + (_AHEAD_OF_SHORT if short else _AHEAD)
         for start, end in _PROBES:
             probe = wanted[start:end]
-            if len(probe) < 8 and probe != wanted:
-                continue
-            place = self._letters.find(probe, self._at, self._at + _AHEAD) if probe else -1
+            place = self._letters.find(probe, self._at, last) if probe and (short or len(probe) >= _SHORT) else -1
             if place >= 0:
                 begin = max(place - start, self._at)
-                if not aside:
+                if not (aside or short):
                     # Not quite to its end: marks of citations may be longer in the text than in the file.
                     self._at = begin + len(wanted) * 4 // 5
                 return bisect_right(self._begins, begin)
@@ -58,4 +63,5 @@ class SourceLines:
 
 
 def _letters(text: str) -> str:
-    return _SIGNS.sub("", text).casefold()
+    # Numbers that are set high are plain ones in the file.
+    return _SIGNS.sub("", unicodedata.normalize("NFKC", text)).casefold()

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.literature.papers import SectionKind, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
 
 _LONGEST_HEADING = 100
 _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")
 _LEGEND = re.compile(
-    r"^((?:Supplementary |Extended Data )?(?:Fig(?:ure)?s?\.?|Tables?|Movie|Video|Scheme|Box) ?S?\d{1,3}[A-Za-z]?)[.:|]\s"
+    r"^((?:Supplementary |Extended Data )?(?:Fig(?:ure)?s?\.?|Tables?|Movie|Video|Scheme|Box) ?S?\d{1,3}[A-Za-z]?)"
+    r"[.:|]\s"
 )
 
 
@@ -23,7 +24,7 @@ class HeadingPath:
         """A section begins; those of its level and deeper end."""
         while self._open and self._open[-1][0] >= level:
             self._open.pop()
-        around = self.kind
+        around = "other" if REFERENCES_HEADING.match(heading) else self.kind
         # What stands within methods is methods, whatever its heading.
         self._open.append((level, heading, around if around != "other" else kind_of(heading)))
 
@@ -88,7 +89,7 @@ def heading_level(line: str) -> int:
     words = re.sub(r"^\W+", "", line)
     if not words[:1].isupper() or re.search(r"[.;] ", line):
         return 0
-    return 1 if kind_of(line) != "other" else 2
+    return 1 if kind_of(line) != "other" or REFERENCES_HEADING.match(line) else 2
 
 
 def legend_label(text: str) -> str:

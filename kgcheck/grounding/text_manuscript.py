@@ -1,12 +1,14 @@
 """Reads a manuscript in plain text, and the text of a PDF."""
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from kgcheck.grounding.manuscript import Block
 from kgcheck.grounding.markers import Draft
 from kgcheck.grounding.reference_lists import cited_works, joined, split_entries
 from kgcheck.grounding.text_layout import HeadingPath, legend_label, parts_of_text
-from kgcheck.grounding.written import Written
+from kgcheck.grounding.written import Written, check_length
 from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
 
@@ -25,13 +27,16 @@ def read_text_manuscript(text: str) -> Written:
     headings = HeadingPath()
     drafts: list[Draft] = []
     title = ""
+    first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
     for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
         shown = joined([line.strip() for line in part.lines])
+        check_length(len(shown))
         if not any(c.isalnum() for c in shown):
             continue
-        if not drafts and not title and len(shown) <= 300 and kind_of(shown) == "other" and not shown.endswith("."):
-            title = shown
-            drafts.append(Draft(Block(kind="heading", text=shown, path=(shown,), line=part.line)))
+        if part.line == first and _is_title(shown):
+            # What follows it in the same paragraph are the authors.
+            title = joined(line.strip() for line in takewhile(_no_author, part.lines)) or shown
+            drafts.append(Draft(Block(kind="heading", text=title, path=(title,), line=part.line)))
             continue
         if part.level:
             headings.begin(part.level, shown)
@@ -49,6 +54,14 @@ def read_text_manuscript(text: str) -> Written:
             )
         )
     return Written(title, tuple(drafts), references)
+
+
+def _is_title(text: str) -> bool:
+    return len(text) <= 300 and kind_of(text) == "other" and not text.endswith(".")
+
+
+def _no_author(line: str) -> bool:
+    return not re.search(r"[@;]|\bet al\b|^\d{4}\b", line)
 
 
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:

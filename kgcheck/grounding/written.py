@@ -2,9 +2,29 @@
 
 from typing import NamedTuple
 
+from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Table
 from kgcheck.grounding.markers import Draft
 from kgcheck.literature.papers import CitedWork
+
+LONGEST_BLOCK = 200_000
+"""Characters of a paragraph. A paper has fewer in all."""
+
+
+def check_length(characters: int) -> None:
+    """Refuse a paragraph that is none.
+
+    Args:
+        characters: Its length.
+
+    Raises:
+        InputFormat: It is too long.
+    """
+    if characters > LONGEST_BLOCK:
+        raise InputFormat(
+            f"the manuscript has a paragraph of more than {LONGEST_BLOCK:,} characters",
+            "put empty lines between paragraphs",
+        )
 
 
 class Written(NamedTuple):

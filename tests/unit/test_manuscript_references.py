@@ -1,0 +1,107 @@
+"""Lists of references in free text and in CSL JSON: what is sure is taken, the rest stays empty."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgcheck.grounding.reference_lists import Entry, cited_works, joined, split_entries, works_of_csl
+from kgcheck.literature.papers import CitedWork
+
+TITLE = "Kinase A binds kinase B in vivo"
+STYLES = {
+    "vancouver": "Lee AB, O'Neill C, van den Berg DE, et al. {title}. J Cell. 2020;12(3):45-9. doi:10.5555/abc.1 PMID 12",
+    "plos": "Lee AB, Chan C (2020) {title}. Nature methods 12: 45\u20139. doi:10.5555/abc.1. PMID 12",
+    "apa": "Lee, A. B., & Chan-Roe, C. (2020). {title}. J C, 12(3), 45\u20139. https://doi.org/10.5555/abc.1 PMID: 12",
+    "nature": "Lee, A. B., Chan, C. & Roe, D. {title}. J. Cell Biol. 12, 45\u201349 (2020). doi:10.5555/ABC.1 PMID: 12",
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_usual_styles(style: str) -> None:
+    (work,) = cited_works([Entry(STYLES[style].format(title=TITLE), "3")])
+
+    assert (work.key, work.label, work.doi, work.pmid) == ("3", "3", "10.5555/abc.1", "12")
+    assert (work.year, work.title, work.authors[0]) == (2020, TITLE, "Lee AB")
+    assert len(work.authors) == {"vancouver": 3, "plos": 2, "apa": 2, "nature": 3}[style]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A web page of kinases, seen in May. Available from the authors.",
+        "Lee AB, kinase consortium and friends. 12 things. 2020",
+        "Lee AB. Kinases.",
+        "",
+    ],
+)
+def test_a_title_that_is_not_sure_stays_empty(text: str) -> None:
+    assert [w.title for w in cited_works([Entry(text)])] == [""]
+
+
+def test_two_years_are_none() -> None:
+    assert cited_works([Entry("Lee A. From 1999 to 2001. Cells.")])[0].year is None
+    assert cited_works([Entry("Lee A (2001). From 1999 on. Cells 3, 4.")])[0].year == 2001
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("1. Lee A. One\n   thing. 2001.\n2. Chan B. Two. 2002.\n10. is no entry\n3. Roe C. Three.", 3),
+        ("[1] Lee A. One.\n[2] Chan B. Two.", 2),
+        ("Lee A. One thing\nof yeast. 2001.\n\nChan B. Two. 2002.", 2),
+        ("Lee A, Roe B. One thing\nof yeast. Cells. 2001;1:2.\nChan B. Two. Cells. 2002;1:3.", 2),
+        ("", 0),
+    ],
+)
+def test_entries_are_told_apart(text: str, count: int) -> None:
+    entries = split_entries(text.split("\n"))
+
+    assert len(entries) == count
+    assert [e.label for e in entries] in ([str(n + 1) for n in range(count)], [""] * count)
+
+
+def test_words_and_addresses_that_were_broken() -> None:
+    assert joined(["of bind-", "ing. https://doi.org/10.5555/", "abc and T-", "and B-cells"]) == (
+        "of binding. https://doi.org/10.5555/abc and T- and B-cells"
+    )
+
+
+def test_csl() -> None:
+    items = [
+        {
+            "id": "lee",
+            "DOI": "https://doi.org/10.5555/X",
+            "PMID": "7",
+            "issued": {"date-parts": [[2020, 1]]},
+            "title": "On <i>A</i>",
+            "author": [{"family": "Lee", "given": "A"}, {"literal": "A group"}, 3],
+        },
+        {"title": "without a key"},
+        {"id": "odd", "issued": "about 1850", "author": "Lee", "title": ["x"]},
+    ]
+
+    first, second = works_of_csl(items)
+    assert first == CitedWork(
+        key="lee", doi="10.5555/x", pmid="7", year=2020, title="On A", authors=("Lee A", "A group"), text=first.text
+    )
+    assert (second.key, second.year, second.authors, second.title) == ("odd", 1850, (), "")
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_an_entry(text: str) -> None:
+    for work in cited_works([*split_entries(text.split("\n")), Entry(text)]):
+        assert work.title in "".join(work.text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "piece", ["Lee AB, ", "Lee, A. B., ", "A. ", "10.5555/", "van der ", "doi:", "1. a\n", "Lee A.\n", "a-\n"]
+)
+def test_long_lists_take_no_longer_than_they_are(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    begin = time.process_time()
+    cited_works([*split_entries(text.split("\n")), Entry(text)])
+
+    assert time.process_time() - begin < 5
