@@ -4,6 +4,7 @@ import re
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
+from itertools import accumulate
 
 from kgcheck.errors import MissingExtra
 from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
@@ -67,12 +68,15 @@ def compare_titles(stated: str, found: str) -> Likeness:
 def _is_part(short: str, long: str) -> bool:
     """Whether a title is the beginning of another, or all of it but a part that its author set off."""
     words, others = content_words(short), content_words(long)
-    if not 0 < len(words) < len(others):
+    joined = "".join(words)
+    # By letters: CO2 is one word or two.
+    at = next((n for n, end in enumerate(accumulate(map(len, others)), 1) if end == len(joined)), 0)
+    if not 0 < len(joined) < sum(map(len, others)):
         return False
-    if others[: len(words)] == words and len(words) >= _CUT_FROM and not _DENYING & set(others[len(words) :][:2]):
+    if "".join(others[:at]) == joined and len(words) >= _CUT_FROM and not _DENYING & set(others[at:][:2]):
         return True
-    parts = [content_words(part) for part in _SUBTITLE.split(long)]
-    return names_a_work(short) and words in (parts[0], parts[-1])
+    parts = ["".join(content_words(part)) for part in _SUBTITLE.split(long)]
+    return names_a_work(short) and joined in (parts[0], parts[-1])
 
 
 def changed_words(stated: str, found: str) -> int:

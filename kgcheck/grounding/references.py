@@ -156,13 +156,13 @@ def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by
         title=_title(reference, work),
         author=any(same_author(author, a) for a in work.authors) if author and work.authors else None,
         year=reference.year in _years(work) if reference.year and work.years else None,
-        place=_place(places, stated),
+        place=_place(places, stated, str(reference.year or "")),
     )
 
 
-def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]]) -> bool | None:
+def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]], year: str) -> bool | None:
     """Whether a reference stands where a work does; None where it names no page, as where its volume is the last."""
-    if not places or not stated:
+    if not stated or not any(b and a != year for a, b in places):
         return None
     if places & set(stated):
         return True
