@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kgcheck.literature.corpus import Corpus
+    from kgcheck.literature.embed import Embedder
     from kgcheck.literature.gather import Gathering, SourceName
     from kgcheck.literature.manifest import Manifest
     from kgcheck.literature.papers import WholePaper
@@ -59,7 +60,7 @@ def add(
         note(f"records: {_counted(added.counts)}")
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
-        _build(corpus, model, anew=False)
+        _build(corpus, _model_of(corpus, model), anew=False)
 
 
 @command.command("gather")
@@ -122,15 +123,16 @@ def gather_(
     if offline:
         settings = settings.model_copy(update={"offline": True})
     with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
+        embedder = _model_of(corpus, model)
         try:
             if topic:
-                _gather_topic(TopicGathering(source, topic, **given, full_text=full_text), corpus, http, model)
+                _gather_topic(TopicGathering(source, topic, **given, full_text=full_text), corpus, http, embedder)
             else:
                 wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
                 _gather_query(wanted, corpus, http)
         finally:
             # What came before the service was gone can be searched.
-            _build(corpus, model, anew=False)
+            _build(corpus, embedder, anew=False)
 
 
 def _one_of_both(query: str | None, topic: str | None, *, of_query: bool, of_topic: bool) -> None:
@@ -157,12 +159,10 @@ def _gather_query(wanted: "Gathering", corpus: "Corpus", http: "Http") -> None:
     note(f"records of {done.day}: {_counted(done.counts)}; {wanted.source} has {done.total:,}")
 
 
-def _gather_topic(wanted: "TopicGathering", corpus: "Corpus", http: "Http", model: str | None) -> None:
+def _gather_topic(wanted: "TopicGathering", corpus: "Corpus", http: "Http", embedder: "Embedder | None") -> None:
     from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.search import choose_model
     from kgcheck.literature.topics import gather_topic
 
-    embedder, _ = choose_model(model, corpus.model[0] if corpus.model else None)
     done = gather_topic(wanted, corpus, http, embedder, progress=RichProgress())
     note(f"papers of {done.day}: {_counted(done.steps)}")
     note(f"records: {_counted(done.counts)}; every step is in {done.log}")
@@ -182,7 +182,7 @@ def build(index: Path, anew: bool, model: str | None) -> None:
     from kgcheck.literature.corpus import Corpus
 
     with Corpus(index, progress=RichProgress()) as corpus:
-        _build(corpus, model, anew=anew)
+        _build(corpus, _model_of(corpus, model), anew=anew)
 
 
 @command.command("remove")
@@ -200,7 +200,7 @@ def remove(ids: tuple[str, ...], index: Path) -> None:
             raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {index} tells all")
         gone = corpus.store.remove(ids)
         note(f"{len(gone):,} removed")
-        _build(corpus, None, anew=False)
+        _build(corpus, _model_of(corpus, None), anew=False)
 
 
 @command.command("list")
@@ -290,13 +290,18 @@ def _about(paper: "WholePaper", *, retracted: bool) -> "RenderableType":
     return rows
 
 
-def _build(corpus: "Corpus", model: str | None, *, anew: bool) -> None:
+def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":
+    """The model that was named, or that the index has; None for words alone."""
     from kgcheck.literature.search import choose_model
 
     built_with = corpus.model
-    embedder, remark = choose_model(model, built_with[0] if built_with else None)
+    embedder, remark = choose_model(named, built_with[0] if built_with else None)
     if remark:
         note(remark)
+    return embedder
+
+
+def _build(corpus: "Corpus", embedder: "Embedder | None", *, anew: bool) -> None:
     manifest = corpus.build(embedder, anew=anew)
     note(_summary(corpus.folder, manifest))
 

@@ -18,7 +18,7 @@ from kgcheck.errors import SourceAnswer, SourceError, UsageError
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.gather import SourceName
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
-from kgcheck.literature.relevance import TopicFit, leaning_of, section_texts, topic_rules
+from kgcheck.literature.relevance import SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
 from kgcheck.literature.step_log import StepLog
 from kgcheck.literature.topic_ranking import RankedPaper, ranked
 from kgcheck.literature.topics import TopicGathered, TopicGathering, gather_topic
@@ -27,6 +27,7 @@ from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
 from tests.support.jats import article
+from tests.support.literature import WordsModel
 from tests.support.loopback import Loopback, Reply, answers, busy
 from tests.support.paper_world import WORLDS, EuropeWorld, PaperWorld, WorldPaper, plos_world
 
@@ -377,6 +378,35 @@ def test_weights_are_shared_by_the_sections_that_a_paper_has() -> None:
     assert first.sections.keys() == {"abstract", "methods"}
     assert first.relevance == pytest.approx(second.relevance * 0.30 / 0.55, abs=1e-3)
     assert third.relevance == 0
+
+
+def test_by_vectors_a_section_is_the_mean_of_its_paragraphs_and_is_embedded_once() -> None:
+    model = WordsModel()
+    fit = TopicFit("kidney fibrosis", model)
+    same, far = (
+        section_texts(paper("", "kidney fibrosis")),
+        section_texts(paper("", "weather", methods="kidney fibrosis")),
+    )
+    both: SectionTexts = {"abstract": ("kidney fibrosis", "weather")}
+    first, second, third = fit.fits([same, far, both])
+
+    assert first.relevance == pytest.approx(1, abs=1e-3)
+    assert second.sections["methods"] == pytest.approx(1, abs=1e-3)
+    assert second.relevance == pytest.approx((0.3 * second.sections["abstract"] + 0.25) / 0.55, abs=1e-3)
+    assert second.sections["abstract"] < third.relevance < 1
+    embedded = model.embedded
+    assert fit.fits([same, far, both]) == [first, second, third]
+    assert model.embedded == embedded
+
+
+def test_a_topic_is_scored_by_meaning(server: Loopback, http: Http, index: Corpus) -> None:
+    EuropeWorld(server, PaperWorld(PAPERS))
+    wanted = TopicGathering("europepmc", TOPIC, seeds=2, threshold=0.3)
+    done = gather_topic(wanted, index, http, WordsModel(), DAY)
+
+    assert steps(done, "began")[0]["model"] == "words 0123456789abcdef"
+    assert {"pmid:1", "pmid:2"} <= set(done.kept)
+    assert done.steps["below_threshold"] >= 1
 
 
 @pytest.mark.parametrize(
