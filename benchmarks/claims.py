@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 
 from kgcheck.grounding.alignment import ClaimReader, candidates
-from kgcheck.grounding.claims import PaperText, choose_claims, concludes_at
+from kgcheck.grounding.claims import PaperText, choose_claims, parts_of_abstract
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors, open_model
@@ -34,6 +34,9 @@ ALIKE = 0.65
 _REGISTRATION = re.compile(r"(?i)^(?:trial registration|clinicaltrials|isrctn)")
 _MOST = 600
 """Pairs of a kind."""
+
+_LONGEST = 1_000
+"""Characters of a sentence; longer ones are pieces of web pages."""
 
 NOT_EVIDENCE = "not evidence"
 
@@ -70,7 +73,7 @@ def _conclusions(data: Path, model: Embedder, *, show: bool) -> None:
         head, paragraphs = parts_of(paper)
         if head.section != "abstract":
             continue
-        text = PaperText(head, paragraphs, concludes_at(head, paper))
+        text = PaperText(head, paragraphs, parts_of_abstract(head, paper))
         row = rows["not tuned on" if place % 2 else "tuned on"]
         wanted = _wanted(text)
         body = PaperText(head.model_copy(update={"section": "other"}), paragraphs)
@@ -100,9 +103,10 @@ def _papers(data: Path) -> Iterator[WholePaper]:
 def _wanted(text: PaperText) -> list[str]:
     """What an abstract concludes: the part that is headed so, or its last two sentences."""
     passages = [(start, text.head.abstract[start:end]) for start, end in text.head.spans]
-    if text.concludes is None:
+    concludes = next((start for start, part in text.parts if part == "conclusion"), None)
+    if concludes is None:
         return [passage for _, passage in passages[-2:]]
-    return [p for start, p in passages if start >= text.concludes and not _REGISTRATION.match(p)]
+    return [p for start, p in passages if start >= concludes and not _REGISTRATION.match(p)]
 
 
 def _nearest(model: Embedder, wanted: Sequence[str], texts: Sequence[str]) -> Vectors:
@@ -125,10 +129,13 @@ def _by_chance(body: PaperText, wanted: Sequence[str], model: Embedder) -> bool:
 def _pairs(data: Path) -> list[Labelled]:
     """At most _MOST pairs of each kind, the same each time."""
     every = [*_scifact(data / "scifact"), *_covidfact(data / "covidfact")]
+    every = [p._replace(one=p.one.strip(), other=p.other.strip()) for p in every]
     random.Random(3).shuffle(every)  # noqa: S311
     counts: Counter[tuple[str, str]] = Counter()
     kept = []
     for pair in every:
+        if max(map(len, pair[2:])) > _LONGEST:
+            continue
         counts[pair.kind, pair.label] += 1
         if counts[pair.kind, pair.label] <= _MOST:
             kept.append(pair)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim
+from kgcheck.literature.arguments import missing
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Vectors
@@ -76,6 +77,10 @@ class ClaimReader:
 
     def relation(self, one: str, other: str) -> "tuple[ClaimRelation, float, str]":
         """How two sentences stand to each other, how sure that is, and why nothing is made of them."""
+        unnamed = missing(one, [other], other)
+        if unnamed and missing(other, [one], one):
+            # Most pairs: the gate would stop both directions, whatever the verifier made of them.
+            return ClaimRelation.ORTHOGONAL, 1.0, f"the one does not name what the other does: {', '.join(unnamed)}"
         there, back = self._opinion(one, other), self._opinion(other, one)
         against = min(there.probabilities.contradicts, back.probabilities.contradicts)
         surest = max(there.probabilities.contradicts, back.probabilities.contradicts)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from kgcheck.grounding.alignment import ClaimReader, candidates
 from kgcheck.grounding.citations_graph import Citation, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claims import PaperText, choose_claims, concludes_at
+from kgcheck.grounding.claims import PaperText, choose_claims, parts_of_abstract
 from kgcheck.grounding.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, ClaimTable, PaperClaim, RankedPaper
 from kgcheck.literature.documents import Document
@@ -141,7 +141,7 @@ def _text_of(index: LiteratureIndex, name: str) -> tuple[PaperText, WholePaper |
     head, *paragraphs = (documents[n] for n in numbers)
     whole = index.store.paper(name)
     links = whole.model_copy(update={"sections": ()}) if whole else None
-    return PaperText(head, tuple(paragraphs), concludes_at(head, whole)), links
+    return PaperText(head, tuple(paragraphs), parts_of_abstract(head, whole)), links
 
 
 def _vectors(index: LiteratureIndex, claims: Sequence[PaperClaim]) -> Vectors | None:

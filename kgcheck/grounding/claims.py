@@ -17,7 +17,7 @@ from kgcheck.ledger.paper_claims import PaperClaim
 from kgcheck.literature.arguments import arguments
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import words_of
-from kgcheck.literature.papers import SectionKind, WholePaper, kind_of
+from kgcheck.literature.papers import SectionKind, WholePaper
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.verify import instructs
 from kgcheck.resources import resource_dir
@@ -32,7 +32,8 @@ _MOST_CHARACTERS = 1_000
 _SAME = 0.55
 """Two sentences with so many of the words of the shorter one say the same."""
 
-_LEAST = 1.9
+_LEAST = 2.2
+_NOTHING = -9.0
 _THINGS = 5
 _MOST_SENTENCES = 3_000
 """Of one paper; a book is no paper."""
@@ -48,19 +49,19 @@ _BROKEN = re.compile(
 """Where a formula stood that is no text."""
 _ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 _LABEL = re.compile(
-    r"^(?:background|objectives?|aims?|methods?(?: and findings)?|results|findings|conclusions?(?:/significance)?"
-    r"|interpretation)\s?[:.]\s",
-    re.IGNORECASE,
+    r"^(?:([A-Z][A-Z/&-]{3,}(?: (?:AND |OF |FOR )?[A-Z/&-]{4,}){0,4}):? (?=[A-Z0-9])"
+    r"|([A-Z][A-Za-z/-]{3,}(?: [A-Za-z/-]{3,}){0,2}): )"
 )
-_CONCLUDES = re.compile(r"^(?:conclusions?|interpretation)\b", re.IGNORECASE)
+"""A heading that runs into the first sentence under it: ``CONCLUSIONS Mice ...``, ``Methods and findings: ...``."""
 
 
 class PaperText(NamedTuple):
-    """What is read of a paper: its abstract, its paragraphs, and where a headed conclusion of the abstract begins."""
+    """What is read of a paper: its abstract, its paragraphs, and the parts of the abstract that have headings."""
 
     head: Document
     paragraphs: tuple[Document, ...] = ()
-    concludes: int | None = None
+    parts: tuple[tuple[int, str], ...] = ()
+    """Where each part begins, and what it is: ``conclusion``, ``results``, or ``none`` where it states no finding."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -70,30 +71,47 @@ class PaperText(NamedTuple):
     @property
     def digest(self) -> str:
         """Of all that the claims depend on: the text, and the rules."""
-        seen = sha256(f"{rules_digest()} {self.head.retracted} {self.concludes}".encode())
+        seen = sha256(f"{rules_digest()} {self.head.retracted} {self.parts}".encode())
         for document in self.documents:
             seen.update(f"\0{document.id}\0{document.section}\0{document.heading}\0{document.title}\0".encode())
             seen.update(document.abstract.encode())
         return seen.hexdigest()
 
 
-def concludes_at(head: Document, whole: WholePaper | None) -> int | None:
-    """Where in an abstract the part begins that its authors headed as conclusions.
+def parts_of_abstract(head: Document, whole: WholePaper | None) -> tuple[tuple[int, str], ...]:
+    """The parts of an abstract that its authors gave headings.
 
     Args:
         head: The abstract.
         whole: The paper, where it is known by its sections.
 
     Returns:
-        The place, or None where no part is headed so.
+        Where each begins, and what it is; see PaperText. None of an abstract without headings.
     """
+    found = []
     for section in whole.sections if whole else ():
-        if section.kind == "abstract" and section.paragraphs and kind_of(section.heading) == "conclusion":
+        if section.kind == "abstract" and section.heading and section.paragraphs:
             place = head.abstract.find(section.paragraphs[0].text)
-            return place if place >= 0 else None
-    return next(
-        (a for a, b in head.spans if _CONCLUDES.match(head.abstract[a:b]) and _LABEL.match(head.abstract[a:b])), None
-    )
+            found += [(place, part)] if place >= 0 and (part := _part(section.heading)) else []
+    if not found:
+        found = [(start, part) for start, end in head.spans if (part := _label(head.abstract[start:end])[1])]
+    return tuple(sorted(found))
+
+
+def _label(text: str) -> tuple[int, str]:
+    """How long the heading is that runs into a sentence, and what it is; nothing where none does."""
+    label = _LABEL.match(text)
+    if label is None or label.end() >= len(text):
+        return 0, ""
+    # In small letters, "Mice without patients: ..." is no heading.
+    part = _part(label[1]) if label[1] else _part(label[2], begins=True)
+    return (label.end(), part) if part else (0, "")
+
+
+def _part(heading: str, *, begins: bool = False) -> str:
+    words = heading.lower()
+    found = ((part, pattern.search(words)) for part, pattern in _rules().parts.items())
+    return next((part for part, match in found if match and not (begins and match.start())), "")
 
 
 def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
@@ -163,27 +181,25 @@ def _sentences(paper: PaperText) -> Iterator[_Candidate]:
         base = float(_rules().sections[document.section]) + _place(ends.get(document.id, ""))
         spans = document.spans
         for number, (start, end) in enumerate(spans):
-            start = _after_label(document.abstract, start, end)
+            start += _label(document.abstract[start:end])[0]
             text = document.abstract[start:end]
             place += 1
             if not _may_claim(text):
                 continue
-            extra = _in_abstract(paper, document, start, number, len(spans)) if document is paper.head else 0.0
+            extra = _in_abstract(paper, start, number, len(spans)) if document is paper.head else 0.0
             yield _Candidate(document, start, end, text, words_of(text).content, base + extra, place)
 
 
-def _in_abstract(paper: PaperText, document: Document, start: int, number: int, count: int) -> float:
-    if document.section != "abstract":
+def _in_abstract(paper: PaperText, start: int, number: int, count: int) -> float:
+    """What the place in the abstract is worth."""
+    if paper.head.section != "abstract":
         return 0.0
-    if paper.concludes is not None:
-        return _place("conclusion_of_abstract") if start >= paper.concludes else 0.0
-    return _place("end_of_abstract") if number >= max(count - 2, 2 * count // 3) else 0.0
-
-
-def _after_label(text: str, start: int, end: int) -> int:
-    """Where a sentence begins after the heading that runs into it."""
-    label = _LABEL.match(text[start:end])
-    return start + label.end() if label and start + label.end() < end else start
+    if paper.parts:
+        part = next((part for begins, part in reversed(paper.parts) if begins <= start), "")
+        return {"conclusion": _place("conclusion_of_abstract"), "none": _NOTHING}.get(part, 0.0)
+    if number >= max(count - 2, 2 * count // 3):
+        return _place("end_of_abstract")
+    return _place("start_of_abstract") if 3 * number < count and count > 3 else 0.0
 
 
 def _may_claim(text: str) -> bool:
@@ -204,8 +220,8 @@ def _worth(text: str) -> float:
     """What the words of a sentence are worth."""
     rules, lower = _rules(), text.lower()
     things = sum(a.kind != "number" for a in arguments(text))
-    if things < 2:
-        return -9.0
+    if things < 2 or rules.cues["not_its_own"].search(lower):
+        return _NOTHING
     worth = _weight("things") * min(things, _THINGS)
     for name, pattern in rules.cues.items():
         if pattern.search(lower):
@@ -244,6 +260,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 class _ClaimRules(NamedTuple):
     cues: Mapping[str, re.Pattern[str]]
+    parts: Mapping[str, re.Pattern[str]]
     points_back: re.Pattern[str]
     statistics: re.Pattern[str]
     weights: Mapping[str, float]
@@ -268,9 +285,12 @@ def _phrases(listed: Sequence[str]) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Of the rules by which claims are chosen: other rules choose others."""
-    raw = (resource_dir("corpus") / "grounding" / "claims.toml").read_bytes()
-    return sha256(b"1" + raw).hexdigest()[:16]
+    """Of all that claims are chosen by: other rules and words choose others."""
+    folder = resource_dir("corpus")
+    seen = sha256(b"1")
+    for path in (folder / "grounding" / "claims.toml", *sorted((folder / "verifier").glob("*.toml"))):
+        seen.update(path.read_bytes())
+    return seen.hexdigest()[:16]
 
 
 @cache
@@ -281,11 +301,12 @@ def _rules() -> _ClaimRules:
         return re.compile(rf"(?<!\w)(?:{_phrases(raw[name])})(?!\w)")
 
     reports = rf"(?<!\w)(?:{_phrases(raw['reporters'])})\s(?:[\w,'-]+\s){{0,4}}(?:{_phrases(raw['verbs'])})(?!\w)"
-    names = ("sums_up", "compares", "aims", "does", "unknown", "ought", "others", "hedges")
+    names = ("sums_up", "compares", "aims", "does", "unknown", "ought", "others", "hedges", "not_its_own")
     cues = {name: pattern(name) for name in names}
     cues |= {"finding": pattern("findings"), "reports": re.compile(reports)}
     return _ClaimRules(
         cues,
+        {part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
         pattern("points_back"),
         re.compile("".join(raw["statistics"].split("\n"))),
         cast(Mapping[str, float], raw["weights"]),

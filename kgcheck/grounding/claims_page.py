@@ -45,7 +45,7 @@ class DrawnEdge(NamedTuple):
     relation: str
     one: int
     other: int
-    count: int
+    pairs: int
     x1: float = 0.0
     y1: float = 0.0
     x2: float = 0.0
@@ -111,8 +111,8 @@ def _by_paper(edges: Sequence[DrawnEdge]) -> Mapping[tuple[int, str], int]:
     """How many claims of others support or contradict those of a paper, by its number and the relation."""
     counts: Counter[tuple[int, str]] = Counter()
     for edge in edges:
-        counts[edge.one, edge.relation] += edge.count
-        counts[edge.other, edge.relation] += edge.count
+        counts[edge.one, edge.relation] += edge.pairs
+        counts[edge.other, edge.relation] += edge.pairs
     return counts
 
 

@@ -133,12 +133,13 @@ def write_format(place: Path | URL, format_: int, findings: list[Finding]) -> No
     engine.dispose()
 
 
-@pytest.mark.parametrize("format_", [3, 4])
+@pytest.mark.parametrize("format_", [3, 4, 5])
 def test_a_ledger_of_a_format_between_keeps_all(place: Path | URL, format_: int) -> None:
     write_format(place, format_, found())
     assert version(place) == str(format_)
     added = {table.name for table in METADATA.sorted_tables} - set(state(place))
-    assert {"finding_key", "finding_place", "unsettled", "compared_state"} <= added
+    assert {"claim_text", "paper_claim", "claim_pair", "claim_paper", "claim_group"} <= added
+    assert ({"finding_key", "finding_place", "unsettled", "compared_state"} <= added) == (format_ < 5)
     assert ("service_token" in added) == (format_ == 3)
 
     with Ledger(place, create=False) as ledger:
