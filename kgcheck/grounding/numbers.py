@@ -184,19 +184,33 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
 
 def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
     stated = _quantities(sentence)
-    for quantity in stated:
-        yield from _of_number(sentence, quantity, stated, against)
+    # What a text has of its results is named by whole sentences: there, nearness tells little.
+    others = _others_results(sentence, stated, against) if against.canonical else [frozenset[int]()] * len(stated)
+    for quantity, of_others in zip(stated, others, strict=True):
+        yield from _of_number(sentence, quantity, stated, of_others, against)
+
+
+def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against: Results) -> list[frozenset[int]]:
+    """For each number of a sentence, the places of the results whose words stand nearer to another one."""
+    near = [against.likeness(_about(sentence.text, (q.start, q.end), fading=True)) for q in stated]
+    nearest = [max(column) for column in zip(*near, strict=True)]
+    return [frozenset(i for i, score in enumerate(row) if score < nearest[i]) for row in near]
 
 
 def _of_number(
-    sentence: Sentence, quantity: WrittenNumber, stated: Sequence[WrittenNumber], against: Results
+    sentence: Sentence,
+    quantity: WrittenNumber,
+    stated: Sequence[WrittenNumber],
+    others: frozenset[int],
+    against: Results,
 ) -> Iterator[Remarked]:
     about = _about(sentence.text, (quantity.start, quantity.end))
-    alike = zip(against.likeness(about), against.all, strict=True)
-    likeness = [(score, r) for score, r in alike if _comparable(quantity, r, against)]
+    alike = enumerate(zip(against.likeness(about), against.all, strict=True))
+    compared = [(place, score, r) for place, (score, r) in alike if _comparable(quantity, r, against)]
+    equal = [(score, r) for _, score, r in compared if _equal(quantity, r, against)]
+    likeness = [(score, r) for place, score, r in compared if place not in others]
     best = max((score for score, _ in likeness), default=0.0)
     least = _NAMED if against.canonical else _ALIKE
-    equal = [(score, r) for score, r in likeness if _equal(quantity, r, against)]
     # A file of results has the numbers of the abstract, and seldom every other one.
     whole = sentence.section == "abstract"
     if equal:
@@ -211,9 +225,11 @@ def _of_number(
         return
     # What another number of the sentence is equal to is not what this one should have been.
     taken = [r for _, r in likeness if any(q != quantity and _equal(q, r, against) for q in stated)]
-    others = [(score, r) for score, r in likeness if score >= least and r not in taken]
-    if others:
-        score, nearest = max(others, key=lambda pair: pair[0])
+    left = [(score, r) for score, r in likeness if score >= least and r not in taken]
+    if not left:
+        best, left = 0.0, [(score, r) for _, score, r in compared if score >= least and r not in taken]
+    if left:
+        score, nearest = max(left, key=lambda pair: pair[0])
         if score >= 0.8 * best:
             yield _differs(sentence, quantity, nearest, against)
             return
@@ -337,12 +353,12 @@ def _quantities(sentence: Sentence) -> tuple[WrittenNumber, ...]:
     return quantities(sentence.text, [(m.start, m.end) for m in sentence.markers])
 
 
-def _about(text: str, number: Span) -> dict[str, float]:
-    """The words to both sides of a number, those far from it counting less."""
+def _about(text: str, number: Span, *, fading: bool = False) -> dict[str, float]:
+    """The words to both sides of a number, those far from it counting less; fading, each less than the one before."""
     found: dict[str, float] = {}
     for side in (_stems(text[: number[0]])[::-1][: 2 * _WINDOW], _stems(text[number[1] :])[: 2 * _WINDOW]):
         for distance, stem in enumerate(side):
-            weight = 1.0 if distance < _WINDOW else 0.5
+            weight = 1 / (1 + distance) if fading else 1.0 if distance < _WINDOW else 0.5
             found[stem] = max(found.get(stem, 0.0), weight)
     return found
 
