@@ -6,7 +6,7 @@ from typing import Any
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Marker, Table
-from kgcheck.grounding.markers import Draft, NumberKeys
+from kgcheck.grounding.markers import BlockDraft, NumberKeys
 from kgcheck.grounding.source_lines import SourceLines
 from kgcheck.grounding.written import Written
 from kgcheck.literature.jats import RunningText, articles, references_of, sections_of
@@ -59,7 +59,7 @@ def _written(article: Any, lines: SourceLines) -> Written:
                     markers = _markers(paragraph.text, paragraph.markers, numbers)
                     blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
     ids = ids_of(meta) if meta is not None else ()
-    return Written(title, tuple(Draft(b) for b in blocks), references, tuple(tables), ids)
+    return Written(title, tuple(BlockDraft(b) for b in blocks), references, tuple(tables), ids)
 
 
 def _blocks(section: Section, numbers: NumberKeys, lines: SourceLines) -> Iterator[Block]:

@@ -82,22 +82,22 @@ def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
     Yields:
         Each mark, also ``[2]-[5]`` as one.
     """
-    held: NumberMark | None = None
+    before: NumberMark | None = None
     for match in _BRACKET.finditer(text):
         numbers = _numbers(match[1], most)
-        beside = held is not None and held.end == match.start()
+        beside = before is not None and before.end == match.start()
         if not numbers or not (_is_free(text, match, beside)) or _is_value(text, match, numbers, most):
             continue
         mark = NumberMark(match.start(), match.end(), numbers, "bracket")
-        if held and _BETWEEN.fullmatch(text, held.end, mark.start) and held.numbers[-1] < numbers[0]:
-            between = _range(held.numbers[-1], numbers[0])
-            held = NumberMark(held.start, mark.end, (*held.numbers[:-1], *between, *numbers[1:]), "bracket")
+        if before and _BETWEEN.fullmatch(text, before.end, mark.start) and before.numbers[-1] < numbers[0]:
+            between = _range(before.numbers[-1], numbers[0])
+            before = NumberMark(before.start, mark.end, (*before.numbers[:-1], *between, *numbers[1:]), "bracket")
             continue
-        if held:
-            yield held
-        held = mark
-    if held:
-        yield held
+        if before:
+            yield before
+        before = mark
+    if before:
+        yield before
 
 
 def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:

@@ -20,7 +20,7 @@ from kgcheck.literature.papers import CitedWork
 _ADDRESS = re.compile(r"\b(?:https?://|doi:|10\.\d{4,9}/)\S+", re.IGNORECASE)
 
 
-class Draft(NamedTuple):
+class BlockDraft(NamedTuple):
     """A block with the citations that are marked up in it, and the places in which nothing is one, such as code.
 
     ``notes`` are the marks of its notes, each with the number of blocks that it is; they follow in this order.
@@ -39,7 +39,7 @@ class _Candidates(NamedTuple):
     years: list[YearMark]
 
 
-def with_markers(drafts: Sequence[Draft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
+def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
     """Blocks with all their citations: those that are marked up, and those that can be read.
 
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
@@ -119,7 +119,7 @@ class _Forms:
         most: The number of references.
     """
 
-    def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[Draft], most: int) -> None:
+    def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[BlockDraft], most: int) -> None:
         some = [c for c in found if c]
         marked = [(d.block.text, m) for d in drafts for m in d.block.markers if m.form != "footnote"]
         years = sum(1 for c in some for y in c.years if y.found)
@@ -166,7 +166,7 @@ class _Forms:
                 yield mark
 
 
-def _merged(draft: Draft, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
+def _merged(draft: BlockDraft, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
     """Citations that are marked up and those that were read beside them, in order."""
     text = draft.block.text
     made = [*draft.block.markers]

@@ -38,14 +38,14 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
         InputFormat: Pandoc cannot read it, or not within the limits.
         MissingExtra: Pandoc is not installed.
     """
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as problems:
         source.write(data)
         source.seek(0)
-        code = _run(form, to, source, out, said)
+        code = _run(form, to, source, out, problems)
         out.seek(0)
         written = out.read(LARGEST_OUTPUT + 1)
-        said.seek(0)
-        message = said.read(4 * 1024).decode(errors="replace")
+        problems.seek(0)
+        message = problems.read(4 * 1024).decode(errors="replace")
     if code is None or code in (-9, -24):
         raise InputFormat(
             f"{path} takes pandoc too long: more than {SECONDS} seconds of work", "it may be made to do harm"
@@ -63,14 +63,14 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
         raise InputFormat(f"{path} cannot be read: {error}", "it may be made to do harm") from error
 
 
-def _run(form: str, to: str, source: BinaryIO, out: BinaryIO, said: BinaryIO) -> int | None:
+def _run(form: str, to: str, source: BinaryIO, out: BinaryIO, problems: BinaryIO) -> int | None:
     """The exit code; None where the time ran out."""
     heap = f"-M{HEAP // MIB}m"
     process = subprocess.Popen(  # noqa: S603 - the program of a package that we depend on, with arguments of our own
         [pandoc_path(), "--sandbox", "--quiet", "-f", form, "-t", to, "+RTS", heap, "-RTS"],
         stdin=source,
         stdout=out,
-        stderr=said,
+        stderr=problems,
         cwd="/",
         env={"LANG": "C.UTF-8", "HOME": "/nonexistent"},
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block
-from kgcheck.grounding.markers import Draft
+from kgcheck.grounding.markers import BlockDraft
 from kgcheck.grounding.reference_lists import cited_works, split_entries
 from kgcheck.grounding.written import Written
 from kgcheck.literature.documents import Rejected
@@ -26,12 +26,12 @@ def read_pdf_manuscript(path: Path) -> Written:
     text = pdf_text(path)
     if isinstance(text, Rejected):
         raise InputFormat(f"{path}: {text.detail}")
-    drafts: list[Draft] = []
+    drafts: list[BlockDraft] = []
     for section in sections_of_pages(text.pages):
         path_ = tuple(filter(None, section.path))
         if section.heading:
-            drafts.append(Draft(Block(kind="heading", section=section.kind, path=path_, text=section.heading)))
-        drafts += [Draft(Block(section=section.kind, path=path_, text=p.text)) for p in section.paragraphs]
+            drafts.append(BlockDraft(Block(kind="heading", section=section.kind, path=path_, text=section.heading)))
+        drafts += [BlockDraft(Block(section=section.kind, path=path_, text=p.text)) for p in section.paragraphs]
     if not drafts:
         raise InputFormat(f"{path} has no text", "it may be scanned: let a program read its pages, and save the text")
     references = cited_works(split_entries(reference_lines(text.pages)))

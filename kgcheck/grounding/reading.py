@@ -12,7 +12,8 @@ from kgcheck.grounding.latex import one_text
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.markers import with_markers
 from kgcheck.grounding.pandoc import pandoc_json
-from kgcheck.grounding.pandoc_blocks import bibliographies, written_of
+from kgcheck.grounding.pandoc_blocks import written_of
+from kgcheck.grounding.pandoc_parts import bibliographies
 from kgcheck.grounding.pdf_manuscript import read_pdf_manuscript
 from kgcheck.grounding.reference_lists import works_of_csl
 from kgcheck.grounding.source_lines import SourceLines
@@ -28,8 +29,8 @@ LARGEST_PACKED = 64 * MIB
 
 _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex",
-    ".ltx": "latex", ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats", ".pdf": "pdf", 
-    ".txt": "text", ".text": "text",
+    ".ltx": "latex", ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats",
+    ".pdf": "pdf", ".txt": "text", ".text": "text",
 }  # fmt: skip
 _LISTS = {
     ".bib": "biblatex",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from kgcheck.grounding.manuscript import Block
-from kgcheck.grounding.markers import Draft
+from kgcheck.grounding.markers import BlockDraft
 from kgcheck.grounding.reference_lists import cited_works, joined, split_entries
 from kgcheck.grounding.text_layout import HeadingPath, legend_label, parts_of_text
 from kgcheck.grounding.written import Written, check_length
@@ -25,7 +25,7 @@ def read_text_manuscript(text: str) -> Written:
     begin, end = _list_of(lines)
     references = cited_works(split_entries(lines[begin:end]))
     headings = HeadingPath()
-    drafts: list[Draft] = []
+    drafts: list[BlockDraft] = []
     title = ""
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
     for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
@@ -36,13 +36,13 @@ def read_text_manuscript(text: str) -> Written:
         if part.line == first and _is_title(shown):
             # What follows it in the same paragraph are the authors.
             title = joined(line.strip() for line in takewhile(_no_author, part.lines)) or shown
-            drafts.append(Draft(Block(kind="heading", text=title, path=(title,), line=part.line)))
+            drafts.append(BlockDraft(Block(kind="heading", text=title, path=(title,), line=part.line)))
             continue
         if part.level:
             headings.begin(part.level, shown)
         label = legend_label(shown)
         drafts.append(
-            Draft(
+            BlockDraft(
                 Block(
                     kind="heading" if part.level else "legend" if label else "paragraph",
                     section=headings.kind,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Table
-from kgcheck.grounding.markers import Draft
+from kgcheck.grounding.markers import BlockDraft
 from kgcheck.literature.papers import CitedWork
 
 LONGEST_BLOCK = 200_000
@@ -31,7 +31,7 @@ class Written(NamedTuple):
     """The parts of a manuscript, before its citations are looked for."""
 
     title: str
-    drafts: tuple[Draft, ...]
+    drafts: tuple[BlockDraft, ...]
     references: tuple[CitedWork, ...] = ()
     tables: tuple[Table, ...] = ()
     ids: tuple[str, ...] = ()

@@ -86,7 +86,7 @@ def cited(manuscript: Manuscript) -> list[tuple[str, tuple[str, ...]]]:
 @pytest.fixture(scope="module")
 def word_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("word") / "a.docx"
-    command = [pandoc.pandoc_path(), "-f", "markdown", "-t", "docx", "-o", path]
+    command = [pandoc.pandoc_path(), "-f", "markdown", "-t", "docx", "-o", str(path)]
     subprocess.run(command, input=MARKDOWN.encode(), check=True)
     return path.read_bytes()
 

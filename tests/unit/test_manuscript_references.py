@@ -11,7 +11,7 @@ from kgcheck.literature.papers import CitedWork
 
 TITLE = "Kinase A binds kinase B in vivo"
 STYLES = {
-    "vancouver": "Lee AB, O'Neill C, van den Berg DE, et al. {title}. J Cell. 2020;12(3):45-9. doi:10.5555/abc.1 PMID 12",
+    "vancouver": "Lee AB, O'Neill C, van den Berg DE, et al. {title}. Cell. 2020;12(3):45-9. doi:10.5555/abc.1 PMID 12",
     "plos": "Lee AB, Chan C (2020) {title}. Nature methods 12: 45\u20139. doi:10.5555/abc.1. PMID 12",
     "apa": "Lee, A. B., & Chan-Roe, C. (2020). {title}. J C, 12(3), 45\u20139. https://doi.org/10.5555/abc.1 PMID: 12",
     "nature": "Lee, A. B., Chan, C. & Roe, D. {title}. J. Cell Biol. 12, 45\u201349 (2020). doi:10.5555/ABC.1 PMID: 12",
@@ -69,7 +69,7 @@ def test_words_and_addresses_that_were_broken() -> None:
 
 
 def test_csl() -> None:
-    items = [
+    items: list[dict[str, object]] = [
         {
             "id": "lee",
             "DOI": "https://doi.org/10.5555/X",
