@@ -70,7 +70,7 @@ class _Match(NamedTuple):
         return any(len(content_words(t)) >= _LONG for t in self.work.titles)
 
     @property
-    def rank(self) -> tuple[bool, ...] | tuple[object, ...]:
+    def rank(self) -> tuple[int, ...]:
         return (
             self.sure, bool(self.place), _ORDER.index(self.title), self.author is not False, self.year is not False,
             bool(self.year), self.work.recorded, self.by_id,

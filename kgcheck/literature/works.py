@@ -61,7 +61,6 @@ class Work(Value):
     statements: tuple[WorkStatement, ...] = Field(min_length=1)
     retracted: bool = False
     notices: tuple[str, ...] = Field(default=(), description="ids of what retracts it, where they are known")
-    cites: tuple[str, ...] = Field(default=(), description="ids of what it cites, where that was wanted")
 
     @property
     def speaking(self) -> tuple[WorkStatement, ...]:
@@ -80,7 +79,7 @@ class Work(Value):
 
     @property
     def years(self) -> tuple[int, ...]:
-        """All that are stated, also by lists of references of the same title."""
+        """All years that are stated by those that speak."""
         return tuple(sorted({y for s in self.speaking for y in s.years}))
 
     @property
