@@ -1,4 +1,4 @@
-"""What the sentences of a manuscript state about a graph: its edges, looked up in the ledger, the graph and references."""
+"""What the sentences of a manuscript state about a graph: edges, looked up in ledger, graph and references."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,10 @@ from kgcheck.profile.schema import Pattern, Schema
 _SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
 """Sections whose sentences may state something: what is done stands under methods."""
 
-_APART = ("acknowledg", "funding", "financial", "author", "contribut", "competing", "conflict", "supporting", "supplement",
-          "availab", "ethic", "abbrev", "glossary")  # fmt: skip
+_APART = (
+    *("acknowledg", "funding", "financial", "author", "contribut", "competing", "conflict", "supporting", "supplement"),
+    *("availab", "ethic", "abbrev", "glossary"),
+)
 """Beginnings of headings of what is no part of the text proper."""
 
 _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_EVIDENCE)
@@ -314,11 +316,7 @@ _GOVERNED = re.compile(r"^(?:(?:positive|negative) )?regulation of |^(?:response
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether one name is the other with more before it, or a regulation of it.
-
-    >>> _alike("apoptosis", "regulation of apoptosis"), _alike("brain", "fetal brain"), _alike("disease", "lung disease")
-    (True, True, False)
-    """
+    """Whether one name is the other with more before it, or a regulation of it; "disease" alone is no name for it."""
     short, long = sorted((_GOVERNED.sub("", one), _GOVERNED.sub("", other)), key=len)
     return bool(short) and (short == long or (long.endswith(f" {short}") and short not in _BROAD))
 

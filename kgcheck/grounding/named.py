@@ -151,7 +151,7 @@ class NameTable:
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
         prose = Prose.of(manuscript)
         words = {number: _words(text) for number, text in texts.items()}
-        keys = {long: (long,) for long in prose.explained.values()}
+        keys: dict[str, tuple[str, ...]] = {long: (long,) for long in prose.explained.values()}
         for number, text in texts.items():
             for n in range(1, _MOST_WORDS + 1):
                 for first, last in zip(words[number], words[number][n - 1 :], strict=False):

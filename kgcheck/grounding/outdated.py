@@ -22,6 +22,8 @@ _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,
 _LONG = 5
 """Letters and digits of a symbol from which on hardly anything else is called so."""
 
+_BASES = frozenset("ACGTU")
+
 _REPLACED = (Reason.ID_PREVIOUS, Reason.ID_WITHDRAWN)
 _GONE = (
     *_REPLACED, Reason.ID_MERGED, Reason.ID_DEMERGED, Reason.ID_DELETED, Reason.ID_OBSOLETE, Reason.ID_SECONDARY,
@@ -119,11 +121,10 @@ class OutdatedNames:
     def _is_of_a_gene(
         self, text: str, start: int, end: int, now: str, things: Sequence[NamedThing], words: Container[str]
     ) -> bool:
-        """Whether a former symbol is meant as one: by a word beside it, other genes near it, or its form.
-
-        Where the manuscript has the symbol of today, too, the former one stands for it.
-        """
+        """Whether a former symbol is meant: by the symbol of today elsewhere, words or genes near it, or its form."""
         symbol = text[start:end]
+        if set(symbol) <= _BASES:
+            return False
         if now in words:
             return True
         if text[end : end + 1] in ("+", "/", "-") or text[max(0, start - 1) : start] in ("-", "/"):

@@ -1,0 +1,81 @@
+"""What papers make of a manuscript's sentences: support and contradiction, never by the manuscript itself."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kgcheck.grounding.manuscript import Block, Manuscript
+from kgcheck.grounding.paper_support import PaperSupport, claims_of
+from kgcheck.grounding.remarks import Remark, Remarked
+from kgcheck.literature.documents import Document
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained_verifier import TrainedVerifier
+from tests.support.literature import build_index
+
+PAPERS = (
+    ("10.5555/one", "Zincol and gout", "Zincol reduced the risk of gout in 400 adults.", ()),
+    ("10.5555/own", "Our own work on Velbex", "Velbex increased the survival of ABC1 carriers.", ()),
+    ("10.5555/gone", "Quorin", "Quorin lowered the risk of migraine in DEF2 carriers.", ("Retracted Publication",)),
+)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiteratureIndex]:
+    documents = [
+        Document(ids=(f"doi:{doi}",), title=title, abstract=text, types=types, retracted=bool(types))
+        for doi, title, text, types in PAPERS
+    ]
+    with LiteratureIndex(build_index(tmp_path_factory.mktemp("papers"), documents)) as opened:
+        yield opened
+
+
+def remarks(index: LiteratureIndex, *texts: str, **fields: object) -> list[Remarked]:
+    return PaperSupport(index, TrainedVerifier()).remarks(manuscript(*texts, **fields))
+
+
+def manuscript(*texts: str, **fields: object) -> Manuscript:
+    blocks = tuple(Block(text=text, section="results") for text in texts)
+    return Manuscript(name="a.md", format="markdown", sha256="0" * 64, blocks=blocks, **fields)  # type: ignore[arg-type]
+
+
+def test_a_paper_supports_and_is_quoted(index: LiteratureIndex) -> None:
+    (found,) = remarks(index, "Zincol reduced the risk of gout in 400 adults of our study.")
+
+    assert found.remark is Remark.PAPERS_SUPPORT
+    assert [e.record for e in found.evidence] == ["doi:10.5555/one"]
+    assert found.evidence[0].quote == PAPERS[0][2]
+
+
+@pytest.mark.parametrize("own", [{"ids": ("doi:10.5555/OWN",)}, {"title": "Our own work on VELBEX."}])
+def test_the_manuscript_does_not_support_itself(index: LiteratureIndex, own: dict[str, object]) -> None:
+    claim = "Velbex increased the survival of ABC1 carriers by 20 percent more than others."
+
+    (other,), (itself,) = remarks(index, claim), remarks(index, claim, **own)
+
+    assert "of 1 papers" in other.note
+    assert itself.remark is Remark.PAPERS_SILENT
+    assert "of 0 papers" in itself.note
+
+
+def test_a_retracted_paper_never_counts(index: LiteratureIndex) -> None:
+    (found,) = remarks(index, "Quorin lowered the risk of migraine in DEF2 carriers by 3 percent compared with others.")
+
+    assert found.remark is Remark.PAPERS_SILENT
+    assert not found.evidence
+
+
+def test_only_what_claims_something_is_looked_up_and_a_bound_is_named(index: LiteratureIndex) -> None:
+    texts = (
+        "Does Zincol reduce gout in ABC1 carriers?",
+        "Results for ABC1 and DEF2 are shown in Figure 2.",
+        "We thank everybody who came.",
+        "ABC1 levels were higher than 3 in DEF2 carriers.",
+        "DEF2 levels were lower than 7 in ABC1 carriers.",
+    )
+    whole = manuscript(*texts)
+
+    assert [s.number for s in claims_of(whole)] == [4, 5]
+    support = PaperSupport(index, TrainedVerifier(), most=1)
+    assert [r.sentence for r in support.remarks(whole)] == [4]
+    assert support.notes(whole) == ("papers were searched for 1 of 2 sentences that claim something",)
+    assert PaperSupport(index, TrainedVerifier()).notes(whole) == ()
