@@ -15,7 +15,7 @@ _LEAST_TITLE = 5
 """Words of a title by which a reference without an id may be known: "Editorial" is no title."""
 
 
-class Citation(NamedTuple):
+class CitingPair(NamedTuple):
     """That one paper of an index cites another, by their ids."""
 
     citing: str
@@ -69,7 +69,7 @@ def _near(one: int | None, other: int | None) -> bool:
     return one is None or other is None or abs(one - other) <= 1
 
 
-def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[Citation]:
+def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[CitingPair]:
     """The citations between a paper and others that are known, each as often as it is listed.
 
     Args:
@@ -84,13 +84,13 @@ def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[Citation]:
         return
     for work in paper.references:
         if (cited := known.cited(work)) and cited != own:
-            yield Citation(own, cited)
+            yield CitingPair(own, cited)
     for name in paper.citations:
         if (citing := known.by_id(name)) and citing != own:
-            yield Citation(citing, own)
+            yield CitingPair(citing, own)
 
 
-def ranks(papers: Sequence[str], citations: Sequence[Citation]) -> Mapping[str, Ranks]:
+def ranks(papers: Sequence[str], citations: Sequence[CitingPair]) -> Mapping[str, Ranks]:
     """PageRank, hubs and authorities of papers.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from kgcheck.grounding.alignment import ClaimReader, candidates
-from kgcheck.grounding.citations_graph import Citation, KnownWorks, citations_of, ranks
+from kgcheck.grounding.citations_graph import CitingPair, KnownWorks, citations_of, ranks
 from kgcheck.grounding.claims import PaperText, choose_claims, parts_of_abstract
 from kgcheck.grounding.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, ClaimTable, PaperClaim, RankedPaper
@@ -185,7 +185,7 @@ def _judged(
     return found
 
 
-def _ranked(read: Sequence[_ReadPaper], citations: Sequence[Citation]) -> tuple[MappedPaper, ...]:
+def _ranked(read: Sequence[_ReadPaper], citations: Sequence[CitingPair]) -> tuple[MappedPaper, ...]:
     """Papers by PageRank, then by who claims most."""
     ranked = ranks([p.head.id for p in read], citations)
     cites, cited = Counter(c.citing for c in citations), Counter(c.cited for c in citations)

@@ -132,8 +132,8 @@ def _related(mapped: ClaimMap, numbers: Mapping[str, int]) -> dict[str, list[Rel
 
 def _placed(mapped: ClaimMap, numbers: Mapping[str, int], edges: Sequence[DrawnEdge]) -> list[DrawnPaper]:
     """Where papers stand: each group that holds together as springs would have it, and one beside the other."""
-    held = {number for edge in edges for number in (edge.one, edge.other)}
-    order = sorted(range(1, len(mapped.papers) + 1), key=lambda n: (n not in held, n))[:MOST_DRAWN]
+    joined = {number for edge in edges for number in (edge.one, edge.other)}
+    order = sorted(range(1, len(mapped.papers) + 1), key=lambda n: (n not in joined, n))[:MOST_DRAWN]
     graph: rx.PyGraph[int, float] = rx.PyGraph(multigraph=False)
     place = dict(zip(order, graph.add_nodes_from(order), strict=True))
     graph.add_edges_from([(place[e.one], place[e.other], 1.0) for e in edges if e.one in place and e.other in place])
@@ -157,14 +157,14 @@ def _placed(mapped: ClaimMap, numbers: Mapping[str, int], edges: Sequence[DrawnE
 
 def _sprung(graph: "rx.PyGraph[int, float]") -> dict[int, Spot]:
     """The papers of one group, their lines about as long as _LINE, none farther out than the picture is wide."""
-    laid = rx.spring_layout(graph, seed=1, num_iter=300)
-    lengths = [math.dist(laid[a], laid[b]) for a, b in graph.edge_list()]
+    placed = rx.spring_layout(graph, seed=1, num_iter=300)
+    lengths = [math.dist(placed[a], placed[b]) for a, b in graph.edge_list()]
     if not lengths:
         return {graph[i]: (0.0, 0.0) for i in graph.node_indices()}
     scale = _LINE * len(lengths) / (sum(lengths) or 1.0)
-    wide = max(laid[i][0] for i in laid) - min(laid[i][0] for i in laid)
+    wide = max(placed[i][0] for i in placed) - min(placed[i][0] for i in placed)
     scale = min(scale, (_WIDTH - 4 * _MARGIN) / (wide or 1.0))
-    return {graph[i]: (scale * laid[i][0], scale * laid[i][1]) for i in graph.node_indices()}
+    return {graph[i]: (scale * placed[i][0], scale * placed[i][1]) for i in graph.node_indices()}
 
 
 def _apart(spots: dict[int, Spot], radius: Mapping[int, float]) -> dict[int, Spot]:

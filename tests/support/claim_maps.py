@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kgcheck.grounding.citations_graph import Citation, ranks
+from kgcheck.grounding.citations_graph import CitingPair, ranks
 from kgcheck.grounding.claim_map import ClaimMap, MappedPaper
 from kgcheck.grounding.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim, RankedPaper
@@ -58,7 +58,7 @@ def made_map(titles: Sequence[str] = TITLES) -> ClaimMap:
     stated += [(6, 7, contradicts), (0, 10, supports), (4, 12, contradicts)]
     pairs = tuple(pair(claims[ids[a]][0], claims[ids[b]][0], relation) for a, b, relation in stated)
     links = [(1, 0), (2, 0), (9, 0), (9, 1), (9, 2), (10, 0), (4, 3), (12, 3), (6, 5), (7, 5), (7, 6), (7, 8), (11, 1)]
-    citations = [Citation(ids[a], ids[b]) for a, b in links]
+    citations = [CitingPair(ids[a], ids[b]) for a, b in links]
     ranked = ranks(ids, citations)
     papers = [
         MappedPaper(

@@ -16,7 +16,7 @@ from sqlalchemy import URL, select, update
 from kgcheck.cli.main import cli
 from kgcheck.grounding import claim_map
 from kgcheck.grounding.alignment import ClaimReader, candidates
-from kgcheck.grounding.citations_graph import Citation, KnownWorks, citations_of, ranks
+from kgcheck.grounding.citations_graph import CitingPair, KnownWorks, citations_of, ranks
 from kgcheck.grounding.claim_map import ClaimMap, map_claims
 from kgcheck.grounding.claims import MOST, PaperText, choose_claims, parts_of_abstract
 from kgcheck.grounding.claims_page import MOST_DRAWN, claims_page
@@ -261,14 +261,14 @@ def test_references_are_known_by_doi_pmid_and_title() -> None:
     references = (CitedWork(key="1", pmid="2"), CitedWork(key="2", doi="10.5555/zz.1"))
     paper = whole("doi:10.5555/ZZ.1", references=references, citations=("pmid:3", "pmid:99"))
     assert set(citations_of(paper, known)) == {
-        Citation("doi:10.5555/ZZ.1", "pmid:2"),
-        Citation("pmid:3", "doi:10.5555/ZZ.1"),
+        CitingPair("doi:10.5555/ZZ.1", "pmid:2"),
+        CitingPair("pmid:3", "doi:10.5555/ZZ.1"),
     }
 
 
 def test_ranks_are_of_citations_alone_and_always_the_same() -> None:
     papers = ["a", "b", "c", "d"]
-    made = [Citation("a", "b"), Citation("c", "b"), Citation("b", "d")]
+    made = [CitingPair("a", "b"), CitingPair("c", "b"), CitingPair("b", "d")]
 
     found = ranks(papers, made)
 
@@ -279,7 +279,7 @@ def test_ranks_are_of_citations_alone_and_always_the_same() -> None:
     assert {r.pagerank for r in ranks(papers, []).values()} == {0.25}
     assert {(r.hub, r.authority) for r in ranks(papers, []).values()} == {(0.0, 0.0)}
     assert ranks([], []) == {}
-    around = ranks(papers, [Citation("a", "b"), Citation("b", "a")])
+    around = ranks(papers, [CitingPair("a", "b"), CitingPair("b", "a")])
     assert around["a"] == around["b"]
 
 
