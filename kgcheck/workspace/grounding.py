@@ -12,6 +12,7 @@ from kgcheck.workspace.opening import Spending, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
+    from kgcheck.grounding.facts import FactCheck
     from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.manuscript import Manuscript
     from kgcheck.grounding.score import DimensionJudgement, ScoreCard
@@ -50,7 +51,8 @@ class Grounding(ReadingPapers):
         not_looked: dict[str, str] = {}
         checkers: list[SentenceCheck] = []
         with noting() as notes, ExitStack() as opened:
-            if facts := self._facts(not_looked):
+            facts = self._facts(not_looked)
+            if facts:
                 checkers.append(facts)
             works = self._works(Path(bibliography) if bibliography else None, opened)
             if works is None:
@@ -58,7 +60,7 @@ class Grounding(ReadingPapers):
             if self.literature is None:
                 not_looked["papers"] = "no papers are named"
             else:
-                checkers += self._paper_checks(notes)
+                checkers += self._paper_checks(facts, notes)
             if canonical is None:
                 not_looked["results"] = "no canonical results are named"
             found = ground(text, checkers, works, canonical, not_looked, self.progress)
@@ -120,7 +122,7 @@ class Grounding(ReadingPapers):
             meter = Meter(spending.limits(), client.prices, total_meter(self.settings))
             return judge(text, client, meter, before, self.progress)
 
-    def _facts(self, not_looked: dict[str, str]) -> "SentenceCheck | None":
+    def _facts(self, not_looked: dict[str, str]) -> "FactCheck | None":
         """What checks sentences against the graph; None where there is none and none is named."""
         from kgcheck.evidence.source import SnapshotSource
         from kgcheck.grounding.facts import FactCheck
@@ -140,13 +142,15 @@ class Grounding(ReadingPapers):
             )
         return FactCheck(graph, self._judged(), source, self.schema)
 
-    def _paper_checks(self, notes: list[str]) -> "list[SentenceCheck]":
+    def _paper_checks(self, facts: "FactCheck | None", notes: list[str]) -> "list[SentenceCheck]":
         """What asks the papers: all of them, and those that a sentence cites."""
         from kgcheck.grounding.cited import CitedPapers
+        from kgcheck.grounding.paper_support import PaperSupport
         from kgcheck.literature.trained_verifier import TrainedVerifier
 
         index = self.index(notes)
-        return [CitedPapers(index, TrainedVerifier(index.embedder))]
+        verifier = TrainedVerifier(index.embedder)
+        return [PaperSupport(index, verifier, facts.names if facts else None), CitedPapers(index, verifier)]
 
     def _judged(self) -> "VerifiedReader | None":
         """What audits have judged; None where there is no ledger."""
