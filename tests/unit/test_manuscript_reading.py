@@ -292,3 +292,16 @@ def test_papers_of_plos(shared_data: Path, name: str) -> None:
     assert {"abstract", "introduction", "methods", "results", "discussion"} <= {b.section for b in found.blocks}
     assert sum(1 for b in found.blocks if b.line) > 0.8 * len(found.blocks)
     assert all(0 <= m.start < m.end <= len(s.text) for s in found.sentences for m in s.markers)
+
+
+def test_pdf(tmp_path: Path) -> None:
+    typst = pytest.importorskip("typst")
+    source = (
+        "== Methods\nCells were grown \\[9\\].\n== References\n1. Lee AB, Chan C. Kinase A of yeast. Cell. 2020;12:4.\n"
+    )
+    (tmp_path / "a.typ").write_text(source)
+    typst.compile(str(tmp_path / "a.typ"), output=str(tmp_path / "a.pdf"))
+    found = read_manuscript(tmp_path / "a.pdf")
+
+    assert [(b.kind, b.section) for b in found.blocks] == [("heading", "methods"), ("paragraph", "methods")]
+    assert (cited(found), found.references[0].title) == ([("[9]", ("9",))], "Kinase A of yeast")
