@@ -34,7 +34,7 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 
 
 class FactSource(Protocol):
-    """FactSource sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
+    """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
 
     def observe_all(
         self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None

@@ -35,7 +35,7 @@ def remarks(index: LiteratureIndex, *texts: str, **fields: object) -> list[Remar
 
 def manuscript(*texts: str, **fields: object) -> Manuscript:
     blocks = tuple(Block(text=text, section="results") for text in texts)
-    return Manuscript(name="a.md", format="markdown", sha256="0" * 64, blocks=blocks, **fields)  # type: ignore[arg-type]
+    return Manuscript(name="a.md", format="markdown", sha256="0" * 64, blocks=blocks, **fields)
 
 
 def test_a_paper_supports_and_is_quoted(index: LiteratureIndex) -> None:
