@@ -33,7 +33,7 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 """Reasons that speak against an edge, and not against an id at one of its ends."""
 
 
-class Reference(Protocol):
+class FactSource(Protocol):
     """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
 
     def observe_all(
@@ -66,7 +66,7 @@ class FactCheck:
     """
 
     def __init__(
-        self, graph: GraphStore, verified: VerifiedReader | None, reference: Reference | None, schema: Schema
+        self, graph: GraphStore, verified: VerifiedReader | None, reference: FactSource | None, schema: Schema
     ) -> None:
         self._graph, self._verified, self._reference, self._schema = graph, verified, reference, schema
         self._forms = load_claim_forms(schema.address)

@@ -56,7 +56,7 @@ class NamedThing(NamedTuple):
     sure: bool
 
 
-class _Known(NamedTuple):
+class _NamedNode(NamedTuple):
     """A node that has a name."""
 
     label: str
@@ -119,7 +119,7 @@ class NameTable:
                 )
         return pa.concat_tables(parts) if parts else pa.table({"key": pa.array([], pa.string())})
 
-    def find(self, keys: Iterable[str]) -> dict[str, list[_Known]]:
+    def find(self, keys: Iterable[str]) -> dict[str, list[_NamedNode]]:
         """The nodes that have one of some names.
 
         Args:
@@ -128,7 +128,7 @@ class NameTable:
         Returns:
             By key, those that have it.
         """
-        found: dict[str, list[_Known]] = {}
+        found: dict[str, list[_NamedNode]] = {}
         wanted = pa.array(list(keys), pa.string())
         for label, table in self._tables.items():
             if not table.num_rows:
@@ -136,7 +136,7 @@ class NameTable:
             hits = table.filter(pc.is_in(table.column("key"), value_set=wanted))
             for key, id_, how, written in zip(*(hits.column(n).to_pylist() for n in hits.column_names), strict=True):
                 if id_ != NO_ID and (how == ID or good_names((written,))):
-                    found.setdefault(key, []).append(_Known(label, id_, how, written))
+                    found.setdefault(key, []).append(_NamedNode(label, id_, how, written))
         return found
 
     def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
@@ -164,7 +164,7 @@ class NameTable:
             for written, variants in keys.items()
             if (known := [k for key in variants for k in by_key.get(key, ())])
         }
-        fits: dict[str, list[_Known]] = {}
+        fits: dict[str, list[_NamedNode]] = {}
         for short, long in prose.explained.items():
             # What the text explains it to be, and nothing else.
             fits[short] = found.get(long) or [k for k in found.get(short, ()) if self._fits(k, long)]
@@ -243,7 +243,7 @@ class NameTable:
                 ids[label] = of_label
         return NamedThing(start, end, written, ids, sure) if ids else None
 
-    def _may_be(self, known: _Known, written: str) -> bool:
+    def _may_be(self, known: _NamedNode, written: str) -> bool:
         """One word names a gene or a protein only as it is written; one in small letters is no abbreviation."""
         if known.written.lower() != written.lower():
             # The long form of an abbreviation, or another spelling.
@@ -252,7 +252,7 @@ class NameTable:
             return known.written == written
         return True
 
-    def _is_sure(self, known: _Known, written: str, prose: Set[str]) -> bool:
+    def _is_sure(self, known: _NamedNode, written: str, prose: Set[str]) -> bool:
         if known.how == ID and any(c.isdigit() for c in written) and not self._is_symbol(known):
             return True
         if known.label not in self._exact:
@@ -265,10 +265,10 @@ class NameTable:
             return len(written) >= _FEW and bool(digits) and letters > 1
         return len(written) > _LEAST_LETTERS or (len(written) == _LEAST_LETTERS and letters > 1)
 
-    def _is_symbol(self, known: _Known) -> bool:
+    def _is_symbol(self, known: _NamedNode) -> bool:
         return known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
 
-    def _fits(self, known: _Known, long: str) -> bool:
+    def _fits(self, known: _NamedNode, long: str) -> bool:
         """Whether what an abbreviation stands for is a name of the node, more or less."""
         node = self._store.nodes(self._store.schema.label(known.label), [known.id]).get(known.id, {})
         names = [v for value in node.values() for v in (value if isinstance(value, list) else [value])]
@@ -287,8 +287,8 @@ class _Names(NamedTuple):
         words: Words in small letters.
     """
 
-    found: Mapping[str, Sequence[_Known]]
-    fits: Mapping[str, Sequence[_Known]]
+    found: Mapping[str, Sequence[_NamedNode]]
+    fits: Mapping[str, Sequence[_NamedNode]]
     words: Set[str]
 
 

@@ -14,7 +14,7 @@ from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.profile.schema import Label, Schema
 
 if TYPE_CHECKING:
-    from kgcheck.grounding.facts import Reference
+    from kgcheck.grounding.facts import FactSource
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
@@ -39,7 +39,7 @@ class OutdatedNames:
         reference: The sources, among them those that issue the ids.
     """
 
-    def __init__(self, schema: Schema, reference: "Reference") -> None:
+    def __init__(self, schema: Schema, reference: "FactSource") -> None:
         self._reference = reference
         self._symbols = [label for label in schema.labels if label.key in label.names]
         self._ids = [
