@@ -8,6 +8,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kgcheck.redact import carries_credentials, is_secret_path
 
+_OF_A_MODEL = ("base_url", "api_key", "model", "price_input", "price_output")
+
 
 class Settings(BaseSettings):
     """Read from variables named ``KGCHECK_<FIELD>``."""
@@ -46,6 +48,16 @@ class Settings(BaseSettings):
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
+
+    llm_worker_base_url: str | None = Field(
+        default=None, description="endpoint of the model that writes, unless it is that of the judge"
+    )
+    llm_worker_api_key: SecretStr | None = Field(
+        default=None, description="key of the worker's endpoint; the judge's goes to no other one; never logged"
+    )
+    llm_worker_model: str | None = Field(default=None, description="name of the worker's model, unless the judge's")
+    llm_worker_price_input: float | None = Field(default=None, ge=0, description="as the price above, of the worker")
+    llm_worker_price_output: float | None = Field(default=None, ge=0, description="as the price above, of the worker")
 
     uniprot_url: str = Field(default="https://rest.uniprot.org", description="or a mirror")
     uniprot_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to UniProt")
@@ -107,7 +119,7 @@ class Settings(BaseSettings):
         return place or None
 
     @field_validator(
-        *("llm_base_url", "uniprot_url", "string_url"),
+        *("llm_base_url", "llm_worker_base_url", "uniprot_url", "string_url"),
         *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url", "crossref_url"),
     )
     @classmethod
@@ -118,6 +130,15 @@ class Settings(BaseSettings):
         if address and ("?" in address or "#" in address):
             raise ValueError("an address ends with its path: no query, no key in it")
         return address
+
+    def for_worker(self) -> "Settings":
+        """The same settings with the worker's model, endpoint, key and prices where it has its own."""
+        own = {name: getattr(self, f"llm_worker_{name}") for name in _OF_A_MODEL}
+        chosen = {f"llm_{name}": value for name, value in own.items() if value is not None}
+        if own["base_url"] is not None:
+            # The key of one endpoint is not sent to another.
+            chosen["llm_api_key"] = own["api_key"]
+        return self.model_copy(update=chosen)
 
     @property
     def ledger_file(self) -> Path:

@@ -39,6 +39,7 @@ _COMMANDS = {
     "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
     "ground": ("kgcheck.cli.ground", "Tell what each sentence of a manuscript rests on."),
     "score": ("kgcheck.cli.score", "Score a manuscript in eight dimensions."),
+    "improve": ("kgcheck.cli.improve", "Make a manuscript better round by round, with models."),
     "brief": ("kgcheck.cli.brief", "Write what is verified, stated by papers and open about a node or a topic."),
     "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),

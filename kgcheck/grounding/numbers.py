@@ -182,6 +182,21 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
     ]
 
 
+def numbers_of_results(text: str, results: Results) -> list[Span]:
+    """Where numbers of a text are results, by the words about them.
+
+    Args:
+        text: A sentence, or a row of a table.
+        results: Canonical ones.
+
+    Returns:
+        The places of the numbers, without units.
+    """
+    sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
+    verified = {r.start for r in _of_sentence(sentence, results) if r.remark is Remark.NUMBER_VERIFIED}
+    return [(q.start, q.bare) for q in quantities(text) if q.start in verified]
+
+
 def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
     stated = _quantities(sentence)
     # What a text has of its results is named by whole sentences: there, nearness tells little.

@@ -44,11 +44,12 @@ _LATEX = "latex-smart"
 _MARKDOWN = "markdown-smart+autolink_bare_uris"
 
 
-def read_manuscript(path: Path) -> Manuscript:
+def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
     """Read a manuscript.
 
     Args:
         path: The file; its ending says its format, or its first bytes where that is unknown.
+        data: What is to be read as if it stood in that file; None for the file itself.
 
     Returns:
         Its text by blocks, its citations, references and tables.
@@ -58,7 +59,8 @@ def read_manuscript(path: Path) -> Manuscript:
         InputFormat: It is not what its ending promises, broken, empty, or made to do harm.
         MissingExtra: Its format needs an extra that is not installed.
     """
-    data = read_bytes(path, LARGEST_PACKED)
+    if data is None:
+        data = read_bytes(path, LARGEST_PACKED)
     format_ = _format_of(path, data)
     written = _written(path, data, format_)
     blocks = with_markers(written.drafts, written.references)

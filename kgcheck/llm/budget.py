@@ -105,19 +105,19 @@ class Meter:
             )
         self._limits, self._prices, self._within = limits, prices, within
         self._turns = self._input = self._output = 0
+        self._money = 0.0
         self._estimated = False
         self._started = time.monotonic()
 
     @property
     def spent(self) -> Spent:
         """Up to now."""
-        usage = Usage(input_tokens=self._input, output_tokens=self._output)
         return Spent(
             turns=self._turns,
             input_tokens=self._input,
             output_tokens=self._output,
             seconds=time.monotonic() - self._started,
-            money=self._prices.cost(usage) if self._prices else None,
+            money=self._money if self._prices else None,
             estimated=self._estimated,
         )
 
@@ -141,13 +141,21 @@ class Meter:
             self._within.take_turn()
         self._turns += 1
 
-    def add(self, usage: Usage) -> None:
-        """Count the tokens of a call."""
+    def add(self, usage: Usage, money: float | None = None) -> None:
+        """Count the tokens of a call.
+
+        Args:
+            usage: Its tokens.
+            money: What it cost where it was counted at the prices of another model; by those of this meter otherwise.
+        """
         self._input += usage.input_tokens
         self._output += usage.output_tokens
         self._estimated |= usage.estimated
+        if money is None and self._prices:
+            money = self._prices.cost(usage)
+        self._money += money or 0.0
         if self._within:
-            self._within.add(usage)
+            self._within.add(usage, money)
 
     def check(self) -> None:
         """Stop when tokens, seconds or money are used up.

@@ -1,23 +1,36 @@
 """A manuscript held against what a workspace has."""
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from kgcheck.errors import InputFormat, LedgerError, StoreMissing
+from kgcheck.errors import InputFormat, LedgerError, StoreMissing, UsageError
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.workspace.opening import Spending, total_meter
+from kgcheck.workspace.opening import Spending, spent_note, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from kgcheck.grounding.facts import FactCheck
     from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.manuscript import Manuscript
     from kgcheck.grounding.score import DimensionJudgement, ScoreCard
+=======
+    from collections.abc import Callable, Iterator
+
+    from kgcheck.grounding.ground import Checker, Grounded
+    from kgcheck.grounding.improvement_log import ImprovementLog
+    from kgcheck.grounding.manuscript import Manuscript
+    from kgcheck.grounding.numbers import Results
+    from kgcheck.grounding.revising import GivenPassage
+    from kgcheck.grounding.score import CorpusFigures, Judgement, ScoreCard
+>>>>>>> house8
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.works import Works
+
+MARKDOWN = (".md", ".markdown", ".rmd", ".qmd")
 
 
 class Grounding(ReadingPapers):
@@ -41,20 +54,30 @@ class Grounding(ReadingPapers):
             InputError: A file cannot be read.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.grounding.ground import ground
-        from kgcheck.grounding.numbers import read_results
         from kgcheck.grounding.reading import read_manuscript
-        from kgcheck.workspace.opened import noting
 
         text = read_manuscript(Path(manuscript))
-        canonical = read_results(Path(results)) if results else None
+        with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
+            found = look(text)
+        return found, tuple(notes)
+
+    @contextmanager
+    def _grounder(
+        self, bibliography: Path | None, results: Path | None
+    ) -> "Iterator[tuple[Callable[[Manuscript], Grounded], Results | None, list[str]]]":
+        """What grounds texts, with everything open that they are held against; the results; and notes."""
+        from kgcheck.grounding.ground import ground
+        from kgcheck.grounding.numbers import read_results
+        from kgcheck.workspace.opened import noting
+
+        canonical = read_results(results) if results else None
         not_looked: dict[str, str] = {}
         checkers: list[SentenceCheck] = []
         with noting() as notes, ExitStack() as opened:
             facts = self._facts(not_looked)
             if facts:
                 checkers.append(facts)
-            works = self._works(Path(bibliography) if bibliography else None, opened)
+            works = self._works(bibliography, opened)
             if works is None:
                 not_looked["references"] = "no bibliography is named, and no service is asked"
             if self.literature is None:
@@ -63,8 +86,7 @@ class Grounding(ReadingPapers):
                 checkers += self._paper_checks(facts, notes)
             if canonical is None:
                 not_looked["results"] = "no canonical results are named"
-            found = ground(text, checkers, works, canonical, not_looked, self.progress)
-        return found, tuple(notes)
+            yield lambda text: ground(text, checkers, works, canonical, not_looked, self.progress), canonical, notes
 
     def score(
         self,
@@ -92,24 +114,111 @@ class Grounding(ReadingPapers):
         Raises:
             InputFormat: The earlier card is none.
         """
-        from kgcheck.grounding.score import corpus_figures, score
+        from kgcheck.grounding.score import score
 
         earlier = _card(Path(before)) if before else None
         found, notes = self.ground(manuscript, bibliography=bibliography, results=results)
         more = list(notes)
-        corpus = None
-        if self.literature is not None:
-            store = self.index(more).store
-            corpus = corpus_figures(
-                found.manuscript,
-                (text for _, text in store.texts()),
-                lambda name: store.number_of(name) is not None,
-                len(store.ids()),
-            )
+        corpus = self._corpus(found.manuscript, more)
         judgements = None
         if self.brain == "llm":
             judgements = self._judgements(found.manuscript, earlier, Spending(tokens, money))
         return score(found, corpus, judgements), tuple(more)
+
+    def improve(
+        self,
+        manuscript: str | Path,
+        out: str | Path,
+        *,
+        bibliography: str | Path | None = None,
+        results: str | Path | None = None,
+        rounds: int = 12,
+        tokens: int | None = None,
+        money: float | None = None,
+    ) -> "tuple[ImprovementLog, tuple[str, ...]]":
+        """Make a manuscript better round by round, with a model that judges and one that writes.
+
+        The file is never changed: what comes of it is in a folder, from which the same call goes on.
+
+        Args:
+            manuscript: Markdown.
+            out: The folder.
+            bibliography: See `ground`.
+            results: See `ground`.
+            rounds: How many, with those that are done.
+            tokens: Most tokens that both models may take for all of them, with those of earlier calls.
+            money: Most money that they may cost.
+
+        Returns:
+            The log with the best text, and notes.
+
+        Raises:
+            InputFormat: It is not Markdown, or the folder is of another text.
+            UsageError: The brain is not ``llm``.
+            JobUnderWay: Another process is at work in that folder.
+        """
+        from kgcheck.grounding.improve import Improver, Surroundings, role
+        from kgcheck.grounding.improvement_log import ImprovementLog, only_one
+        from kgcheck.llm.budget import RunMeter, Usage
+        from kgcheck.llm.client import ChatClient
+
+        path = Path(manuscript)
+        if self.brain != "llm":
+            raise UsageError("improving needs a model that judges and one that writes", "use the brain llm")
+        if path.suffix.lower() not in MARKDOWN:
+            raise InputFormat(f"{path} is not Markdown, which alone can be improved", "convert it, as pandoc does")
+        source = read_whole(path, encoding="utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        with ExitStack() as opened:
+            judging = opened.enter_context(ChatClient(self.settings))
+            working = opened.enter_context(ChatClient(self.settings.for_worker()))
+            prices = judging.prices if working.prices else None
+            total = RunMeter(Spending(tokens, money).limits(), prices)
+            look, canonical, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results)))
+            opened.enter_context(only_one(Path(out)))
+            log = ImprovementLog(Path(out), source)
+            for cost in log.costs():
+                total.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
+            around = Surroundings(
+                look=lambda text: (look(text), self._corpus(text, notes)),
+                gather=self._gathered_passages if self.literature else None,
+                results=canonical,
+            )
+            improver = Improver(path, log, around, role(judging, total), role(working, total), total, self.progress)
+            improver.run(rounds)
+        return log, (*dict.fromkeys(notes), *spent_note(total))
+
+    def _gathered_passages(self, query: str, most: int) -> "list[GivenPassage]":
+        """The best passages of the papers, each with the sentences beside it, of none that is retracted."""
+        from kgcheck.grounding.revising import GivenPassage
+        from kgcheck.literature.search import rank_passages
+
+        found = []
+        for hit in self.index([]).search(query, limit=most):
+            document = hit.document
+            if document.retracted:
+                continue
+            spans = document.spans
+            best = rank_passages(query, document.passages)[0][0] if hit.nearest is None else hit.nearest
+            start, end = spans[max(0, best - 1)][0], spans[min(best + 1, len(spans) - 1)][1]
+            ids = (document.paper_id, *document.ids) if document.paper else document.ids
+            parts = (document.title.rstrip("."), document.journal, str(document.year or ""), *ids[:3])
+            entry = " ".join(". ".join(part for part in parts if part).split())
+            found.append(GivenPassage(text=document.abstract[start:end], ids=ids, entry=f"{entry}."))
+        return found
+
+    def _corpus(self, text: "Manuscript", notes: list[str]) -> "CorpusFigures | None":
+        """How a manuscript stands to the papers; None where none are named."""
+        from kgcheck.grounding.score import corpus_figures
+
+        if self.literature is None:
+            return None
+        store = self.index(notes).store
+        return corpus_figures(
+            text,
+            (words for _, words in store.texts()),
+            lambda name: store.number_of(name) is not None,
+            len(store.ids()),
+        )
 
     def _judgements(
         self, text: "Manuscript", before: "ScoreCard | None", spending: "Spending"
@@ -174,6 +283,10 @@ class Grounding(ReadingPapers):
             http = opened.enter_context(Http(self.settings))
             places.append(LiveWorks(http, self.settings))
         return WorksInTurn(*places) if len(places) > 1 else next(iter(places), None)
+
+
+def _optional(path: str | Path | None) -> Path | None:
+    return Path(path) if path else None
 
 
 def _card(path: Path) -> "ScoreCard":

@@ -1,0 +1,72 @@
+"""``kgcheck improve``: a manuscript made better round by round, never worse than the best."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import FilePath, profile_option, reference_option, spending_options, store_option
+from kgcheck.cli.output import note, result, text_result
+
+
+@click.command("improve")
+@click.argument("file", type=FilePath(dir_okay=False))
+@click.option(
+    "--out",
+    required=True,
+    type=FilePath(file_okay=False),
+    help="Folder of the rounds and the best text; goes on there.",
+)
+@store_option()
+@reference_option()
+@click.option("--literature", type=FilePath(file_okay=False), help="Literature index: the corpus, and its passages.")
+@click.option(
+    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
+)
+@click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 1_000), default=12, show_default=True, help="With those that are done."
+)
+@spending_options()
+@profile_option()
+def command(
+    file: Path,
+    out: Path,
+    store: str | None,
+    reference: Path | None,
+    literature: Path | None,
+    bibliography: Path | None,
+    results: Path | None,
+    rounds: int,
+    tokens: int | None,
+    money: float | None,
+    profile: str,
+) -> None:
+    """Improve FILE (Markdown): a judge scores it, a worker writes one section again, and a better text is kept.
+
+    Both are models: KGCHECK_LLM_MODEL and so on is the judge, KGCHECK_LLM_WORKER_MODEL and so on the worker, where it
+    is another one. FILE is never changed. --tokens and --money are for all rounds together, with those of earlier
+    calls; the same command goes on where one was stopped.
+
+    Exit codes: 0 all rounds are done; 2 usage or configuration; 3 the budget is spent, or a model did not answer.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.grounding.improvement_log import log_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(
+        store=store,
+        reference=reference,
+        literature=literature,
+        profile=profile,
+        brain="llm",
+        progress=RichProgress(),
+    ) as workspace:
+        log, notes = workspace.improve(
+            file, out, bibliography=bibliography, results=results, rounds=rounds, tokens=tokens, money=money
+        )
+    for line in notes:
+        note(line)
+    for line in log.start.card.missing if log.start else ():
+        note(line)
+    text_result(log_table(log.start, log.rounds))
+    result(f"best: {log.folder / 'best.md'}")

@@ -1,0 +1,252 @@
+"""The folder of an improvement: every round in one file, from which all else can be made again.
+
+``rounds.jsonl`` is the one truth. It is written whole, so that no kill leaves half a line; a text that a round accepted
+is in ``versions/`` before the round is in the file. ``best.md``, ``log.md`` and ``scores.svg`` are made of both.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import InputFormat, JobUnderWay
+from kgcheck.grounding.score import ScoreCard
+from kgcheck.grounding.source_sections import text_digest
+from kgcheck.inputs import read_whole
+from kgcheck.locks import lock_open_file
+from kgcheck.model import Value
+from kgcheck.outputs import write_text
+from kgcheck.visible import visible
+
+RoundOutcome = Literal["accepted", "rejected", "deep_cycle", "stopped"]
+
+
+class RoundCost(Value):
+    """What both models took; ``money`` is none where no prices are set."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float | None = None
+
+
+class ImprovementStart(Value):
+    """The manuscript as it was: who judged it, and how."""
+
+    name: str
+    sha256: str
+    judge: str
+    worker: str
+    card: ScoreCard
+    standing: float = Field(description="what rounds are compared by: the overall score, or what is there of it")
+    cost: RoundCost
+
+
+class ImprovementRound(Value):
+    """One round. One that was stopped is begun again, and only its cost counts."""
+
+    number: int
+    outcome: RoundOutcome
+    dimension: str = ""
+    action: str = ""
+    section: str = ""
+    reason: str = ""
+    before: float | None = None
+    after: float | None = None
+    best: float
+    left_out: tuple[str, ...] = ()
+    added: tuple[str, ...] = Field(default=(), description="entries that the list of references got")
+    sha256: str = Field(default="", description="of the manuscript that was accepted")
+    card: ScoreCard | None = Field(default=None, description="of the manuscript that was accepted")
+    cost: RoundCost = RoundCost()
+
+
+class ImprovementLog:
+    """What is in the folder.
+
+    Args:
+        folder: It is made.
+        source: The manuscript as it was.
+
+    Raises:
+        InputFormat: The folder is of another manuscript, or its files were changed.
+    """
+
+    def __init__(self, folder: Path, source: str) -> None:
+        self.folder = folder
+        self._source = source
+        self._file = folder / "rounds.jsonl"
+        self.start: ImprovementStart | None = None
+        self.rounds: list[ImprovementRound] = []
+        if self._file.is_file():
+            self._read()
+
+    def _read(self) -> None:
+        lines = read_whole(self._file).splitlines()
+        try:
+            self.start = ImprovementStart.model_validate_json(lines[0])
+            self.rounds = [ImprovementRound.model_validate_json(line) for line in lines[1:]]
+        except (IndexError, ValidationError) as error:
+            raise InputFormat(
+                f"{self._file} is no log of kgcheck improve: {error}"[:300], "name another --out"
+            ) from None
+        if self.start.sha256 != text_digest(self._source):
+            raise InputFormat(
+                f"{self.folder} is of another text of {self.start.name}", "put the text back, or name another --out"
+            )
+
+    @property
+    def done(self) -> list[ImprovementRound]:
+        """The rounds that count."""
+        return [r for r in self.rounds if r.outcome != "stopped"]
+
+    @property
+    def accepted(self) -> ImprovementRound | None:
+        """The last round whose text was accepted."""
+        return next((r for r in reversed(self.rounds) if r.outcome == "accepted"), None)
+
+    def text(self) -> str:
+        """The manuscript as it stands.
+
+        Returns:
+            The text of the last accepted round, or the original.
+
+        Raises:
+            InputFormat: The file of that round is not as it was written.
+        """
+        last = self.accepted
+        if last is None:
+            return self._source
+        file = self._version(last.number)
+        text = read_whole(file)
+        if text_digest(text) != last.sha256:
+            raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
+        return text
+
+    def costs(self) -> list[RoundCost]:
+        """What was taken up to now, also by rounds that were stopped."""
+        return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
+
+    def begin(self, start: ImprovementStart) -> None:
+        """Keep what the manuscript was like.
+
+        Args:
+            start: With its first score.
+        """
+        self.start = start
+        self._write()
+
+    def add(self, done: ImprovementRound, text: str | None = None) -> None:
+        """Keep a round.
+
+        Args:
+            done: The round.
+            text: The manuscript, where it was accepted.
+        """
+        if text is not None:
+            write_text(self._version(done.number), text)
+        self.rounds.append(done)
+        self._write()
+
+    def show(self) -> None:
+        """Write what people look at: the best text, the log as a table, and a plot where altair is installed."""
+        write_text(self.folder / "best.md", self.text())
+        write_text(self.folder / "log.md", log_table(self.start, self.rounds))
+        if (plot := score_plot(self.start, self.done)) is not None:
+            write_text(self.folder / "scores.svg", plot)
+
+    def _version(self, number: int) -> Path:
+        return self.folder / "versions" / f"{number:03d}.md"
+
+    def _write(self) -> None:
+        lines = [v.model_dump_json(exclude_defaults=True) for v in (self.start, *self.rounds) if v is not None]
+        write_text(self._file, "".join(f"{line}\n" for line in lines))
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder.
+
+    Args:
+        folder: It is made.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        JobUnderWay: Another one is at work there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not lock_open_file(descriptor, exclusive=True):
+            raise JobUnderWay(f"another process improves a manuscript in {folder}", "wait until it ends, or stop it")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str:
+    """The rounds as a table in Markdown.
+
+    Args:
+        start: The manuscript as it was.
+        rounds: All rounds.
+
+    Returns:
+        The page.
+    """
+    if start is None:
+        return ""
+    lines = [
+        f"# {_cell(start.name)}",
+        "",
+        f"Judged by {_cell(start.judge)}, written by {_cell(start.worker)}; {start.standing:.2f} at the beginning.",
+        "",
+        "| round | aim | action | section | outcome | score | best | tokens | why |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for r in rounds:
+        tokens = r.cost.input_tokens + r.cost.output_tokens
+        after = "" if r.after is None else f"{r.after:.2f}"
+        why = f"{r.reason}{'; left out: ' + ', '.join(r.left_out) if r.left_out else ''}"
+        cells = (
+            str(r.number), r.dimension, r.action, r.section, r.outcome, after, f"{r.best:.2f}", f"{tokens:,}", why,
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return "\n".join((*lines, ""))
+
+
+def score_plot(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str | None:
+    """The score over the rounds.
+
+    Args:
+        start: The manuscript as it was.
+        rounds: Those that count.
+
+    Returns:
+        SVG; None where the packages that draw are not installed.
+    """
+    try:
+        import altair as alt
+        import vl_convert
+    except ImportError:
+        return None
+    if start is None:
+        return None
+    values = [{"round": 0, "score": start.standing, "of": "best"}]
+    values += [{"round": r.number, "score": r.best, "of": "best"} for r in rounds]
+    values += [{"round": r.number, "score": r.after, "of": r.outcome} for r in rounds if r.after is not None]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X("round:Q", axis=alt.Axis(tickMinStep=1)), y=alt.Y("score:Q", scale=alt.Scale(zero=False)),
+    )  # fmt: skip
+    line = base.mark_line(interpolate="step-after").transform_filter("datum.of == 'best'")
+    points = base.mark_point(filled=True).encode(shape="of:N", color="of:N").transform_filter("datum.of != 'best'")
+    return str(vl_convert.vegalite_to_svg(alt.layer(line, points).properties(width=640, height=300).to_dict()))
+
+
+def _cell(text: str) -> str:
+    shown = visible(" ".join(text.split()))
+    return shown.replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")[:400]
