@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kgcheck.grounding.citation_order import misplaced_citations
+from kgcheck.grounding.citations.order import misplaced_citations
+from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
-from kgcheck.grounding.references import judge_reference
 from kgcheck.literature.bibliography import build_bibliography
 from kgcheck.literature.bibliography_reader import Bibliography
 from kgcheck.literature.jats import read_jats

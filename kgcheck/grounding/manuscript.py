@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kgcheck.grounding.sentence_spans import sentences_with
+from kgcheck.grounding.manuscripts.sentence_spans import sentences_with
 from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import CitedWork, SectionKind
 from kgcheck.model import Value

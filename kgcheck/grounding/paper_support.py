@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 from rapidfuzz import fuzz
 
-from kgcheck.grounding.facts import may_state
+from kgcheck.grounding.facts.check import may_state
+from kgcheck.grounding.facts.named import NameTable, without_marks
+from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.named import NameTable, without_marks
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
-from kgcheck.grounding.words import statement_words
 from kgcheck.literature.arguments import arguments, missing
 from kgcheck.literature.documents import SOURCE, Document, fingerprint_text
 from kgcheck.literature.edge_reader import SURE_ENOUGH, address

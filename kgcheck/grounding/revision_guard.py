@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kgcheck.grounding.author_years import AuthorYears
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
+from kgcheck.grounding.manuscripts.author_years import AuthorYears
 from kgcheck.grounding.numbers import Results, numbers_of_results
 from kgcheck.grounding.quantities import quantities
 from kgcheck.grounding.remarks import REMARKS, Check, Remarked, SentenceState

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kgcheck.grounding.pandoc import pandoc_json
+from kgcheck.grounding.manuscripts.pandoc import pandoc_json
 from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
 from kgcheck.model import Value
 

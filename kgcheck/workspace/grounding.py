@@ -12,21 +12,15 @@ from kgcheck.workspace.opening import Spending, spent_note, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from kgcheck.grounding.facts import FactCheck
-    from kgcheck.grounding.ground import Grounded, SentenceCheck
-    from kgcheck.grounding.manuscript import Manuscript
-    from kgcheck.grounding.score import DimensionJudgement, ScoreCard
-=======
     from collections.abc import Callable, Iterator
 
-    from kgcheck.grounding.ground import Checker, Grounded
+    from kgcheck.grounding.facts.check import FactCheck
+    from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.manuscript import Manuscript
     from kgcheck.grounding.numbers import Results
     from kgcheck.grounding.revising import GivenPassage
-    from kgcheck.grounding.score import CorpusFigures, Judgement, ScoreCard
->>>>>>> house8
+    from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, ScoreCard
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.works import Works
 
@@ -54,7 +48,7 @@ class Grounding(ReadingPapers):
             InputError: A file cannot be read.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.grounding.reading import read_manuscript
+        from kgcheck.grounding.manuscripts.reading import read_manuscript
 
         text = read_manuscript(Path(manuscript))
         with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
@@ -234,7 +228,7 @@ class Grounding(ReadingPapers):
     def _facts(self, not_looked: dict[str, str]) -> "FactCheck | None":
         """What checks sentences against the graph; None where there is none and none is named."""
         from kgcheck.evidence.source import SnapshotSource
-        from kgcheck.grounding.facts import FactCheck
+        from kgcheck.grounding.facts.check import FactCheck
 
         try:
             graph = self.graph
@@ -253,7 +247,7 @@ class Grounding(ReadingPapers):
 
     def _paper_checks(self, facts: "FactCheck | None", notes: list[str]) -> "list[SentenceCheck]":
         """What asks the papers: all of them, and those that a sentence cites."""
-        from kgcheck.grounding.cited import CitedPapers
+        from kgcheck.grounding.citations.cited import CitedPapers
         from kgcheck.grounding.paper_support import PaperSupport
         from kgcheck.literature.trained_verifier import TrainedVerifier
 
@@ -272,7 +266,7 @@ class Grounding(ReadingPapers):
 
     def _works(self, bibliography: Path | None, opened: ExitStack) -> "Works | None":
         """Where references are looked up: the snapshot first, then the services."""
-        from kgcheck.grounding.live_works import LiveWorks, WorksInTurn
+        from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
         from kgcheck.literature.bibliography_reader import Bibliography
         from kgcheck.providers.http import Http
 

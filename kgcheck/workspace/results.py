@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.curation.compare import RunDiff
-    from kgcheck.grounding.claim_map import ClaimMap
+    from kgcheck.grounding.claims.claim_map import ClaimMap
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.documents import Document

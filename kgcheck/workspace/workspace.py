@@ -409,7 +409,7 @@ class Workspace(Grounding):
             UnknownName: A paper is not in the index.
             UsageError: The workspace names no literature.
         """
-        from kgcheck.grounding.claim_map import map_claims
+        from kgcheck.grounding.claims.claim_map import map_claims
         from kgcheck.ledger.ledger import Ledger
         from kgcheck.ledger.paper_claims import ClaimTable
 

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from kgcheck.grounding.claims_page import claims_page
+from kgcheck.grounding.claims.page import claims_page
 from tests.support.claim_maps import TITLES, made_map
 
 HOSTILE = (

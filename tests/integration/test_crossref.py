@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kgcheck.errors import SourceAnswer, SourceBusy, SourceError
-from kgcheck.grounding.live_works import LiveWorks
-from kgcheck.grounding.references import judge_reference
+from kgcheck.grounding.citations.live_works import LiveWorks
+from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.literature.papers import CitedWork
 from kgcheck.providers.crossref import Crossref, cited_in, work_of
 from kgcheck.providers.http import Http

@@ -7,7 +7,7 @@ import pytest
 
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.grounding.facts import FactCheck
+from kgcheck.grounding.facts.check import FactCheck
 from kgcheck.grounding.manuscript import Block, Manuscript
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
 from kgcheck.ledger.ledger import Ledger

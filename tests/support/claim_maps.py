@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from kgcheck.grounding.citations_graph import CitingPair, ranks
-from kgcheck.grounding.claim_map import ClaimMap, MappedPaper
-from kgcheck.grounding.consensus import agreements
+from kgcheck.grounding.claims.citations_graph import CitingPair, ranks
+from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
+from kgcheck.grounding.claims.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim, RankedPaper
 
 TITLES = (

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.grounding.citation_order import misplaced_citations
-from kgcheck.grounding.citations import check_citations
-from kgcheck.grounding.cited import CitedPapers, statement_of
-from kgcheck.grounding.live_works import WorksInTurn
+from kgcheck.grounding.citations.check import check_citations
+from kgcheck.grounding.citations.cited import CitedPapers, statement_of
+from kgcheck.grounding.citations.live_works import WorksInTurn
+from kgcheck.grounding.citations.measures import citation_measures, hallucination_penalty
+from kgcheck.grounding.citations.order import misplaced_citations
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.measures import citation_measures, hallucination_penalty
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
 from kgcheck.literature.bibliography import build_bibliography
 from kgcheck.literature.bibliography_reader import Bibliography

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import URL, select, update
 
 from kgcheck.cli.main import cli
-from kgcheck.grounding import claim_map
-from kgcheck.grounding.alignment import ClaimReader, candidates
-from kgcheck.grounding.citations_graph import CitingPair, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claim_map import ClaimMap, map_claims
-from kgcheck.grounding.claims import MOST, PaperText, choose_claims, parts_of_abstract
-from kgcheck.grounding.claims_page import MOST_DRAWN, claims_page
-from kgcheck.grounding.consensus import agreements
+from kgcheck.grounding.claims import claim_map
+from kgcheck.grounding.claims.alignment import ClaimReader, candidates
+from kgcheck.grounding.claims.choosing import MOST, PaperText, choose_claims, parts_of_abstract
+from kgcheck.grounding.claims.citations_graph import CitingPair, KnownWorks, citations_of, ranks
+from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
+from kgcheck.grounding.claims.consensus import agreements
+from kgcheck.grounding.claims.page import MOST_DRAWN, claims_page
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.paper_claims import READ, ClaimGroup, ClaimRelation, ClaimTable, RankedPaper
 from kgcheck.literature.corpus import Corpus

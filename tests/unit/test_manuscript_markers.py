@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.markers import BlockDraft, with_markers
+from kgcheck.grounding.manuscripts.markers import BlockDraft, with_markers
 from kgcheck.literature.papers import CitedWork
 
 NUMBERED = tuple(CitedWork(key=f"r{n}", label=str(n)) for n in range(1, 13))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kgcheck.errors import InputError, InputFormat, InputMissing, MissingExtra
-from kgcheck.grounding import pandoc
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.reading import read_manuscript
+from kgcheck.grounding.manuscripts import pandoc
+from kgcheck.grounding.manuscripts.reading import read_manuscript
 from tests.support.jats import article
 
 MARKDOWN = """---

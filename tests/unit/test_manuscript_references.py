@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgcheck.grounding.reference_lists import Entry, cited_works, joined, split_entries, works_of_csl
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, joined, split_entries, works_of_csl
 from kgcheck.literature.papers import CitedWork
 
 TITLE = "Kinase A binds kinase B in vivo"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block
-from kgcheck.grounding.markers import BlockDraft
-from kgcheck.grounding.reference_lists import cited_works, split_entries
-from kgcheck.grounding.written import Written
+from kgcheck.grounding.manuscripts.markers import BlockDraft
+from kgcheck.grounding.manuscripts.reference_lists import cited_works, split_entries
+from kgcheck.grounding.manuscripts.written import Written
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_of_pages
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.grounding.author_years import AuthorYears, YearMark
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.marker_forms import (
+from kgcheck.grounding.manuscripts.author_years import AuthorYears, YearMark
+from kgcheck.grounding.manuscripts.marker_forms import (
     NumberMark,
     Spans,
     bracket_marks,

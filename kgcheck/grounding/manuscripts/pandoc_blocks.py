@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kgcheck.grounding.inlines import Inlines
 from kgcheck.grounding.manuscript import Block, BlockKind, Marker, Table
-from kgcheck.grounding.markers import BlockDraft
-from kgcheck.grounding.pandoc_parts import (
+from kgcheck.grounding.manuscripts.inlines import Inlines
+from kgcheck.grounding.manuscripts.markers import BlockDraft
+from kgcheck.grounding.manuscripts.pandoc_parts import (
     ReferenceSections,
     as_heading,
     flat_text,
@@ -15,10 +15,10 @@ from kgcheck.grounding.pandoc_parts import (
     text_of_blocks,
     words_of,
 )
-from kgcheck.grounding.reference_lists import Entry, cited_works, works_of_csl
-from kgcheck.grounding.source_lines import SourceLines
-from kgcheck.grounding.text_layout import HeadingPath, legend_label
-from kgcheck.grounding.written import Written
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, works_of_csl
+from kgcheck.grounding.manuscripts.source_lines import SourceLines
+from kgcheck.grounding.manuscripts.text_layout import HeadingPath, legend_label
+from kgcheck.grounding.manuscripts.written import Written
 from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import REFERENCES_HEADING, CitedWork, kind_of
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from kgcheck.grounding.manuscript import Block
-from kgcheck.grounding.markers import BlockDraft
-from kgcheck.grounding.reference_lists import cited_works, joined, split_entries
-from kgcheck.grounding.text_layout import HeadingPath, legend_label, parts_of_text
-from kgcheck.grounding.written import Written, check_length
+from kgcheck.grounding.manuscripts.markers import BlockDraft
+from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
+from kgcheck.grounding.manuscripts.text_layout import HeadingPath, legend_label, parts_of_text
+from kgcheck.grounding.manuscripts.written import Written, check_length
 from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
 

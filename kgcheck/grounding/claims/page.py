@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import rustworkx as rx
 
-from kgcheck.grounding.claim_map import ClaimMap, MappedPaper
+from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
 from kgcheck.report.documents import page

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kgcheck.graph.store import GraphStore
+from kgcheck.grounding.facts.named import NamedThing
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.named import NamedThing
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.model import CheckTask, CheckType, Ref
 

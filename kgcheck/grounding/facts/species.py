@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kgcheck.grounding.facts.named import NamedThing
+from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.named import NamedThing
-from kgcheck.grounding.words import statement_words
 
 _WORD = re.compile(r"[a-z][a-z0-9]+")
 _OFTEN = 3

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgcheck.grounding.words import StatementWords, beginning
+from kgcheck.grounding.facts.words import StatementWords, beginning
 from kgcheck.profile.claims import ClaimForm
 
 _GROUP = 6

@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from kgcheck.grounding.claim_map import ClaimMap
+from kgcheck.grounding.claims.claim_map import ClaimMap
 from kgcheck.literature.documents import place_of
 
 

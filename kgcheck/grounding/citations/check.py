@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from kgcheck.grounding.citation_order import misplaced_citations
+from kgcheck.grounding.citations.order import misplaced_citations
+from kgcheck.grounding.citations.references import JudgedReference, judge_reference
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.references import JudgedReference, judge_reference
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import content_words, names_a_work, surnames

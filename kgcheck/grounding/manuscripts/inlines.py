@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgcheck.grounding.manuscript import Marker, MarkerForm
-from kgcheck.grounding.written import check_length
+from kgcheck.grounding.manuscripts.written import check_length
 from kgcheck.literature.documents import Span, clean
 from kgcheck.literature.jats import set_high
 

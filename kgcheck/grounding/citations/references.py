@@ -8,7 +8,7 @@ another is not enough: series and replies differ in one word, and are works of o
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.grounding.likeness import Likeness, changed_words, compare_titles, same_author
+from kgcheck.grounding.citations.likeness import Likeness, changed_words, compare_titles, same_author
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.literature.bibliography_reader import places_in
 from kgcheck.literature.papers import CitedWork

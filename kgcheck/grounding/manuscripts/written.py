@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Table
-from kgcheck.grounding.markers import BlockDraft
+from kgcheck.grounding.manuscripts.markers import BlockDraft
 from kgcheck.literature.papers import CitedWork
 
 LONGEST_BLOCK = 200_000

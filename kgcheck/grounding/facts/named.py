@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.store import NO_ID, GraphStore
+from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.words import statement_words
 from kgcheck.literature.arguments import explained
 from kgcheck.literature.names import good_names
 from kgcheck.profile.lexicon import Lexicon, load_lexicon

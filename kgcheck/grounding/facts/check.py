@@ -8,13 +8,13 @@ from typing import NamedTuple, Protocol
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import Observed
 from kgcheck.graph.store import GraphStore
+from kgcheck.grounding.facts.named import NameTable
+from kgcheck.grounding.facts.outdated import OutdatedNames
+from kgcheck.grounding.facts.species import HumanText
+from kgcheck.grounding.facts.stated import SentenceReader, StatedEdge
+from kgcheck.grounding.facts.values import value_remarks
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.named import NameTable
-from kgcheck.grounding.outdated import OutdatedNames
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
-from kgcheck.grounding.species import HumanText
-from kgcheck.grounding.stated import SentenceReader, StatedEdge
-from kgcheck.grounding.values import value_remarks
 from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms

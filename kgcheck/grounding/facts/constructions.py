@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.grounding.phrases import NamePhrases, thing_at
+from kgcheck.grounding.facts.phrases import NamePhrases, thing_at
 
 _MUTUAL = ("interact", "bind", "bound", "associat", "complex")
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kgcheck.errors import SourceError
-from kgcheck.grounding.references import judge_reference
+from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.literature.documents import clean
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.works import Work, Works, WorksFound, WorkStatement, silent

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from kgcheck.grounding.constructions import Grammar
-from kgcheck.grounding.named import NamedThing, without_marks
-from kgcheck.grounding.words import statement_words
+from kgcheck.grounding.facts.constructions import Grammar
+from kgcheck.grounding.facts.named import NamedThing, without_marks
+from kgcheck.grounding.facts.words import statement_words
 from kgcheck.profile.claims import ClaimForm
 
 _TOKEN = re.compile(r"\u00a7\d+|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")

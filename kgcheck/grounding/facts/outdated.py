@@ -5,16 +5,16 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgcheck.checks.verdicts import verdict
+from kgcheck.grounding.facts.named import NamedThing, Prose, has_beside, without_marks
+from kgcheck.grounding.facts.species import HumanText
+from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.named import NamedThing, Prose, has_beside, without_marks
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
-from kgcheck.grounding.species import HumanText
-from kgcheck.grounding.words import statement_words
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.profile.schema import Label, Schema
 
 if TYPE_CHECKING:
-    from kgcheck.grounding.facts import FactSource
+    from kgcheck.grounding.facts.check import FactSource
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from kgcheck.grounding.alignment import ClaimReader, candidates
-from kgcheck.grounding.citations_graph import CitingPair, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claims import PaperText, choose_claims, parts_of_abstract
-from kgcheck.grounding.consensus import agreements
+from kgcheck.grounding.claims.alignment import ClaimReader, candidates
+from kgcheck.grounding.claims.choosing import PaperText, choose_claims, parts_of_abstract
+from kgcheck.grounding.claims.citations_graph import CitingPair, KnownWorks, citations_of, ranks
+from kgcheck.grounding.claims.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, ClaimTable, PaperClaim, RankedPaper
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Vectors

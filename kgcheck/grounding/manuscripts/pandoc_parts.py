@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kgcheck.grounding.inlines import Inlines
-from kgcheck.grounding.latex import ENTRY
-from kgcheck.grounding.reference_lists import Entry, cited_works, labelled, split_entries
+from kgcheck.grounding.manuscripts.inlines import Inlines
+from kgcheck.grounding.manuscripts.latex import ENTRY
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, labelled, split_entries
 from kgcheck.literature.documents import clean
 from kgcheck.literature.papers import REFERENCES_HEADING, CitedWork, kind_of
 

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Literal
 
 from kgcheck.errors import InputFormat
-from kgcheck.grounding.docx import check_docx
-from kgcheck.grounding.jats_manuscript import read_jats_manuscript
-from kgcheck.grounding.latex import one_text
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.markers import with_markers
-from kgcheck.grounding.pandoc import pandoc_json
-from kgcheck.grounding.pandoc_blocks import written_of
-from kgcheck.grounding.pandoc_parts import bibliographies
-from kgcheck.grounding.pdf_manuscript import read_pdf_manuscript
-from kgcheck.grounding.reference_lists import works_of_csl
-from kgcheck.grounding.source_lines import SourceLines
-from kgcheck.grounding.text_manuscript import read_text_manuscript
-from kgcheck.grounding.written import Written
+from kgcheck.grounding.manuscripts.docx import check_docx
+from kgcheck.grounding.manuscripts.jats import read_jats_manuscript
+from kgcheck.grounding.manuscripts.latex import one_text
+from kgcheck.grounding.manuscripts.markers import with_markers
+from kgcheck.grounding.manuscripts.pandoc import pandoc_json
+from kgcheck.grounding.manuscripts.pandoc_blocks import written_of
+from kgcheck.grounding.manuscripts.pandoc_parts import bibliographies
+from kgcheck.grounding.manuscripts.pdf import read_pdf_manuscript
+from kgcheck.grounding.manuscripts.reference_lists import works_of_csl
+from kgcheck.grounding.manuscripts.source_lines import SourceLines
+from kgcheck.grounding.manuscripts.text import read_text_manuscript
+from kgcheck.grounding.manuscripts.written import Written
 from kgcheck.inputs import MIB, read_bytes, refuse_outside
 from kgcheck.literature.papers import CitedWork
 

@@ -1,0 +1,1 @@
+"""Citations and references of a manuscript against works that are known."""

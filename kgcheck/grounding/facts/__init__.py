@@ -1,0 +1,1 @@
+"""What sentences state about a graph, and whether it holds."""

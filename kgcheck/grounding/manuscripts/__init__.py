@@ -1,0 +1,1 @@
+"""Manuscripts read from their files: Markdown, LaTeX, Word, JATS, PDF and plain text."""
