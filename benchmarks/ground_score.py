@@ -266,7 +266,7 @@ def wilson(hits: int, of: int) -> str:
     z, p = 1.959964, hits / of
     middle, half = p + z * z / (2 * of), z * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
     low, high = ((middle + sign * half) / (1 + z * z / of) for sign in (-1, 1))
-    return f"{p:.2f} ({low:.2f}-{high:.2f})"
+    return f"{p:.2f} ({abs(low):.2f}-{high:.2f})"
 
 
 def tables(score: Score) -> str:

@@ -40,7 +40,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 )
 @click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
 @click.option("--live", is_flag=True, help="Look references up at Crossref, PubMed and OpenAlex, too.")
-@click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
+@click.option("--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept.")
 @ledger_option()
 @profile_option()
 @click.option(
@@ -104,7 +104,7 @@ def command(
         ledger=ledger,
         literature=literature,
         profile=profile,
-        live=live or offline,
+        live=live,
         offline=offline,
         progress=RichProgress(),
     ) as workspace:

@@ -11,8 +11,9 @@ from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.grounding.citations.check import check_citations
 from kgcheck.grounding.citations.measures import CitationMeasures, citation_measures, hallucination_penalty
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.numbers import Results, check_numbers
+from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
+from kgcheck.grounding.results import Results
 from kgcheck.literature.works import Works
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress

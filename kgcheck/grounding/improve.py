@@ -18,7 +18,7 @@ from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound, ImprovementStart, RoundCost
 from kgcheck.grounding.judge import judge
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.numbers import Results
+from kgcheck.grounding.results import Results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
     Aim,

@@ -73,9 +73,9 @@ class Remark(StrEnum):
 REMARKS: dict[Remark, str] = {
     Remark.EDGE_VERIFIED: "The graph holds it, and a source confirms it",
     Remark.EDGE_REFUTED: "The graph holds it, and a source speaks against it",
-    Remark.EDGE_DENIED: "The text denies what the graph and a source hold",
+    Remark.EDGE_DENIED: "The text denies an edge of the graph",
     Remark.EDGE_UNVERIFIED: "The graph holds it, and no source has confirmed it",
-    Remark.EDGE_UNKNOWN: "Both things are known, and neither graph nor source has such an edge",
+    Remark.EDGE_UNKNOWN: "Both things are known, and nothing that was looked at has such an edge",
     Remark.VALUE_VERIFIED: "The graph has this value, and a source confirms it",
     Remark.VALUE_DIFFERS: "The graph and its source have another value",
     Remark.SYMBOL_OUTDATED: "A former symbol: the gene has another one now",

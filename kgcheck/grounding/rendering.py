@@ -53,7 +53,8 @@ def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
 
 def alarms(found: Grounded) -> list[Remarked]:
     """The remarks that somebody should look at, what is contradicted first; then in the order of the text."""
-    shown = [r for r in found.remarks if r.state in _LEVELS or r.unavailable]
+    # That an index has no paper about something is worth no alarm.
+    shown = [r for r in found.remarks if (r.state in _LEVELS and r.remark is not Remark.PAPERS_SILENT) or r.unavailable]
     return sorted(shown, key=lambda r: (r.state is not SentenceState.CONTRADICTED, r.unavailable))
 
 

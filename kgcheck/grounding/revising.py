@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.grounding.numbers import Results
+from kgcheck.grounding.results import Results
 from kgcheck.grounding.revision_guard import Revision
 from kgcheck.grounding.score import ScoreCard, score_rules
 from kgcheck.grounding.source_sections import SourceSection, source_sections, with_body, with_references

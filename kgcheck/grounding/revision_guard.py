@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.manuscripts.author_years import AuthorYears
-from kgcheck.grounding.numbers import Results, numbers_of_results
+from kgcheck.grounding.numbers import numbers_of_results
 from kgcheck.grounding.quantities import quantities
 from kgcheck.grounding.remarks import REMARKS, Check, Remarked, SentenceState
+from kgcheck.grounding.results import Results
 from kgcheck.grounding.source_sections import SourceSection
 from kgcheck.literature.documents import Span
 from kgcheck.model import Value

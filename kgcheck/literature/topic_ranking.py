@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kgcheck.literature.relevance import Leaning, topic_rules
 
 
-class RankedPaper(NamedTuple):
+class TopicPaper(NamedTuple):
     """What a paper is ranked by."""
 
     id: str
@@ -23,10 +23,10 @@ class RankedAt(NamedTuple):
 
     number: int
     score: float
-    of: RankedPaper
+    of: TopicPaper
 
 
-def ranked(papers: Sequence[RankedPaper], year: int) -> list[RankedAt]:
+def ranked(papers: Sequence[TopicPaper], year: int) -> list[RankedAt]:
     """Papers in order.
 
     Args:
@@ -59,7 +59,7 @@ def ranked(papers: Sequence[RankedPaper], year: int) -> list[RankedAt]:
     return found
 
 
-def _score(paper: RankedPaper, top: float, most: int, year: int) -> float:
+def _score(paper: TopicPaper, top: float, most: int, year: int) -> float:
     """The weighted mean of what is known, each between 0 and 1."""
     rules = topic_rules().ranking
     parts = [(rules.relevance, max(paper.relevance, 0.0) / top)]

@@ -21,7 +21,7 @@ from kgcheck.literature.lexical import content_words
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import Fit, Leaning, SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
 from kgcheck.literature.step_log import StepLog
-from kgcheck.literature.topic_ranking import RankedAt, RankedPaper, ranked
+from kgcheck.literature.topic_ranking import RankedAt, TopicPaper, ranked
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.gathered import PaperRecord, PaperService
 from kgcheck.providers.http import Http
@@ -331,11 +331,11 @@ class Snowball:
             why=why,
         )
 
-    def _places(self, candidate: MetPaper) -> RankedPaper:
+    def _places(self, candidate: MetPaper) -> TopicPaper:
         paper = candidate.whole or candidate.paper
         leaning: Leaning = leaning_of(paper, self._wanted.topic) if isinstance(paper, WholePaper) else "none"
         year = paper.year if isinstance(paper, WholePaper) else None
-        return RankedPaper(candidate.id, candidate.fit.relevance, candidate.record.cited_by, year, leaning)
+        return TopicPaper(candidate.id, candidate.fit.relevance, candidate.record.cited_by, year, leaning)
 
     def _finished(self, candidate: MetPaper) -> MetPaper:
         """Itself as it goes into the index, with the links that were asked for."""

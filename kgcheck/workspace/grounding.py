@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.manuscript import Manuscript
-    from kgcheck.grounding.numbers import Results
+    from kgcheck.grounding.results import Results
     from kgcheck.grounding.revising import GivenPassage
     from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, ScoreCard
     from kgcheck.ledger.verified import VerifiedReader
@@ -61,7 +61,7 @@ class Grounding(ReadingPapers):
     ) -> "Iterator[tuple[Callable[[Manuscript], Grounded], Results | None, list[str]]]":
         """What grounds texts, with everything open that they are held against; the results; and notes."""
         from kgcheck.grounding.ground import ground
-        from kgcheck.grounding.numbers import read_results
+        from kgcheck.grounding.results import read_results
         from kgcheck.workspace.opened import noting
 
         canonical = read_results(results) if results else None

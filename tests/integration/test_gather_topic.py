@@ -20,7 +20,7 @@ from kgcheck.literature.gather import SourceName
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.relevance import SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
 from kgcheck.literature.step_log import StepLog
-from kgcheck.literature.topic_ranking import RankedPaper, ranked
+from kgcheck.literature.topic_ranking import TopicPaper, ranked
 from kgcheck.literature.topics import TopicGathered, TopicGathering, gather_topic
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -425,24 +425,24 @@ def test_which_way_a_paper_leans(text: str, leaning: str) -> None:
 
 
 def test_citations_recency_and_those_that_disagree() -> None:
-    many = [RankedPaper(f"f{n:02}", 0.9 - n / 100, 100, 2020, "for") for n in range(20)]
-    few = [RankedPaper(f"a{n}", 0.2, 0, 1990, "against") for n in range(4)] + [
-        RankedPaper("c", 0.1, 0, 1980, "comparison")
+    many = [TopicPaper(f"f{n:02}", 0.9 - n / 100, 100, 2020, "for") for n in range(20)]
+    few = [TopicPaper(f"a{n}", 0.2, 0, 1990, "against") for n in range(4)] + [
+        TopicPaper("c", 0.1, 0, 1980, "comparison")
     ]
     order = [place.of.id for place in ranked([*many, *few], 2026)]
 
     assert [name for name in order[:20] if name[0] == "a"] == ["a0", "a1", "a2"]
     assert "c" in order[:10]
     assert [name for name in order if name[0] == "f"] == sorted(p.id for p in many)
-    cited = (RankedPaper("x", 0.5, 100, 2000, "none"), RankedPaper("y", 0.5, 1, 2000, "none"))
-    recent = (RankedPaper("x", 0.5, 5, 2024, "none"), RankedPaper("y", 0.5, 5, 2000, "none"))
+    cited = (TopicPaper("x", 0.5, 100, 2000, "none"), TopicPaper("y", 0.5, 1, 2000, "none"))
+    recent = (TopicPaper("x", 0.5, 5, 2024, "none"), TopicPaper("y", 0.5, 5, 2000, "none"))
     for better, worse in (cited, recent):
         assert [r.of.id for r in ranked([worse, better], 2026)] == ["x", "y"]
 
 
 leanings = st.sampled_from(["for", "against", "comparison", "none"])
 places = st.builds(
-    RankedPaper,
+    TopicPaper,
     st.uuids().map(str),
     st.floats(-0.2, 1),
     st.none() | st.integers(0, 10**6),
@@ -452,7 +452,7 @@ places = st.builds(
 
 
 @given(st.lists(places, max_size=40))
-def test_an_order_has_every_paper_once(papers: list[RankedPaper]) -> None:
+def test_an_order_has_every_paper_once(papers: list[TopicPaper]) -> None:
     order = ranked(papers, 2026)
 
     assert sorted(r.number for r in order) == list(range(len(papers)))

@@ -19,7 +19,7 @@ WIDTH = 120
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 TEXTS = [*PAGES, *(f"{n}.md" for n in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG"))]
 TEXTS += ["benchmarks/README.md", "corpus/README.md", "corpus/verifier/README.md", "loaders/README.md"]
-TEXTS += ["examples/jobs/README.md"]
+TEXTS += ["examples/grounding/note.md", "examples/jobs/README.md"]
 
 
 def read(name: str) -> str:

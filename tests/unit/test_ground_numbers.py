@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Manuscript
-from kgcheck.grounding.numbers import check_numbers, read_results
+from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, SentenceState
+from kgcheck.grounding.results import read_results
 from kgcheck.literature.papers import SectionKind
 
 RESULTS = """{

@@ -8,7 +8,7 @@ import pytest
 
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
-from kgcheck.grounding.numbers import read_results
+from kgcheck.grounding.results import read_results
 from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, score, score_rules
 from kgcheck.literature.papers import CitedWork, SectionKind
 from tests.support.audits import Said, kgcheck

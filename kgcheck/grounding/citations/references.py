@@ -87,6 +87,14 @@ def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
     Returns:
         The work that is meant, and remarks: at least one of confirmed, not found, unknown, or a difference.
     """
+    judged = _judge(reference, found)
+    gone = next((work for work in found.by_id if work.retracted), None)
+    if gone is None or any(r.remark is Remark.REFERENCE_RETRACTED for r in judged.remarks):
+        return judged
+    return judged._replace(remarks=(*judged.remarks, _retracted(reference, gone, "its id is of a work that")))
+
+
+def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
     places = set(places_in(reference))
     named = [_match(reference, work, places, by_id=True) for work in found.by_id]
     others = [_match(reference, work, places, by_id=False) for work in found.similar if work not in found.by_id]
@@ -113,9 +121,7 @@ def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
 
 def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> JudgedReference:
     if work.retracted:
-        notices = ", ".join(work.notices)
-        note = f"the work was retracted{f' by {notices}' if notices else ''}"
-        remarks.append(_remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work)))
+        remarks.append(_retracted(reference, work, "the work"))
     if not [r for r in remarks if r.remark is not Remark.REFERENCE_RETRACTED]:
         note = (
             "it is as its sources state it"
@@ -127,6 +133,12 @@ def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> Judged
             0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, state=SentenceState.SUPPORTED, evidence=evidence)
         )
     return JudgedReference(work, tuple(remarks))
+
+
+def _retracted(reference: CitedWork, work: Work, what: str) -> Remarked:
+    notices = ", ".join(work.notices)
+    note = f"{what} was retracted{f' by {notices}' if notices else ''}"
+    return _remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work))
 
 
 def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> JudgedReference:
@@ -142,7 +154,7 @@ def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> Jud
             return _judged(reference, best.work, [])
         note = "its id exists; nothing else of it could be compared"
         return JudgedReference(None, (_remark(
-            Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.UNSUPPORTED, evidence=_evidence(best.work)
+            Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.NOT_CHECKABLE, evidence=_evidence(best.work)
         ),))  # fmt: skip
     return JudgedReference(None, (_id_of_another(reference, best.work, None),))
 

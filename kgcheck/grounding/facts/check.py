@@ -52,6 +52,13 @@ class _EdgeState(NamedTuple):
     evidence: tuple[Evidence, ...] = ()
 
 
+_STATES_OF_DENIALS = {
+    Remark.EDGE_REFUTED: SentenceState.VERIFIED,
+    Remark.EDGE_VERIFIED: SentenceState.CONTRADICTED,
+    # A graph that nobody has verified contradicts nobody.
+    Remark.EDGE_UNVERIFIED: SentenceState.UNSUPPORTED,
+}
+
 _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Remark.EDGE_UNKNOWN)
 
 
@@ -164,7 +171,7 @@ class FactCheck:
         if edge.denied:
             if remark is Remark.EDGE_UNKNOWN:
                 return None
-            state = SentenceState.VERIFIED if remark is Remark.EDGE_REFUTED else SentenceState.CONTRADICTED
+            state = _STATES_OF_DENIALS[remark]
             remark = Remark.EDGE_DENIED
         elif remark is Remark.EDGE_UNKNOWN and not (
             edge.head.sure and edge.tail.sure and any(world.covers(e) for e in edges) and not world.has_alike(edges)

@@ -1,0 +1,196 @@
+"""The results that numbers of a text are held against: canonical ones from a file, or those that a text has itself."""
+
+import hashlib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.manuscript import Manuscript, Sentence
+from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.literature.documents import Span
+from kgcheck.literature.polarity import lexicon, stemmer
+
+MOST_RESULTS = 10_000
+
+_WINDOW = 10
+"""Words to each side of a number that tell what it is of."""
+
+
+class Result(NamedTuple):
+    """A number that stands: its name, its value, and the words that tell what it is of."""
+
+    name: str
+    value: Decimal
+    step: Decimal
+    unit: str
+    words: Mapping[str, float]
+    quote: str = ""
+
+
+class Results:
+    """What numbers are held against.
+
+    Args:
+        source: The file that they stand in.
+        release: The beginning of its SHA-256.
+        at: When it was written, or read.
+        canonical: Whether they are the results themselves, not what a text has of them.
+        found: All of them.
+    """
+
+    def __init__(self, source: str, release: str, at: datetime, *, canonical: bool, found: Sequence[Result]) -> None:
+        self.source = source
+        self.release = release
+        self.at = at
+        self.canonical = canonical
+        self.all = tuple(found)
+        self._with_word: dict[str, list[int]] = defaultdict(list)
+        for place, result in enumerate(self.all):
+            for word in result.words:
+                self._with_word[word].append(place)
+        # A word tells the more, the fewer results have it.
+        self._rarity = {w: math.log(1 + len(self.all) / len(places)) for w, places in self._with_word.items()}
+        self._whole = [sum(self._rarity[w] for w in result.words) for result in self.all]
+
+    def likeness(self, about: Mapping[str, float]) -> list[float]:
+        """From 0 to 1 for each result, how much of what names it stands about a number.
+
+        Args:
+            about: The words about the number, each with its weight.
+
+        Returns:
+            One figure a result; of results that a text has, the share of the shorter of both lists of words.
+        """
+        both = [0.0] * len(self.all)
+        for word, weight in about.items():
+            for place in self._with_word.get(word, ()):
+                both[place] += self._rarity[word] * weight
+        own = sum(self._rarity.get(word, 1.0) for word in about)
+        wholes = self._whole if self.canonical else [min(whole, own) for whole in self._whole]
+        return [min(1.0, b / whole) if whole else 0.0 for b, whole in zip(both, wholes, strict=True)]
+
+
+def read_results(path: Path) -> Results:
+    """The canonical results of a manuscript.
+
+    Args:
+        path: JSON: objects and lists within each other, whose numbers are named by the keys above them. An object with
+            the key ``value`` is one result; its ``unit`` and ``description`` belong to it.
+
+    Returns:
+        Every number with its name.
+
+    Raises:
+        InputMissing: There is no such file.
+        InputFormat: It is no JSON, holds no number or more than MOST_RESULTS.
+    """
+    text = read_whole(path)
+    try:
+        found = list(_leaves(parse_json(text, decimals=True), ()))
+    except ValueError as error:
+        raise InputFormat(
+            f"{path} is no JSON: {error}", "give the results as JSON, see docs/howto_ground.md"
+        ) from error
+    if not found:
+        raise InputFormat(f"{path} holds no number", "give the results as JSON, see docs/howto_ground.md")
+    if len(found) > MOST_RESULTS:
+        raise InputFormat(f"{path} holds {len(found):,} numbers", f"name at most {MOST_RESULTS:,} results")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Results(path.name, digest, at, canonical=True, found=found)
+
+
+def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
+    """The numbers of a manuscript's own results: its sections of results, legends and tables.
+
+    Args:
+        manuscript: The text.
+        at: When it was read.
+
+    Returns:
+        Every number with the words about it.
+    """
+    found = [
+        Result(f"sentence {s.number}", q.value, q.step, q.unit, words_about(s.text, (q.start, q.end)), s.text)
+        for s in manuscript.sentences
+        if s.section in ("results", "other") or manuscript.blocks[s.block].kind == "legend"
+        for q in quantities_of(s)
+    ]
+    for table in manuscript.tables:
+        head = " ".join(table.rows[0]) if table.rows else ""
+        for row in table.rows:
+            for cell in row:
+                words = dict.fromkeys(_stems(f"{table.caption} {head} {row[0]}"), 1.0)
+                found += [
+                    Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
+                    for q in quantities(cell)
+                ]
+    return Results(manuscript.name, manuscript.sha256[:12], at or datetime.now(UTC), canonical=False, found=found)
+
+
+def quantities_of(sentence: Sentence) -> tuple[WrittenNumber, ...]:
+    """The numbers of a sentence, without those of its citations."""
+    return quantities(sentence.text, [(m.start, m.end) for m in sentence.markers])
+
+
+def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, float]:
+    """The words to both sides of a number, as stems, with weights.
+
+    Args:
+        text: The sentence.
+        number: Where the number stands.
+        fading: Each word less than the one before, not only those far away.
+
+    Returns:
+        A weight by stem.
+    """
+    found: dict[str, float] = {}
+    for side in (_stems(text[: number[0]])[::-1][: 2 * _WINDOW], _stems(text[number[1] :])[: 2 * _WINDOW]):
+        for distance, stem in enumerate(side):
+            weight = 1 / (1 + distance) if fading else 1.0 if distance < _WINDOW else 0.5
+            found[stem] = max(found.get(stem, 0.0), weight)
+    return found
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return frozenset(lexicon()["empty"])
+
+
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
+
+
+def _stems(text: str) -> list[str]:
+    """Stems of the words that name something; of camelCase and of keys with underscores, too."""
+    words = [w.casefold() for w in _WORD.findall(text)]
+    named = [w for w in words if w not in _empty_words() and w not in kind_words() and len(w) > 1]
+    return [str(stem) for stem in stemmer().stemWords(named)]
+
+
+def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = None) -> Iterator[Result]:
+    """The numbers of a JSON value with their names."""
+    if isinstance(value, dict):
+        own = value.get("value")
+        if isinstance(own, int | Decimal) and not isinstance(own, bool):
+            yield from _leaves(own, path, value)
+            value = {k: v for k, v in value.items() if k not in ("value", "unit", "description")}
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value, 1):
+            yield from _leaves(inner, (*path, str(place)))
+    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+        if number.is_finite() and abs(number.adjusted()) < 100:
+            unit = str((more or {}).get("unit") or "")
+            words = dict.fromkeys(_stems(" ".join((*path, str((more or {}).get("description") or "")))), 1.0)
+            step = Decimal(1).scaleb(int(number.as_tuple().exponent))
+            yield Result(".".join(path) or "the result", number, step, unit.strip(), words)
