@@ -1,7 +1,7 @@
 """What the authors of the PLOS papers conclude in their abstracts: what `kgcheck claims` is to find among five claims.
 
-The sentences were chosen by reading, before any claim was taken from the papers by program; benchmarks/conclusions.toml has
-their numbers, for the texts are not ours to copy.
+The sentences were chosen by reading, before any claim was taken from the papers by program; benchmarks/conclusions.toml
+has their numbers, for the texts are not ours to copy.
 """
 
 import hashlib
