@@ -20,6 +20,7 @@ from kgcheck.model import Value
 from kgcheck.visible import visible
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_WITHIN = "-_"
 _CITED = re.compile(r"(?:\[\^?|\^)\s?\d{1,4}(?:\s?[,;\u2013-]\s?\d{1,4}){0,60}\s?[\]^]")
 _WORD = re.compile(r"[^\s,;()\[\]]+")
 _MARKUP = re.compile(
@@ -144,7 +145,8 @@ def _measured(text: str, without: Iterable[Span] = ()) -> set[tuple[object, ...]
 
 def _strange_number(revision: Revision, after: Sequence[Block], results: Results | None) -> str:
     old = "\n".join((revision.section.body, *revision.given))
-    known, words = _measured(old), set(_NUMBER.findall(old))
+    names = " ".join(result.name for result in results.all) if results else ""
+    known, words = _measured(old), {_word_at(text, m.start()) for text in (old, names) for m in _NUMBER.finditer(text)}
     right: Counter[str] = Counter()
     if results:
         for text in _statements(after, revision.old.tables, revision.new.tables):
@@ -159,7 +161,7 @@ def _strange_number(revision: Revision, after: Sequence[Block], results: Results
         if any(start <= at < end for start, end in cited):
             continue
         quantity = next((q for q in own if q[0] <= at < q[1]), None)
-        if quantity[2] in known if quantity else match[0] in words:
+        if quantity[2] in known if quantity else _word_at(revision.body, at) in words:
             continue
         shown = revision.body[quantity[0] : quantity[1]] if quantity else ""
         # As often as it is right: a result may stand in a sentence about something else, too.
@@ -167,6 +169,17 @@ def _strange_number(revision: Revision, after: Sequence[Block], results: Results
         if right[shown] < 0:
             return f"it holds the number {match[0]}, which is in neither the results, the old text nor what was given"
     return ""
+
+
+def _word_at(text: str, at: int) -> str:
+    """The number at a place; as a part of a name, as IL-6, the name."""
+    start = end = at
+    while start and (text[start - 1].isalnum() or text[start - 1] in _WITHIN):
+        start -= 1
+    while end < len(text) and (text[end].isalnum() or text[end] in _WITHIN):
+        end += 1
+    word = text[start:end].strip(_WITHIN)
+    return word.casefold() if any(map(str.isalpha, word)) else (m[0] if (m := _NUMBER.match(text, at)) else "")
 
 
 def _statements(after: Iterable[Block], old: Sequence[Table], new: Sequence[Table]) -> Iterator[str]:
