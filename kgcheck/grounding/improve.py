@@ -22,8 +22,8 @@ from kgcheck.grounding.numbers import Results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
     Aim,
-    Draft,
     GivenPassage,
+    ManuscriptSource,
     citable,
     draft_of,
     revised,
@@ -129,7 +129,7 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
 
 
 def next_aim(
-    draft: Draft, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
+    draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
 ) -> Aim | None:
     """What the next round is to do.
 
@@ -171,7 +171,7 @@ def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
     return [name for name in (*names[own:], *names[:own]) if possible.get(name, True)]
 
 
-def _sections(draft: Draft, dimension: str) -> list[int]:
+def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
     reads = score_rules().dimensions[dimension].reads
     return [
         n
@@ -269,8 +269,8 @@ class Improver:
             self._log.plot()
 
     def _recorded(
-        self, number: int, aim: Aim, draft: Draft, found: Grounded, card: ScoreCard
-    ) -> tuple[Draft, Grounded, ScoreCard]:
+        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
+    ) -> tuple[ManuscriptSource, Grounded, ScoreCard]:
         """Do a round and keep it; the manuscript after it."""
         try:
             done, kept = self._round(number, aim, draft, found, card)
@@ -313,8 +313,8 @@ class Improver:
         return score(found, corpus, judgements)
 
     def _round(
-        self, number: int, aim: Aim, draft: Draft, found: Grounded, card: ScoreCard
-    ) -> tuple[ImprovementRound, tuple[Draft, Grounded, ScoreCard] | None]:
+        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
+    ) -> tuple[ImprovementRound, tuple[ManuscriptSource, Grounded, ScoreCard] | None]:
         section = draft.sections[aim.section]
         standing, best = standing_of(card), self._best()
         own = {"dimension": aim.dimension, "action": aim.action, "section": section.heading, "before": standing}

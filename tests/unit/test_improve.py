@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from kgcheck.grounding import improvement_log
 from kgcheck.grounding.improve import deep_every, memory_of
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.numbers import read_results
-from kgcheck.grounding.revising import draft_of, revision_of
-from kgcheck.grounding.revision_guard import objection_to
+from kgcheck.grounding.revising import MOST_CHARACTERS, draft_of, revision_of
+from kgcheck.grounding.revision_guard import Revision, objection_to
 from kgcheck.grounding.source_sections import source_sections, with_body, with_references
 from kgcheck.literature.documents import Document
 from kgcheck.outputs import write_text
@@ -183,6 +184,21 @@ def test_what_is_not_known_is_rejected(tmp_path: Path) -> None:
         found.append(made if isinstance(made, str) else objection_to(made[1], None))
 
     assert [(text, why[: len(begins)]) for (text, begins), why in zip(INVENTED, found, strict=True)] == INVENTED
+
+
+@pytest.mark.parametrize(
+    "piece", ["a1", "1 ", "[1, ", "^1", "<a", "]:  ", "https://", "(Lee, 2010; ", "10.5555/", "\\a", "[P1; "]
+)
+def test_a_guard_is_not_slow_on_what_repeats(piece: str) -> None:
+    path = Path("note.md")
+    old = draft_of(NOTE, path)
+    body = piece * (2 * MOST_CHARACTERS // len(piece))
+    revision = Revision(section=old.sections[1], body=body, old=old.manuscript, new=old.manuscript, given=(body,))
+    before = process_time()
+
+    objection_to(revision, None)
+
+    assert process_time() - before < 5
 
 
 def test_what_is_left_out_may_be_if_the_answer_says_so(bench: Bench) -> None:
