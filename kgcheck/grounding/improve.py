@@ -22,8 +22,8 @@ from kgcheck.grounding.results import Results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
     Aim,
-    Draft,
     GivenPassage,
+    ManuscriptSource,
     citable,
     draft_of,
     revised,
@@ -129,7 +129,7 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
 
 
 def next_aim(
-    draft: Draft, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
+    draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
 ) -> Aim | None:
     """What the next round is to do.
 
@@ -171,7 +171,7 @@ def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
     return [name for name in (*names[own:], *names[:own]) if possible.get(name, True)]
 
 
-def _sections(draft: Draft, dimension: str) -> list[int]:
+def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
     reads = score_rules().dimensions[dimension].reads
     return [
         n
@@ -252,32 +252,38 @@ class Improver:
             "add_analysis": self._around.results is not None,
             "gather_evidence": self._around.gather is not None,
         }
-        with self._progress.step(f"improving {draft.manuscript.name}", rounds) as step:
-            step.advance(min(rounds, len(self._log.done)))
-            while (number := len(self._log.done) + 1) <= rounds:
-                best = self._best()
-                if number % deep_every(rounds) == 0:
-                    self._log.add(ImprovementRound(number=number, outcome="deep_cycle", reason=DEEP_CYCLE, best=best))
-                else:
-                    aim = next_aim(draft, card, self._log.done, possible)
-                    if aim is None:
+        try:
+            with self._progress.step(f"improving {draft.manuscript.name}", rounds) as step:
+                step.advance(min(rounds, len(self._log.done)))
+                while (number := len(self._log.done) + 1) <= rounds:
+                    aim = None if number % deep_every(rounds) == 0 else next_aim(draft, card, self._log.done, possible)
+                    if aim is not None:
+                        draft, found, card = self._recorded(number, aim, draft, found, card)
+                    elif number % deep_every(rounds) == 0:
+                        self._log.add(self._line(number, "deep_cycle", DEEP_CYCLE))
+                    else:
                         break
-                    try:
-                        done, kept = self._round(number, aim, draft, found, card, best)
-                    except KgcheckError as error:
-                        self._log.add(
-                            ImprovementRound(
-                                number=number, outcome="stopped", dimension=aim.dimension, reason=error.message,
-                                best=best, cost=self._cost(),
-                            )
-                        )  # fmt: skip
-                        self._log.show()
-                        raise
-                    self._log.add(done, kept[0].source if kept else None)
-                    if kept:
-                        draft, found, card = kept
-                self._log.show()
-                step.advance()
+                    self._log.show()
+                    step.advance()
+        finally:
+            self._log.plot()
+
+    def _recorded(
+        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
+    ) -> tuple[ManuscriptSource, Grounded, ScoreCard]:
+        """Do a round and keep it; the manuscript after it."""
+        try:
+            done, kept = self._round(number, aim, draft, found, card)
+        except KgcheckError as error:
+            self._log.add(self._line(number, "stopped", error.message, dimension=aim.dimension))
+            self._log.show()
+            raise
+        self._log.add(done, kept[0].source if kept else None)
+        return kept or (draft, found, card)
+
+    def _line(self, number: int, outcome: str, reason: str, **more: object) -> ImprovementRound:
+        fields = {"number": number, "outcome": outcome, "reason": reason, "best": self._best(), "cost": self._cost()}
+        return ImprovementRound.model_validate(fields | more)
 
     def _first(self, found: Grounded, corpus: CorpusFigures | None) -> ScoreCard:
         """The score of the manuscript as it stands."""
@@ -307,20 +313,14 @@ class Improver:
         return score(found, corpus, judgements)
 
     def _round(
-        self, number: int, aim: Aim, draft: Draft, found: Grounded, card: ScoreCard, best: float
-    ) -> tuple[ImprovementRound, tuple[Draft, Grounded, ScoreCard] | None]:
+        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
+    ) -> tuple[ImprovementRound, tuple[ManuscriptSource, Grounded, ScoreCard] | None]:
         section = draft.sections[aim.section]
-        standing = standing_of(card)
+        standing, best = standing_of(card), self._best()
+        own = {"dimension": aim.dimension, "action": aim.action, "section": section.heading, "before": standing}
 
-        def done(
-            reason: str, *, after: float | None = None, left_out: tuple[str, ...] = (), **more: object
-        ) -> ImprovementRound:
-            fields = {
-                "number": number, "outcome": "rejected", "dimension": aim.dimension, "action": aim.action,
-                "section": section.heading, "reason": reason, "before": standing, "after": after, "best": best,
-                "left_out": left_out, "cost": self._cost(),
-            }  # fmt: skip
-            return ImprovementRound.model_validate(fields | more)
+        def done(reason: str, outcome: str = "rejected", **more: object) -> ImprovementRound:
+            return self._line(number, outcome, reason, **(own | more))
 
         passages: list[GivenPassage] = []
         if self._around.gather and aim.action == "gather_evidence":

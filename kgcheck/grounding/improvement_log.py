@@ -151,9 +151,12 @@ class ImprovementLog:
         self._write()
 
     def show(self) -> None:
-        """Write what people look at: the best text, the log as a table, and a plot where altair is installed."""
+        """Write what people look at: the best text, and the log as a table."""
         write_text(self.folder / "best.md", self.text())
         write_text(self.folder / "log.md", log_table(self.start, self.rounds))
+
+    def plot(self) -> None:
+        """Write a plot of the scores, where altair is installed."""
         if (plot := score_plot(self.start, self.done)) is not None:
             write_text(self.folder / "scores.svg", plot)
 

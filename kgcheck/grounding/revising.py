@@ -55,7 +55,7 @@ class GivenPassage(Value):
     entry: str
 
 
-class Draft(Value):
+class ManuscriptSource(Value):
     """A manuscript as its author wrote it, and as it is read."""
 
     source: str
@@ -63,7 +63,7 @@ class Draft(Value):
     sections: tuple[SourceSection, ...]
 
 
-def draft_of(source: str, path: Path) -> Draft:
+def draft_of(source: str, path: Path) -> ManuscriptSource:
     """A Markdown manuscript.
 
     Args:
@@ -74,7 +74,7 @@ def draft_of(source: str, path: Path) -> Draft:
         The text, as it is and as it is read.
     """
     source = source if source.endswith("\n") else f"{source}\n"
-    return Draft(
+    return ManuscriptSource(
         source=source,
         manuscript=read_manuscript(path, source.encode()),
         sections=source_sections(source, path),
@@ -90,7 +90,7 @@ class Aim(Value):
     section: int
 
 
-def citable(draft: Draft, passages: Sequence[GivenPassage]) -> list[GivenPassage]:
+def citable(draft: ManuscriptSource, passages: Sequence[GivenPassage]) -> list[GivenPassage]:
     """The passages that a text can cite: all where its list is numbered, otherwise those of works in its list."""
     forms = {m.form for b in draft.manuscript.blocks for m in b.markers}
     numbered = forms == {"numeric"} and any(s.listing for s in draft.sections)
@@ -101,7 +101,7 @@ def citable(draft: Draft, passages: Sequence[GivenPassage]) -> list[GivenPassage
 
 
 def revised(
-    draft: Draft,
+    draft: ManuscriptSource,
     aim: Aim,
     card: ScoreCard,
     memory: Sequence[object],
@@ -161,8 +161,13 @@ def revised(
 
 
 def revision_of(
-    draft: Draft, place: int, written: str, left_out: tuple[str, ...], passages: Sequence[GivenPassage], path: Path
-) -> tuple[Draft, Revision] | str:
+    draft: ManuscriptSource,
+    place: int,
+    written: str,
+    left_out: tuple[str, ...],
+    passages: Sequence[GivenPassage],
+    path: Path,
+) -> tuple[ManuscriptSource, Revision] | str:
     """The manuscript with what was written, its citations of passages in its own form.
 
     Args:

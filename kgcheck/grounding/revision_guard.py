@@ -5,6 +5,7 @@ be found there is a reason to reject the text, never to put it right.
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,6 +22,7 @@ from kgcheck.model import Value
 from kgcheck.visible import visible
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")
 _CITED = re.compile(r"(?:\[\^?|\^)\s?\d{1,4}(?:\s?[,;\u2013-]\s?\d{1,4}){0,60}\s?[\]^]")
 _WORD = re.compile(r"[^\s,;()\[\]]+")
 _MARKUP = re.compile(
@@ -121,7 +123,8 @@ def _hidden(revision: Revision) -> str:
 
 def _strange_markup(revision: Revision) -> str:
     known = "\n".join((revision.section.body, *revision.given))
-    strange = next((m[0].strip() for m in _MARKUP.finditer(revision.body) if m[0].strip().rstrip(".") not in known), "")
+    marks = dict.fromkeys(m[0].strip() for m in _MARKUP.finditer(revision.body))
+    strange = next((mark for mark in marks if mark.rstrip(".") not in known), "")
     if strange:
         return f"it brings in {strange!r}, which is neither in the old text nor in what was given"
     figures = revision.section.body.count("![") - revision.body.count("![")
@@ -145,29 +148,48 @@ def _measured(text: str, without: Iterable[Span] = ()) -> set[tuple[object, ...]
 
 def _strange_number(revision: Revision, after: Sequence[Block], results: Results | None) -> str:
     old = "\n".join((revision.section.body, *revision.given))
-    known, words = _measured(old), set(_NUMBER.findall(old))
+    names = " ".join(result.name for result in results.all) if results else ""
+    known, words = _measured(old), {word for text in (old, names) for _, word in _numbered(text)}
     right: Counter[str] = Counter()
     if results:
         for text in _statements(after, revision.old.tables, revision.new.tables):
             right.update(text[start:end] for start, end in numbers_of_results(text, results))
-    own = [(q.start, q.bare, (q.value, q.unit, q.comparator)) for q in quantities(revision.body)]
+    body = revision.body
+    own = quantities(body)
+    measured = [(q.start, q.bare) for q in own]
     most = len(revision.new.references)
-    cited = [
-        m.span() for m in _CITED.finditer(revision.body) if all(0 < int(n) <= most for n in re.findall(r"\d+", m[0]))
-    ]
-    for match in _NUMBER.finditer(revision.body):
-        at = match.start()
-        if any(start <= at < end for start, end in cited):
+    cited = [m.span() for m in _CITED.finditer(body) if all(0 < int(n) <= most for n in re.findall(r"\d+", m[0]))]
+    for at, word in _numbered(body):
+        if _covering(cited, at) is not None:
             continue
-        quantity = next((q for q in own if q[0] <= at < q[1]), None)
-        if quantity[2] in known if quantity else match[0] in words:
-            continue
-        shown = revision.body[quantity[0] : quantity[1]] if quantity else ""
-        # As often as it is right: a result may stand in a sentence about something else, too.
-        right[shown] -= 1
-        if right[shown] < 0:
-            return f"it holds the number {match[0]}, which is in neither the results, the old text nor what was given"
+        place = _covering(measured, at)
+        if place is None:
+            fine = word in words
+        else:
+            quantity = own[place]
+            fine = (quantity.value, quantity.unit, quantity.comparator) in known
+            if not fine:
+                # As often as it is right: a result may stand in a sentence about something else, too.
+                shown = body[quantity.start : quantity.bare]
+                right[shown] -= 1
+                fine = right[shown] >= 0
+        if not fine:
+            return f"it holds the number {word}, which is in neither the results, the old text nor what was given"
     return ""
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    """The numbers of a text by their places; of one within a name, as IL-6, the name."""
+    names = [m.span() for m in _NAME.finditer(text) if any(map(str.isalpha, m[0]))]
+    for match in _NUMBER.finditer(text):
+        place = _covering(names, match.start())
+        yield match.start(), match[0] if place is None else text[slice(*names[place])].casefold()
+
+
+def _covering(spans: Sequence[Span], at: int) -> int | None:
+    """Which of some spans in order covers a place."""
+    place = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return place if place >= 0 and at < spans[place][1] else None
 
 
 def _statements(after: Iterable[Block], old: Sequence[Table], new: Sequence[Table]) -> Iterator[str]:
