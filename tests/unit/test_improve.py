@@ -15,7 +15,7 @@ from kgcheck.errors import BudgetExceeded, InputFormat
 from kgcheck.grounding import improvement_log
 from kgcheck.grounding.improve import deep_every, memory_of
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
-from kgcheck.grounding.numbers import read_results
+from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import MOST_CHARACTERS, draft_of, revision_of
 from kgcheck.grounding.revision_guard import Revision, objection_to
 from kgcheck.grounding.source_sections import source_sections, with_body, with_references
