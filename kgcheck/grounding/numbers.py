@@ -25,7 +25,7 @@ _KEEPS = 0.4
 """An equal number counts if what it is named by is at least so much as like as what is most alike."""
 
 _FAR = 5
-"""What is so many times another number of the same text was not meant to be it."""
+"""What is so many times another number was not meant to be it."""
 
 _SURE_DIGITS = 3
 """A number of so many digits is hardly equal to a result by accident."""
@@ -113,10 +113,12 @@ def _of_number(
     if not whole:
         return
     # What another number of the sentence is equal to is not what this one should have been.
-    taken = [r for _, r in likeness if any(q != quantity and _equal(q, r, against) for q in stated)]
-    left = [(score, r) for score, r in likeness if score >= least and r not in taken]
-    if not left:
-        best, left = 0.0, [(score, r) for _, score, r in compared if score >= least and r not in taken]
+    taken = {p for p, _, r in compared if any(q != quantity and _equal(q, r, against) for q in stated)}
+    left = [
+        (score, r)
+        for place, score, r in compared
+        if place not in others and place not in taken and score >= least and _near_enough(quantity, r)
+    ]
     if left:
         score, nearest = max(left, key=lambda pair: pair[0])
         if score >= 0.8 * best:
@@ -194,8 +196,13 @@ def _comparable(quantity: WrittenNumber, result: Result, against: Results) -> bo
         return not result.unit or quantity.unit == result.unit
     if quantity.unit != result.unit:
         return False
-    small, large = sorted((abs(quantity.value), abs(result.value)))
-    return large <= _FAR * small or _equal(quantity, result, against)
+    return _near_enough(quantity, result) or _equal(quantity, result, against)
+
+
+def _near_enough(quantity: WrittenNumber, result: Result) -> bool:
+    """Whether one of both may have been meant to be the other."""
+    values = [abs(result.value), *([abs(result.value) * 100] if quantity.unit == "%" and result.unit != "%" else [])]
+    return any(max(v, abs(quantity.value)) <= _FAR * min(v, abs(quantity.value)) for v in values)
 
 
 def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:

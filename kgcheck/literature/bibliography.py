@@ -196,7 +196,12 @@ class _BibliographyBuilder:
 
     def add_retractions(self, path: Path) -> None:
         release = self._release("retractions", path, path.parent)
-        self._gone += [{"id": i, "notice": None, "release_id": release} for i in read_retractions(path)]
+        for gone in read_retractions(path):
+            self._gone.append({"id": gone, "notice": None, "release_id": release})
+            # A work that nothing else speaks of is known by this alone.
+            listed = _row(WorkFields(key=gone, ids=(gone,), listed=True))
+            self._entries.append({"entry": self._next_entry, "release_id": release, **listed})
+            self._next_entry += 1
         self._flush()
 
     def _add(self, found: ReadWork, path: Path, folder: Path) -> None:

@@ -125,6 +125,9 @@ def test_retractions_come_from_lists_notices_and_records(make: Make, tmp_path: P
     )
     with bibliography:
         assert one(bibliography, pmid="7").retracted
+        # Nothing else speaks of this one.
+        listed = one(bibliography, pmid="8")
+        assert (listed.retracted, listed.recorded, listed.titles) == (True, False, ())
         assert one(bibliography, pmid="9").notices == ("doi:10.5555/notice",)
         assert one(bibliography, doi="10.5555/u").notices == ("doi:10.5555/n2",)
         assert not one(bibliography, pmid="10").retracted

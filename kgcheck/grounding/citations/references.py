@@ -96,7 +96,9 @@ def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
 
 def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
     places = set(places_in(reference))
-    named = [_match(reference, work, places, by_id=True) for work in found.by_id]
+    # Of a work that only a list of retracted papers has, nothing can be compared.
+    compared = [work for work in found.by_id if work.titles or work.authors or work.years]
+    named = [_match(reference, work, places, by_id=True) for work in compared]
     others = [_match(reference, work, places, by_id=False) for work in found.similar if work not in found.by_id]
     best = max(named, key=lambda m: m.rank, default=None)
     like = max(others, key=lambda m: m.rank, default=None)
@@ -112,6 +114,8 @@ def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
         if wrong or found.absent:
             remarks.append(_wrong_id(reference, like.work, found.absent))
         return _judged(reference, like.work, remarks)
+    if found.by_id:
+        return JudgedReference(None, (_id_exists(reference, found.by_id[0]),))
     if found.absent:
         owner = found.absent[0]
         note = f"there is no {owner.record}: {owner.source} says so, and no work of this title is known"
@@ -152,11 +156,15 @@ def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> Jud
     if best.title is None and best.author is not False and best.year is not False:
         if best.author or best.year:
             return _judged(reference, best.work, [])
-        note = "its id exists; nothing else of it could be compared"
-        return JudgedReference(None, (_remark(
-            Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.NOT_CHECKABLE, evidence=_evidence(best.work)
-        ),))  # fmt: skip
+        return JudgedReference(None, (_id_exists(reference, best.work),))
     return JudgedReference(None, (_id_of_another(reference, best.work, None),))
+
+
+def _id_exists(reference: CitedWork, work: Work) -> Remarked:
+    return _remark(
+        Remark.REFERENCE_UNKNOWN, reference, "its id exists; nothing else of it could be compared",
+        state=SentenceState.NOT_CHECKABLE, evidence=_evidence(work, Stance.SILENT),
+    )  # fmt: skip
 
 
 def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by_id: bool) -> _Match:
@@ -311,7 +319,7 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
 
 def _state(work: Work) -> SentenceState:
     """What a difference means: other reference lists may be as wrong, one alone decides nothing."""
-    firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements}) > 1
+    firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements if s.titles or s.years}) > 1
     return SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
 
 
