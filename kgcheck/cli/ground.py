@@ -4,13 +4,7 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import (
-    FilePath,
-    ledger_option,
-    profile_option,
-    reference_option,
-    store_option,
-)
+from kgcheck.cli.options import FilePath, manuscript_options
 from kgcheck.cli.output import note, text_result
 
 FORMATS = ("table", "json", "markdown", "html", "sarif")
@@ -31,18 +25,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 
 
 @click.command("ground")
-@click.argument("file", type=FilePath(dir_okay=False))
-@store_option()
-@reference_option()
-@click.option("--literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked.")
-@click.option(
-    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
-)
-@click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
-@click.option("--live", is_flag=True, help="Look references up at Crossref, PubMed and OpenAlex, too.")
-@click.option("--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept.")
-@ledger_option()
-@profile_option()
+@manuscript_options()
 @click.option(
     "--fail-on",
     type=click.Choice(("contradicted", "unsupported", "never")),

@@ -4,30 +4,22 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, profile_option, reference_option, spending_options, store_option
+from kgcheck.cli.options import FilePath, manuscript_options, spending_options
 from kgcheck.cli.output import note, result, text_result
 
 
 @click.command("improve")
-@click.argument("file", type=FilePath(dir_okay=False))
+@manuscript_options()
 @click.option(
     "--out",
     required=True,
     type=FilePath(file_okay=False),
     help="Folder of the rounds and the best text; goes on there.",
 )
-@store_option()
-@reference_option()
-@click.option("--literature", type=FilePath(file_okay=False), help="Literature index: the corpus, and its passages.")
-@click.option(
-    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
-)
-@click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
 @click.option(
     "--rounds", type=click.IntRange(1, 1_000), default=12, show_default=True, help="With those that are done."
 )
 @spending_options()
-@profile_option()
 def command(
     file: Path,
     out: Path,
@@ -36,6 +28,9 @@ def command(
     literature: Path | None,
     bibliography: Path | None,
     results: Path | None,
+    live: bool,
+    offline: bool,
+    ledger: str | None,
     rounds: int,
     tokens: int | None,
     money: float | None,
@@ -56,7 +51,10 @@ def command(
     with Workspace(
         store=store,
         reference=reference,
+        ledger=ledger,
         literature=literature,
+        live=live,
+        offline=offline,
         profile=profile,
         brain="llm",
         progress=RichProgress(),

@@ -294,3 +294,35 @@ def index_option(*, required: bool = False, name: str = "--index") -> Decorator:
         type=FilePath(file_okay=False),
         help="Folder of a literature index, made by kgcheck corpus add.",
     )
+
+
+def manuscript_options() -> Decorator:
+    """FILE and what it is held against.
+
+    Returns:
+        What adds them: ``file``, ``store``, ``reference``, ``ledger``, ``profile``, ``literature``, ``live``,
+        ``offline``, ``bibliography`` and ``results``.
+    """
+    options: list[Decorator] = [
+        click.argument("file", type=FilePath(dir_okay=False)),
+        store_option(),
+        reference_option(),
+        click.option("--literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked."),
+        click.option(
+            "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
+        ),
+        click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results."),
+        click.option("--live", is_flag=True, help="Look references up at Crossref, PubMed and OpenAlex, too."),
+        click.option(
+            "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
+        ),
+        ledger_option(),
+        profile_option(),
+    ]
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add

@@ -4,22 +4,14 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options, profile_option, reference_option, store_option
+from kgcheck.cli.options import FilePath, brain_options, manuscript_options
 from kgcheck.cli.output import json_result, note
 
 
 @click.command("score")
-@click.argument("file", type=FilePath(dir_okay=False))
-@store_option()
-@reference_option()
-@click.option("--literature", type=FilePath(file_okay=False), help="Literature index: the corpus of the second tier.")
-@click.option(
-    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
-)
-@click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results.")
+@manuscript_options()
 @click.option("--before", type=FilePath(dir_okay=False), help="JSON of an earlier score: what is unchanged is kept.")
 @brain_options()
-@profile_option()
 @click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 def command(
     file: Path,
@@ -28,6 +20,9 @@ def command(
     literature: Path | None,
     bibliography: Path | None,
     results: Path | None,
+    live: bool,
+    offline: bool,
+    ledger: str | None,
     before: Path | None,
     brain: str,
     tokens: int | None,
@@ -50,7 +45,10 @@ def command(
     with Workspace(
         store=store,
         reference=reference,
+        ledger=ledger,
         literature=literature,
+        live=live,
+        offline=offline,
         profile=profile,
         brain=brain,
         progress=RichProgress(),
