@@ -42,6 +42,7 @@ _COMMANDS = {
     "improve": ("kgcheck.cli.improve", "Make a manuscript better round by round, with models."),
     "brief": ("kgcheck.cli.brief", "Write what is verified, stated by papers and open about a node or a topic."),
     "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
+    "export": ("kgcheck.cli.export", "Write a manuscript as LaTeX, PDF, Word or HTML."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),

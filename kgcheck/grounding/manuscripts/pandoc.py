@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,10 +39,32 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
         InputFormat: Pandoc cannot read it, or not within the limits.
         MissingExtra: Pandoc is not installed.
     """
+    written = pandoc_bytes(data, ("-f", form, "-t", to), path)
+    try:
+        return parse_json(written)
+    except ValueError as error:
+        raise InputFormat(f"{path} cannot be read: {error}", "it may be made to do harm") from error
+
+
+def pandoc_bytes(data: bytes, arguments: Sequence[str], path: Path) -> bytes:
+    """What pandoc makes of a file.
+
+    Args:
+        data: The file.
+        arguments: Of ours: formats, and files that it may read, by absolute paths.
+        path: Where the file came from, for messages.
+
+    Returns:
+        What it writes.
+
+    Raises:
+        InputFormat: Pandoc cannot read it, or not within the limits.
+        MissingExtra: Pandoc is not installed.
+    """
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as problems:
         source.write(data)
         source.seek(0)
-        code = _run(form, to, source, out, problems)
+        code = _run(arguments, source, out, problems)
         out.seek(0)
         written = out.read(LARGEST_OUTPUT + 1)
         problems.seek(0)
@@ -57,17 +80,14 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
     if code:
         shown = " ".join(message.split())[:300]
         raise InputFormat(f"pandoc cannot read {path}: {shown or f'it ended with {code}'}", "it may be cut off")
-    try:
-        return parse_json(written)
-    except ValueError as error:
-        raise InputFormat(f"{path} cannot be read: {error}", "it may be made to do harm") from error
+    return written
 
 
-def _run(form: str, to: str, source: BinaryIO, out: BinaryIO, problems: BinaryIO) -> int | None:
+def _run(arguments: Sequence[str], source: BinaryIO, out: BinaryIO, problems: BinaryIO) -> int | None:
     """The exit code; None where the time ran out."""
     heap = f"-M{HEAP // MIB}m"
     process = subprocess.Popen(  # noqa: S603 - the program of a package that we depend on, with arguments of our own
-        [pandoc_path(), "--sandbox", "--quiet", "-f", form, "-t", to, "+RTS", heap, "-RTS"],
+        [pandoc_path(), "--sandbox", "--quiet", *arguments, "+RTS", heap, "-RTS"],
         stdin=source,
         stdout=out,
         stderr=problems,
