@@ -56,8 +56,8 @@ def export(file: Path, out: Path, references: Path | None = None, style: Path | 
     if form != "typst":
         # LaTeX and HTML name the figures, which stay where they are; Word would hold them, and pandoc reads none.
         _write(out, pandoc_bytes(data, ["-f", _READ, "-t", form, "-s", *more], file))
-        held = form == "docx" and any(True for _ in _images(pandoc_json(data, _READ, file)))
-        return ["the figures are left out of Word: write .pdf, or .tex, which names them"] if held else []
+        has_figures = form == "docx" and any(True for _ in _images(pandoc_json(data, _READ, file)))
+        return ["the figures are left out of Word: write .pdf, or .tex, which names them"] if has_figures else []
     document = pandoc_json(data, _READ, file)
     figures, notes = _figures(document, file)
     source = pandoc_bytes(json.dumps(document).encode(), ["-f", "json", "-t", form, "-s", *more], file)
