@@ -135,12 +135,12 @@ def _of_number(
 
 def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
     state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
-    note = f"{_shown(sentence, quantity)} is {result.name} in {against.source}: {_valued(result)}"
+    note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
 def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    note = f"the text has {_shown(sentence, quantity)}, {result.name} of {against.source} is {_valued(result)}"
+    note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
     state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
     made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, state, result, against, note)
@@ -227,6 +227,10 @@ def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
 def _shown(sentence: Sentence, quantity: WrittenNumber) -> str:
     sign = "" if quantity.comparator == "=" else f"{quantity.comparator} "
     return sign + sentence.text[quantity.start : quantity.end]
+
+
+def _place_of(result: Result, against: Results) -> str:
+    return f"{result.name} of {against.source}" if against.canonical else f"a number of {result.name}"
 
 
 def _valued(result: Result | None) -> str:
