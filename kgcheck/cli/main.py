@@ -40,7 +40,7 @@ _COMMANDS = {
     "ground": ("kgcheck.cli.ground", "Tell what each sentence of a manuscript rests on."),
     "score": ("kgcheck.cli.score", "Score a manuscript in eight dimensions."),
     "improve": ("kgcheck.cli.improve", "Make a manuscript better round by round, with models."),
-    "brief": ("kgcheck.cli.brief", "Write what is verified, stated by papers and open about a node or a topic."),
+    "brief": ("kgcheck.cli.brief", "Write what is verified and open about a node or a topic."),
     "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
     "export": ("kgcheck.cli.export", "Write a manuscript as LaTeX, PDF, Word or HTML."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),

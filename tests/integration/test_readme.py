@@ -15,6 +15,7 @@ from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
+from tests.support.paper_services import crossref_work
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))]
 
@@ -23,7 +24,9 @@ NOT_RUN = {
     r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
     r"--neo4j-home": "needs a stopped Neo4j installation: tests/integration/test_load_offline.py",
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
-    r"--brain llm|--verifier llm": "needs a model: tests/integration/test_real_model.py",
+    r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, tests/unit/test_improve.py",
+    r"gather --topic": "asks services: tests/integration/test_gather_topic.py",
+    r"^npx ": "needs a program of npm's",
     r"Klippel-Feil": "asks the graph of ../shared/data: tests/integration/test_kgqa_real.py",
     "createdb|postgresql": "needs a PostgreSQL server: tests/integration/test_ledger_places.py, test_ledger_copy.py",
     r"jobs serve": "does not end: tests/integration/test_jobs_again.py",
@@ -45,9 +48,10 @@ NOT_RUN_COUNT = {
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
-NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm": 4}
+NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 6}
+NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1}
 
-CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1)}
+CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1), "ground": (0, 1)}
 """Exit codes that mean that a command did its work; 0 for the others."""
 
 ENDS = {"audit --resume": (2, "no run was cut off")}
@@ -108,6 +112,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "corpus").symlink_to(ROOT / "corpus")
     shutil.copy(ROOT / "corpus/demo/notes.jsonl", folder / "notes.jsonl")
     assert kgcheck("corpus", "add", "notes.jsonl", "--index", "papers", "--model", "none", cwd=folder).code == 0
+    _add_manuscript(folder)
     bench = (source / "kgcheck_bench.jsonl").read_text(encoding="utf-8").splitlines()
     (folder / "set.jsonl").write_text("\n".join(bench[:4]))
     questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
@@ -115,6 +120,23 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / place).write_text(json.dumps(questions))
     (folder / "claims.jsonl").write_text('{"id": "1", "claim": "SOD1 causes sclerosis.", "label": "yes"}\n')
     return folder
+
+
+def _add_manuscript(folder: Path) -> None:
+    """A manuscript with its results, references and works, and the ledger of an audit."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    for name, place in (("note.md", "paper.md"), ("results.json", "results.json")):
+        shutil.copy(ROOT / "examples" / "grounding" / name, folder / place)
+    (folder / "refs.bib").write_text("@article{lee2010, author={Lee, A.}, title={A made-up title}, year={2010}}")
+    for place in ("index", "kgcheck-demo/literature"):
+        shutil.copytree(folder / "papers", folder / place)
+    (folder / "works").mkdir()
+    (folder / "works" / "works.jsonl").write_text(json.dumps(crossref_work("10.5555/p")))
+    (folder / "retracted.tsv").write_text("99990001\n")
+    build = ("reference", "build", "works", "--kind", "bibliography", "--out", "works.duckdb")
+    assert kgcheck(*build, cwd=folder).code == 0
+    where = ("--store", "graph.lbdb", "--reference", "reference.duckdb", "--ledger", "kgcheck-demo/ledger.sqlite")
+    assert kgcheck("audit", "--type", "existence", "--id", "PARK2", *where, cwd=folder).code == 1
 
 
 def of_the_reader(word: str, folder: Path) -> str:
