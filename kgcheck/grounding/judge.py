@@ -32,8 +32,8 @@ class JudgeAnswer(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     # Before the score: a model that is bound to the order gives its reasons first.
-    rationale: str = Field(min_length=1, max_length=4_000)
-    advice: str = Field(default="", max_length=2_000)
+    rationale: str = Field(min_length=1, max_length=800)
+    advice: str = Field(default="", max_length=300)
     score: float = Field(ge=0, le=10)
 
 
