@@ -71,6 +71,8 @@ class Grounding(ReadingPapers):
             facts = self._facts(not_looked)
             if facts:
                 checkers.append(facts)
+                if not self.reference:
+                    not_looked["sources"] = "no reference snapshot is named"
             works = self._works(bibliography, opened)
             if works is None:
                 not_looked["references"] = "no bibliography is named, and no service is asked"

@@ -50,6 +50,8 @@ class _EdgeState(NamedTuple):
     why: str
     finding: str = ""
     evidence: tuple[Evidence, ...] = ()
+    not_looked: str = ""
+    """The sources that decide and could not be looked at, where none other was."""
 
 
 _STATES_OF_DENIALS = {
@@ -155,7 +157,10 @@ class FactCheck:
             else:
                 looked = f", nor has {_sources(shown)}" if shown else ""
                 why = f"the graph knows both and has no such edge{looked}"
-                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNKNOWN, why, evidence=shown)
+                # A source that was looked at and does not cover the thing is no failure to look.
+                failed = [gap for gap in judged.missing if gap.cause is not Reason.NOT_COVERED]
+                gone = ", ".join(map(str, failed)) if judged.outcome is Outcome.UNAVAILABLE else ""
+                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNKNOWN, why, evidence=shown, not_looked=gone)
         return states
 
     def _remark(
@@ -177,15 +182,19 @@ class FactCheck:
             edge.head.sure and edge.tail.sure and any(world.covers(e) for e in edges) and not world.has_alike(edges)
         ):
             return None
+        # That the graph does not have it is not enough where its sources could not be looked at.
+        could_not = bool(best.not_looked) and remark is Remark.EDGE_UNKNOWN
+        why = f"{best.why}; could not look: {best.not_looked}" if could_not else best.why
         words = f"{edge.head.text} {best.task.relation} {edge.tail.text}"
         return Remarked(
             remark=remark,
             check=Check.GRAPH,
-            state=state,
+            state=SentenceState.NOT_CHECKABLE if could_not else state,
             sentence=number,
             start=first.start,
             end=last.end,
-            note=f"{'denies' if edge.denied else 'states'} {words}: {best.why}",
+            note=f"{'denies' if edge.denied else 'states'} {words}: {why}",
+            unavailable=could_not,
             stated=f"{'not: ' if edge.denied else ''}{best.task}",
             task=best.task,
             finding=best.finding,
