@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from rapidfuzz import fuzz
-
+from kgcheck.errors import MissingExtra
 from kgcheck.grounding.facts.check import may_state
 from kgcheck.grounding.facts.named import NameTable, without_marks
 from kgcheck.grounding.facts.words import statement_words
@@ -23,6 +22,11 @@ from kgcheck.literature.roles import asks_only
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.verify import Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, World
+
+try:
+    from rapidfuzz import fuzz
+except ImportError as error:
+    raise MissingExtra("comparing titles", "grounding") from error
 
 MOST_SENTENCES = 40
 """Sentences of a manuscript that are looked up where no other bound is given."""

@@ -3,10 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import rustworkx as rx
-
+from kgcheck.errors import MissingExtra
 from kgcheck.literature.documents import fingerprint_text
 from kgcheck.literature.papers import CitedWork, WholePaper
+
+try:
+    import rustworkx as rx
+except ImportError as error:
+    raise MissingExtra("ranking papers", "grounding") from error
 
 DAMPING = 0.85
 _STEPS = 1_000
