@@ -42,21 +42,26 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all.
+    """Write a text file in UTF-8, whole or not at all; see `write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all.
 
     Args:
         path: The file; its folder is made. What is no file, as /dev/stdout, is written to as it is.
-        text: What goes in.
+        data: What goes in.
 
     Raises:
         InputError: It cannot be written.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
             return
         with replacing(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_bytes(data)
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror or error}", "free disk space, or name another file"

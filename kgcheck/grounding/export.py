@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kgcheck.errors import InputError, InputFormat, InputMissing, MissingExtra
+from kgcheck.errors import InputFormat, InputMissing, MissingExtra
 from kgcheck.grounding.manuscripts.pandoc import EXTRA, pandoc_bytes, pandoc_json
 from kgcheck.inputs import MIB, read_bytes
-from kgcheck.outputs import replacing
+from kgcheck.outputs import write_bytes
 
 FORMS = {"tex": "latex", "docx": "docx", "html": "html", "pdf": "typst"}
 """By ending, pandoc's name."""
@@ -55,13 +55,13 @@ def export(file: Path, out: Path, references: Path | None = None, style: Path | 
     data = read_bytes(file, 16 * MIB)
     if form != "typst":
         # LaTeX and HTML name the figures, which stay where they are; Word would hold them, and pandoc reads none.
-        _write(out, pandoc_bytes(data, ["-f", _READ, "-t", form, "-s", *more], file))
+        write_bytes(out, pandoc_bytes(data, ["-f", _READ, "-t", form, "-s", *more], file))
         has_figures = form == "docx" and any(True for _ in _images(pandoc_json(data, _READ, file)))
         return ["the figures are left out of Word: write .pdf, or .tex, which names them"] if has_figures else []
     document = pandoc_json(data, _READ, file)
     figures, notes = _figures(document, file)
     source = pandoc_bytes(json.dumps(document).encode(), ["-f", "json", "-t", form, "-s", *more], file)
-    _write(out, _pdf(source, figures, file))
+    write_bytes(out, _pdf(source, figures, file))
     return notes
 
 
@@ -131,11 +131,3 @@ def _pdf(source: bytes, figures: dict[str, Path], file: Path) -> bytes:
             shown = " ".join(str(error).split())[:200]
             raise InputFormat(f"{file} cannot be set as a PDF: {shown}", "write another form, as .tex") from error
     return bytes(made)
-
-
-def _write(out: Path, data: bytes) -> None:
-    try:
-        with replacing(out) as partial:
-            partial.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}", "free disk space, or name another file") from error

@@ -71,6 +71,12 @@ class Grounded(Value):
         """Remarks by key of the reference."""
         return _by(self.remarks, "reference")
 
+    def text_of(self, remarked: Remarked) -> str:
+        """The sentence or the reference that a remark is about."""
+        if remarked.sentence is not None:
+            return self.manuscript.sentences[remarked.sentence - 1].text
+        return next((r.text or r.title for r in self.manuscript.references if r.key == remarked.reference), "")
+
     def state(self, sentence: int) -> SentenceState:
         """The state of a sentence, by its number."""
         return state_of(self.of_sentences.get(sentence, ()))

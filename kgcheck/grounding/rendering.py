@@ -8,7 +8,6 @@ from rich.text import Text
 
 from kgcheck import __version__
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.report.cells import as_text, cell
@@ -123,15 +122,9 @@ def _shown(state: SentenceState) -> str:
 
 def _words(found: Grounded, remarked: Remarked) -> str:
     """The words that a remark is about, or the beginning of its sentence or reference."""
-    whole = _whole(found.manuscript, remarked)
+    whole = found.text_of(remarked)
     words = whole[remarked.start : remarked.end] or whole
     return words if len(words) <= 80 else f"{words[:80]}..."
-
-
-def _whole(text: Manuscript, remarked: Remarked) -> str:
-    if remarked.sentence is not None:
-        return text.sentences[remarked.sentence - 1].text
-    return next((r.text or r.title for r in text.references if r.key == remarked.reference), "")
 
 
 def _content(found: Grounded) -> dict[str, Any]:

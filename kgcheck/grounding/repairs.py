@@ -4,7 +4,6 @@ import difflib
 from pathlib import Path
 
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.manuscript import Sentence
 from kgcheck.grounding.remarks import REMARKS, Remarked
 from kgcheck.inputs import read_whole
 
@@ -49,7 +48,7 @@ def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
 def _span(found: Grounded, remarked: Remarked, text: str) -> tuple[int, int] | None:
     """Where the words stand in the file: the only place of them with what is around them."""
     repair = remarked.repair
-    whole = _whole(found, remarked)
+    whole = found.text_of(remarked)
     if repair is None or not whole:
         return None
     for around in (60, 30, 15):
@@ -63,13 +62,6 @@ def _span(found: Grounded, remarked: Remarked, text: str) -> tuple[int, int] | N
                 at = text.index(piece) + offset
                 return at, at + repair.end - repair.start
     return None
-
-
-def _whole(found: Grounded, remarked: Remarked) -> str:
-    if remarked.sentence is not None:
-        sentence: Sentence = found.manuscript.sentences[remarked.sentence - 1]
-        return sentence.text
-    return next((r.text for r in found.manuscript.references if r.key == remarked.reference), "")
 
 
 def _by_hand(remarked: Remarked) -> str:

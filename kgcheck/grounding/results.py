@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import Span
-from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.polarity import empty_words, stemmer
 
 MOST_RESULTS = 10_000
 
@@ -160,18 +159,13 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
     return found
 
 
-@cache
-def _empty_words() -> frozenset[str]:
-    return frozenset(lexicon()["empty"])
-
-
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
 
 
 def _stems(text: str) -> list[str]:
     """Stems of the words that name something; of camelCase and of keys with underscores, too."""
     words = [w.casefold() for w in _WORD.findall(text)]
-    named = [w for w in words if w not in _empty_words() and w not in kind_words() and len(w) > 1]
+    named = [w for w in words if w not in empty_words() and w not in kind_words() and len(w) > 1]
     return [str(stem) for stem in stemmer().stemWords(named)]
 
 

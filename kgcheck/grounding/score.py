@@ -17,7 +17,7 @@ from pydantic import Field
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.literature.papers import SectionKind
-from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.model import Value
 from kgcheck.resources import resource_dir
@@ -298,10 +298,5 @@ def _corpus_tier(rule: DimensionRule, corpus: CorpusFigures | None) -> float | N
 
 
 def _terms(text: str) -> set[str]:
-    empty = _empty_words()
+    empty = empty_words()
     return set(stemmer().stemWords([w for w in map(str.casefold, _WORD.findall(text)) if w not in empty]))
-
-
-@cache
-def _empty_words() -> frozenset[str]:
-    return frozenset(lexicon()["empty"])

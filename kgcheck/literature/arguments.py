@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
+from kgcheck.literature.polarity import cue_pattern, empty_words, lexicon, stemmer
 from kgcheck.resources import resource_dir
 
 _GREEK = dict(
@@ -276,7 +276,7 @@ def _is_label(lower: str, following: str) -> bool:
 
 def _is_name(lower: str) -> bool:
     """Whether a letter or number after this word belongs to it."""
-    return len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in _empty()
+    return len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in empty_words()
 
 
 def _is_shaped(token: str, *, first: bool) -> bool:
@@ -299,7 +299,7 @@ def _names_something(lower: str) -> bool:
 @cache
 def _is_common(word: str) -> bool:
     rules = _rules()
-    return word in _empty() or _stem(word) in rules.common or any(p.match(word) for p in rules.cues)
+    return word in empty_words() or _stem(word) in rules.common or any(p.match(word) for p in rules.cues)
 
 
 def _forms(lower: str, *, alone: bool = False) -> list[str]:
@@ -365,11 +365,6 @@ class _ArgumentRules(NamedTuple):
     labelled: frozenset[str]
     animals: frozenset[str]
     same: dict[str, frozenset[str]]
-
-
-@cache
-def _empty() -> frozenset[str]:
-    return frozenset(lexicon()["empty"])
 
 
 @cache

@@ -182,6 +182,12 @@ def lexicon() -> dict[str, list[str]]:
 
 
 @cache
+def empty_words() -> frozenset[str]:
+    """Words that name nothing."""
+    return frozenset(lexicon()["empty"])
+
+
+@cache
 def stemmer() -> Any:
     """What makes stems of English words."""
     import Stemmer

@@ -3,14 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kgcheck.errors import MissingExtra
+from kgcheck.grounding.claims.graphs import rx
 from kgcheck.literature.documents import fingerprint_text
 from kgcheck.literature.papers import CitedWork, WholePaper
-
-try:
-    import rustworkx as rx
-except ImportError as error:
-    raise MissingExtra("ranking papers", "grounding") from error
 
 DAMPING = 0.85
 _STEPS = 1_000

@@ -2,13 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgcheck.errors import MissingExtra
+from kgcheck.grounding.claims.graphs import rx
 from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, PaperClaim
-
-try:
-    import rustworkx as rx
-except ImportError as error:
-    raise MissingExtra("ranking papers", "grounding") from error
 
 
 def agreements(claims: Mapping[str, PaperClaim], pairs: Sequence[ClaimPair]) -> tuple[ClaimGroup, ...]:

@@ -6,16 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from kgcheck.errors import MissingExtra
 from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
+from kgcheck.grounding.claims.graphs import rx
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
 from kgcheck.report.documents import page
-
-try:
-    import rustworkx as rx
-except ImportError as error:
-    raise MissingExtra("ranking papers", "grounding") from error
 
 MOST_DRAWN = 120
 """Papers in the picture: those that something holds between first, then by PageRank."""
