@@ -1,7 +1,6 @@
 """The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
 
 import errno
-import importlib
 import io
 import os
 import signal
@@ -16,6 +15,7 @@ from types import FrameType
 import click
 
 from kgcheck import __version__
+from kgcheck.cli.late import LateGroup
 from kgcheck.cli.output import note, show_logs
 from kgcheck.errors import EXIT_USAGE, KgcheckError, UsageError
 
@@ -43,6 +43,7 @@ _COMMANDS = {
     "brief": ("kgcheck.cli.brief", "Write what is verified and open about a node or a topic."),
     "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
     "export": ("kgcheck.cli.export", "Write a manuscript as LaTeX, PDF, Word or HTML."),
+    "protocol": ("kgcheck.cli.protocol", "Design, check and run protocols of dry-lab studies."),
     "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
     "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
     "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),
@@ -64,27 +65,7 @@ _COMMANDS = {
 }
 
 
-class _Commands(click.Group):
-    """Commands by name, imported late: `kgcheck --help` must not wait for a database driver."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of use."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LateGroup, late=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kgcheck")
 def cli() -> None:
     """Tests for biomedical knowledge graphs, where every verdict carries evidence.

@@ -1,0 +1,12 @@
+"""``kgcheck protocol``: design, check and run protocols of dry-lab studies."""
+
+import click
+
+from kgcheck.cli.late import LateGroup
+
+_COMMANDS: dict[str, tuple[str, str]] = {}
+
+
+@click.group("protocol", cls=LateGroup, late=_COMMANDS)
+def command() -> None:
+    """Design protocols that stand on verified facts, see which steps fell, and run what they say in a sandbox."""

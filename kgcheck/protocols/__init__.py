@@ -1,0 +1,1 @@
+"""Protocols of dry-lab studies that stand on verified facts: designed, typed, checked, and run in a sandbox."""
