@@ -17,10 +17,11 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import ChangeKind, CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
+from kgcheck.model import CheckType, Evidence, Gap, Outcome, Tally
 from kgcheck.report.choice import ShownFindings
 from kgcheck.report.standing import ALONE, STATES, Standing, decision_words
-from kgcheck.report.tables import called_in, deciding, outcomes, proposal
+from kgcheck.report.tables import called_in, deciding, outcomes
+from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, what
 from kgcheck.visible import visible
 
 MAX_SHOWN = 2_000
@@ -31,86 +32,6 @@ MAX_CHARACTERS = 65_000
 
 _LONG = 600
 _CELL = 140
-
-REASONS: dict[Reason, str] = {
-    Reason.CONFIRMED: "Confirmed by a source",
-    Reason.CONFIRMED_BY_DESCENDANT: "Confirmed by an annotation to a more specific term",
-    Reason.FORMATTING: "The same value, written differently",
-    Reason.NOT_FOUND_ELSEWHERE: "Missing from the graph and from the sources alike",
-    Reason.ID_MERGED: "Accession merged into another",
-    Reason.ID_DEMERGED: "Accession split into several",
-    Reason.ID_DELETED: "Accession deleted by its database",
-    Reason.ID_PREVIOUS: "Symbol replaced by a newer one",
-    Reason.ID_WITHDRAWN: "Symbol withdrawn",
-    Reason.ID_ALIAS: "Symbol is only an alias",
-    Reason.ID_OBSOLETE: "Term is obsolete",
-    Reason.ID_SECONDARY: "Secondary identifier of another term",
-    Reason.WRONG_NAMESPACE: "Identifier belongs under another label",
-    Reason.ID_RETIRED: "Retired by its database",
-    Reason.ID_SUPERSEDED: "Structure superseded by another entry",
-    Reason.UNKNOWN_ID: "Identifier unknown to the database that issues it",
-    Reason.MALFORMED_ID: "Identifier not written as its database writes them",
-    Reason.RESIDUE_MISMATCH: "Another residue stands at this position",
-    Reason.POSITION_OUT_OF_RANGE: "Position lies outside the sequence",
-    Reason.VALUE_OUTDATED: "A former value: the source has a newer one",
-    Reason.VALUE_MISMATCH: "The source has another value",
-    Reason.VALUE_MISSING: "Empty in the graph, known to the source",
-    Reason.ENDPOINT_MERGED: "An end of the edge was merged into another node",
-    Reason.ENDPOINT_DELETED: "An end of the edge no longer exists",
-    Reason.ENDPOINT_MALFORMED: "An end of the edge is not written as its database writes ids",
-    Reason.ENDPOINT_UNKNOWN: "An end of the edge is unknown to the database that issues its ids",
-    Reason.PARENT_INDIRECT: "Parent that is an ancestor by another term now",
-    Reason.EDGE_UNSUPPORTED: "Edge missing from a source that lists them all",
-    Reason.EDGE_NEGATED: "A source says that the edge does not hold",
-    Reason.BELOW_THRESHOLD: "Score below the threshold for this edge",
-    Reason.EDGE_MISSING: "Edge known to a source, missing from the graph",
-    Reason.NOTHING_FOUND: "Looked, and found nothing either way",
-    Reason.UNMAPPED_IDENTIFIER: "Identifier that the deciding source does not map",
-    Reason.CONFLICTING_EVIDENCE: "Equally trusted sources disagree",
-    Reason.RETRACTED_EVIDENCE: "Only retracted publications say so",
-    Reason.REFERENCE_OLDER: "Newer than the reference, which does not know it",
-    Reason.REFERENCE_MISSING: "No reference to look in",
-    Reason.NOT_COVERED: "Outside what the reference covers",
-    Reason.SOURCE_UNAVAILABLE: "The service could not be asked",
-    Reason.SOURCE_REFUSED: "The service does not take the question, now or later",
-    Reason.BUDGET_SPENT: "The check ran out of turns, seconds, tokens or money before it had looked",
-    Reason.ID_ON_TWO_LABELS: "One identifier under two labels",
-    Reason.SHARED_NAME: "Two nodes of one name",
-    Reason.ORPHAN_NODE: "Node without any edge",
-    Reason.SHARED_ID: "Several nodes of one label share an identifier",
-    Reason.PARALLEL_DUPLICATE: "The same edge more than once",
-    Reason.PARALLEL_SCORES: "The same edge with several scores",
-    Reason.REVERSED_DUPLICATE: "Symmetric edge stated in both directions",
-    Reason.SELF_LOOP: "Edge from a node to itself",
-    Reason.WRONG_END_LABEL: "Edge between labels that it cannot join",
-    Reason.PARENT_CYCLE: "Term that is its own ancestor",
-    Reason.SPECIES_MISMATCH: "Ends of two species",
-    Reason.LENGTH_MISMATCH: "Length that is not that of the sequence",
-    Reason.MISSING_PROVENANCE: "Edge that does not say where it comes from",
-    Reason.MISSING_SCORE: "Edge without its score",
-    Reason.SCORE_OUT_OF_RANGE: "Score outside its range",
-    Reason.NUMBER_AS_TEXT: "Number stored as text",
-    Reason.PLACEHOLDER_VALUE: "Placeholder in place of a value",
-    Reason.COUNT_MOVED: "Count that moved far since the last run",
-}
-"""Every reason in plain words."""
-
-TYPES: dict[CheckType, str] = {
-    CheckType.EXISTENCE: "Nodes: does the identifier exist?",
-    CheckType.ATTRIBUTE: "Attributes: is the value right?",
-    CheckType.TRIPLE: "Edges: is the edge supported?",
-    CheckType.POTENTIAL: "Missing edges: what do sources know that the graph lacks?",
-    CheckType.STRUCTURE: "Structure: what the graph shows by itself",
-}
-"""Every check type in plain words."""
-
-OUTCOMES: dict[Outcome, str] = {
-    Outcome.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
-    Outcome.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
-    Outcome.UNAVAILABLE: "Could not look: no source that decides could be asked.",
-    Outcome.SUPPORTED: "What decides agrees with the graph.",
-}
-"""Every outcome in plain words, in the order of reports."""
 
 _WEB = re.compile(
     r"https?://[a-z0-9.-]+(:\d+)?([/?#][^\x00-\x20\x7f-\U0010ffff\"<>\\^`{|}]*)?", re.IGNORECASE | re.ASCII
@@ -154,7 +75,8 @@ def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     Args:
         template: Its name, without its ending.
         format_: html or markdown.
-        own: Name of a style that comes after that of the report, and of a script in place of the report's.
+        own: Name of a style that comes after that of the report, and, where there is one, of a script in place of the
+            report's.
         content: What the template names.
 
     Returns:
@@ -164,38 +86,6 @@ def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     if format_ == "html":
         return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
     return _markdown().get_template(f"{template}.md").render(names, **content)
-
-
-def what(task: CheckTask) -> str:
-    """What was checked, in a few words."""
-    if task.object is None:
-        return f"{task.subject}, {task.attribute}" if task.attribute else str(task.subject)
-    if task.relation is None:
-        return f"{task.subject} and {task.object}"
-    return f"{task.subject.id} {task.relation} {task.object.id}"
-
-
-def graph_value(task: CheckTask) -> str:
-    """What the graph says about a task."""
-    match task.type:
-        case CheckType.EXISTENCE:
-            return "there is such a node"
-        case CheckType.TRIPLE:
-            return "there is such an edge"
-        case CheckType.POTENTIAL:
-            return "there is no such edge"
-        case CheckType.ATTRIBUTE:
-            return task.value or "nothing: it is empty"
-        case _:
-            return task.value or ""
-
-
-def proposed(finding: Finding) -> str:
-    """The proposed change in a few words."""
-    change = finding.change
-    if change and change.kind is ChangeKind.SET_VALUE and change.to is None:
-        return "find the right value"
-    return proposal(change)
 
 
 def is_web(url: str) -> bool:
@@ -208,17 +98,21 @@ def cut(text: str, length: int = _LONG) -> str:
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
 
 
-def markdown(value: object) -> str:
+def markdown(value: object, length: int = _CELL) -> str:
     """Text that Markdown shows as it is, in a table or out of one.
 
     Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
     somebody about: a URL, @somebody, #1.
 
+    Args:
+        value: Any value.
+        length: Characters after which it is cut.
+
     Returns:
         One line without marks.
     """
     line = " ".join(visible(str(value), layout=True).split())
-    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, _CELL))
+    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, length))
     return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
 
 
@@ -333,8 +227,9 @@ def _shown(choice: ShownFindings, room: int) -> dict[str, Any]:
 def _inline(own: str = "") -> dict[str, Markup]:
     """Style and script, with the hashes by which the page's security policy knows them."""
     css = _source("report.css") + (_source(f"{own}.css") if own else "")
+    script = f"{own}.js" if own and f"{own}.js" in PackageLoader("kgcheck.report").list_templates() else "report.js"
     inline = {}
-    for name, source in (("css", css), ("js", _source(f"{own or 'report'}.js"))):
+    for name, source in (("css", css), ("js", _source(script))):
         digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
         inline[name] = Markup(source)  # noqa: S704  # from the package, with nothing put in
         inline[f"{name}_hash"] = Markup(f"sha256-{digest}")  # noqa: S704  # base64
@@ -375,11 +270,17 @@ def _markdown() -> Environment:
     env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
     env.filters["cited"] = _cited
     env.filters["linked"] = _linked
+    env.filters["whole"] = _whole
     return env
 
 
 def _escaped(value: object) -> str:
     return value if isinstance(value, Markup) else markdown(value)
+
+
+def _whole(value: object) -> Markup:
+    """Text for Markdown that is not cut: what is quoted is quoted whole."""
+    return Markup(markdown(value, MAX_CHARACTERS))  # noqa: S704  # escaped there
 
 
 def _linked(text: str, url: str) -> Markup:

@@ -14,9 +14,9 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
-from kgcheck.report.documents import REASONS
 from kgcheck.report.standing import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.report.wording import REASONS
 from kgcheck.visible import visible
 
 _Suite = tuple[CheckType, str]

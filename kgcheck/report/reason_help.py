@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from kgcheck.model import CheckType, Reason
-from kgcheck.report.documents import REASONS
+from kgcheck.report.wording import REASONS
 from kgcheck.resources import resource_dir
 
 _PAGE = "reasons.md"

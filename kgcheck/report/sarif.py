@@ -14,10 +14,11 @@ from uuid import NAMESPACE_URL, uuid5
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally
-from kgcheck.report.documents import OUTCOMES, REASONS, is_web
+from kgcheck.report.documents import is_web
 from kgcheck.report.reason_help import reason_help
 from kgcheck.report.standing import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.report.wording import OUTCOMES, REASONS
 from kgcheck.visible import as_json, visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

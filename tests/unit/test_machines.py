@@ -20,13 +20,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target
-from kgcheck.report.documents import REASONS
 from kgcheck.report.junit import junit
 from kgcheck.report.prometheus import prometheus
 from kgcheck.report.reason_help import reason_help
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
 from kgcheck.report.standing import ALONE, Decided, Left, Standing
+from kgcheck.report.wording import REASONS
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
 from tests.support.sarif import sarif_schema

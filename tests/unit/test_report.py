@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, Target
-from kgcheck.report import documents
+from kgcheck.report import wording
 from kgcheck.report.choice import WORST_FIRST
-from kgcheck.report.documents import MAX_CHARACTERS, REASONS, cut, document, is_web, unasked
+from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
+from kgcheck.report.wording import REASONS
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 
@@ -33,8 +34,8 @@ HOSTILE = [
 
 def test_every_reason_type_and_outcome_has_plain_words() -> None:
     assert set(REASONS) == set(Reason)
-    assert set(documents.TYPES) == set(CheckType)
-    assert tuple(documents.OUTCOMES) == WORST_FIRST
+    assert set(wording.TYPES) == set(CheckType)
+    assert tuple(wording.OUTCOMES) == WORST_FIRST
     assert set(WORST_FIRST) == set(Outcome)
     assert len(set(REASONS.values())) == len(REASONS)
     assert not [words for words in REASONS.values() if "_" in words or not words[0].isupper()]
@@ -235,19 +236,19 @@ def test_kinds_of_task_are_named_in_words() -> None:
     )
     missing = finding("P1", kind=CheckType.POTENTIAL, reason=Reason.EDGE_MISSING).task
 
-    assert documents.what(pair) == "Gene A and Gene B"
-    assert documents.what(missing) == "P1 ACTS_ON P05067"
-    assert documents.graph_value(pair) == "one name"
-    assert documents.graph_value(missing) == "there is no such edge"
-    assert documents.graph_value(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
-    assert documents.what(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
-    assert documents.graph_value(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
+    assert wording.what(pair) == "Gene A and Gene B"
+    assert wording.what(missing) == "P1 ACTS_ON P05067"
+    assert wording.graph_value(pair) == "one name"
+    assert wording.graph_value(missing) == "there is no such edge"
+    assert wording.graph_value(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
+    assert wording.what(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
+    assert wording.graph_value(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
 
 
 def test_a_value_to_set_that_nobody_knows_is_not_called_none() -> None:
     unknown = finding().model_copy(update={"change": Change(kind=ChangeKind.SET_VALUE)})
 
-    assert documents.proposed(unknown) == "find the right value"
+    assert wording.proposed(unknown) == "find the right value"
 
 
 def test_long_values_are_cut_and_say_how_long_they_are() -> None:

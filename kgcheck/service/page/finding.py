@@ -13,7 +13,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding
-from kgcheck.report.documents import graph_value, proposed, what
+from kgcheck.report.wording import graph_value, proposed, what
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
 from kgcheck.service.page.query import TriageQuery

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Outcome, Tally
-from kgcheck.report.documents import REASONS
 from kgcheck.report.tables import outcomes
+from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart_height
 from kgcheck.service.page.jobs import job_list

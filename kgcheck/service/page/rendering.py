@@ -17,9 +17,10 @@ from markupsafe import Markup, escape
 from kgcheck import __version__
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
-from kgcheck.report.documents import OUTCOMES, REASONS, TYPES, cut, graph_value, is_web, proposed, what
+from kgcheck.report.documents import cut, is_web
 from kgcheck.report.standing import STATES
 from kgcheck.report.tables import called_in, deciding
+from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, what
 from kgcheck.service.access import NotSignedIn, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of

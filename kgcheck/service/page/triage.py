@@ -14,7 +14,7 @@ from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Finding, Reason
-from kgcheck.report.documents import REASONS
+from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
