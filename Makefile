@@ -72,7 +72,7 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra grounding --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra grounding --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra protocols --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra mcp --extra pdf --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt

@@ -31,6 +31,7 @@ The tree::
     │   └── SourceOffline              3  it was not asked, because of --offline
     ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
     ├── LedgerError                    2  the ledger of runs
+    ├── ProgramError                   2  a program of a protocol cannot be run here, or is none
     ├── JobUnderWay                    3  a job is run elsewhere, and not started twice
     ├── ModelError                     2  the language model
     │   ├── ModelAccess                2  credentials
@@ -221,6 +222,10 @@ class IndexFault(KgcheckError):
 
 class LedgerError(KgcheckError):
     """The ledger cannot be read or written."""
+
+
+class ProgramError(KgcheckError):
+    """A program of a protocol cannot be run here, or is none."""
 
 
 class JobUnderWay(KgcheckError):

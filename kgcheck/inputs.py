@@ -202,12 +202,13 @@ def read_bytes(path: Path, most: int) -> bytes:
     return data
 
 
-def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:
+def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = False) -> Any:
     """A JSON value.
 
     Args:
         text: The whole of it.
         decimals: Numbers with a point as they are written, as Decimal.
+        finite: Refuse NaN and Infinity, which Python writes and JSON does not know.
 
     Returns:
         The value.
@@ -216,7 +217,9 @@ def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:
         ValueError: It is no JSON, or nests too deep.
     """
     try:
-        value = json.loads(text, parse_float=Decimal if decimals else None)
+        value = json.loads(
+            text, parse_float=Decimal if decimals else None, parse_constant=_no_number if finite else None
+        )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     shown = text if isinstance(text, str) else text.decode(errors="replace")
@@ -224,6 +227,10 @@ def parse_json(text: str | bytes, *, decimals: bool = False) -> Any:
     if shown.count("[") + shown.count("{") > DEEPEST and _depth(value) > DEEPEST:
         raise ValueError(_TOO_DEEP)
     return value
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
 
 
 _TOO_DEEP = f"it nests lists and objects deeper than {DEEPEST}"

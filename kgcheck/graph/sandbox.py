@@ -1,19 +1,38 @@
-"""What a process may do that runs statements from outside: compute, and read one store.
+"""What a process may do that runs what came from outside: compute, and reach the files that it is given.
 
-Landlock takes the file system away, but for the store; seccomp takes away the network, new processes and every other
-call of the kernel that reading a store does not need. Both hold for the calling thread and for those that it starts
-later, and cannot be undone: enter while there is one thread.
+Landlock takes the file system away, but for those; seccomp takes away the network, new processes and every other call
+of the kernel that the work does not need. Both hold for the calling thread and for those that it starts later, and
+cannot be undone: enter while there is one thread. Statements over a store may read that store alone (`enter`);
+programs of protocols have calls and files of their own (`confine`).
 """
 
 import errno
 import os
 import resource
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from kgcheck.errors import StoreUnguarded
 
 _CLONE_THREAD = 0x00010000
+_FILE_RIGHTS = 0b111 | 1 << 14
+"""Of the rights of Landlock, those that a file can have: execute, write, read, truncate."""
+
+
+class KernelCall(NamedTuple):
+    """A call that is let through, or answered without being made.
+
+    Attributes:
+        name: As libseccomp knows it.
+        arguments: What arguments must be, by their place.
+        answer: Number of the error that it gets instead; 0 pretends that it was done.
+    """
+
+    name: str
+    arguments: Mapping[int, int] = {}
+    answer: int | None = None
 
 # What Python and LadybugDB need to start threads, take memory, read and tell the time.
 _CALLS = """
@@ -32,7 +51,7 @@ def check() -> None:
     Raises:
         StoreUnguarded: It cannot; the message says what is missing.
     """
-    missing = _missing()
+    missing = missing_guard()
     if missing:
         raise StoreUnguarded(
             f"statements of a model cannot be run here: {missing}",
@@ -40,7 +59,8 @@ def check() -> None:
         )
 
 
-def _missing() -> str:
+def missing_guard() -> str:
+    """What this machine lacks to guard a process; empty where it lacks nothing."""
     try:
         from landlock import LandlockError, landlock_abi_version
     except (ImportError, AttributeError, OSError) as error:
@@ -70,34 +90,48 @@ def enter(readable: Path, memory: int) -> None:
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise StoreUnguarded(f"a process with {threads} threads cannot be guarded")
+    from landlock import FSAccess
+
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits = {resource.RLIMIT_AS: mapped + memory, resource.RLIMIT_FSIZE: 0, resource.RLIMIT_NOFILE: 64}
+    confine({readable: FSAccess.READ_FILE}, map(KernelCall, _CALLS), limits)
+
+
+def confine(rights: Mapping[Path, int], calls: Iterable[KernelCall], limits: Mapping[int, int]) -> None:
+    """Give up every right but some; threads can be started always, processes never, and no core is written.
+
+    Args:
+        rights: What may be done with files and folders, as flags of Landlock; those below a folder, too.
+        calls: Calls of the kernel that are let through; what is not here is not permitted.
+        limits: Numbers of setrlimit, each with the most.
+
+    Raises:
+        StoreUnguarded: The kernel does not do it.
+    """
     import pyseccomp as seccomp
     from landlock import FSAccess, LandlockError, Ruleset
 
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    limits = {
-        resource.RLIMIT_AS: mapped + memory,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: 64,
-    }
-    for limit, most in limits.items():
+    for limit, most in {resource.RLIMIT_CORE: 0, **limits}.items():
         resource.setrlimit(limit, (most, most))
     try:
         rules = Ruleset()
-        rules.allow(readable, rules=FSAccess.READ_FILE)
-        calls = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
-        for name in _CALLS:
+        for path, flags in rights.items():
+            rules.allow(path, rules=FSAccess(flags if path.is_dir() else flags & _FILE_RIGHTS))
+        kept = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
+        for call in calls:
+            must = [seccomp.Arg(place, seccomp.EQ, value) for place, value in call.arguments.items()]
+            answer = seccomp.ALLOW if call.answer is None else seccomp.ERRNO(call.answer)
             with suppress(OSError, ValueError):
                 # Those that this kind of processor lacks, or that the library is too old for, stay refused.
-                calls.add_rule(seccomp.ALLOW, name)
+                kept.add_rule(answer, call.name, *must)
         # Threads, but no processes. The flags of clone3 cannot be looked at: without it, libraries use clone.
         thread = seccomp.Arg(0, seccomp.MASKED_EQ, _CLONE_THREAD, _CLONE_THREAD)
-        calls.add_rule(seccomp.ALLOW, "clone", thread)
+        kept.add_rule(seccomp.ALLOW, "clone", thread)
         # To look at its own limits, not to change any.
         own, nothing = seccomp.Arg(0, seccomp.EQ, 0), seccomp.Arg(2, seccomp.EQ, 0)
-        calls.add_rule(seccomp.ALLOW, "prlimit64", own, nothing)
-        calls.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
+        kept.add_rule(seccomp.ALLOW, "prlimit64", own, nothing)
+        kept.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
         rules.apply()
-        calls.load()
+        kept.load()
     except (LandlockError, OSError, ValueError) as error:
         raise StoreUnguarded(f"this process cannot be guarded: {error}") from error

@@ -1,0 +1,125 @@
+"""The process inside the sandbox that starts a program: started by `kgcheck.protocols.programs.sandbox`.
+
+It forks. The child gives up its rights and becomes the program; the parent waits for it and reports how it ended and
+what it took, on a pipe that the program does not have.
+"""
+
+import ctypes
+import ctypes.util
+import errno
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kgcheck.errors import StoreUnguarded
+from kgcheck.graph.sandbox import KernelCall, confine
+
+NOT_STARTED = 125
+"""Exit code of a child that could not be guarded."""
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_GET_NAME = 1, 15, 16
+_TERMINAL_QUESTIONS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
+"""Calls of ioctl that change nothing outside: is it a terminal, how large, how much is there, close on exec."""
+
+# What Python and R need to compute, to start threads, and to read and write the files that they are given.
+_CALLS = """
+    access alarm arch_prctl brk chdir clock_getres clock_gettime clock_nanosleep close close_range dup dup2 dup3
+    epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 execve exit exit_group faccessat faccessat2 fadvise64 fchdir
+    fcntl fdatasync flock fstat fstatfs fsync ftruncate futex get_robust_list getcpu getcwd getdents64 getegid geteuid
+    getgid getgroups getitimer getpgid getpgrp getpid getppid getrandom getresgid getresuid getrlimit getrusage getsid
+    gettid gettimeofday getuid lseek lstat madvise membarrier mincore mkdir mkdirat mmap mprotect mremap msync munmap
+    nanosleep newfstatat open openat pause pipe pipe2 poll ppoll pread64 preadv preadv2 pselect6 pwrite64 pwritev
+    pwritev2 read readlink readlinkat readv rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction
+    rt_sigpending rt_sigprocmask rt_sigreturn rt_sigsuspend rt_sigtimedwait sched_get_priority_max
+    sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler sched_yield select set_robust_list
+    set_tid_address setitimer sigaltstack stat statfs statx sysinfo time times truncate umask uname unlink unlinkat
+    wait4 waitid write writev
+""".split()
+
+# Copying a file sets its rights and times: pretended, since as owner or root they could be set outside, too.
+_PRETENDED = "chmod chown fchmod fchmodat fchmodat2 fchown fchownat futimesat lchown utime utimensat utimes".split()
+
+_UNSUPPORTED = {
+    errno.EOPNOTSUPP: "fallocate fgetxattr flistxattr fsetxattr getxattr lgetxattr listxattr llistxattr lsetxattr setxattr",
+    errno.ENOSYS: "copy_file_range io_uring_setup memfd_create openat2 sendfile",
+}
+"""What libraries do in another way where the kernel or the file system does not have it."""
+
+
+def main(order: dict[str, Any]) -> None:
+    """Start the program and report how it ended.
+
+    Args:
+        order: ``argv``, ``env``, ``folder``, ``rights`` (flags of Landlock by path), ``limits`` (by number of
+            setrlimit) and ``report`` (a file descriptor).
+    """
+    # Else libraries look for these two by way of programs that are not in the sandbox.
+    setattr(ctypes.util, "find_library", {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get)  # noqa: B010 for mypy
+    _die_with_parent()
+    report: int = order["report"]
+    os.set_inheritable(report, False)
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(order)
+        except BaseException as error:
+            os.write(report, json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode() + b"\n")
+        os._exit(NOT_STARTED)
+    # Whatever the program wrote, nobody reads on from here.
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+    _, status, used = os.wait4(child, 0)
+    ended = {
+        "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        "signal": signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "",
+        "processor_seconds": used.ru_utime + used.ru_stime,
+        "memory_bytes": used.ru_maxrss * 1024,
+    }
+    os.write(report, json.dumps(ended).encode() + b"\n")
+    os._exit(0)
+
+
+def _become(order: dict[str, Any]) -> None:
+    _die_with_parent()
+    os.chdir(order["folder"])
+    # Nothing of what started it may be in the program's hands but its own three; the report closes when it starts.
+    os.closerange(3, order["report"])
+    os.closerange(order["report"] + 1, 1024)
+    limits = {int(number): most for number, most in order["limits"].items()}
+    processor = limits.pop(int(resource.RLIMIT_CPU))
+    # The first is SIGXCPU, which a program may ignore; the second is not.
+    resource.setrlimit(resource.RLIMIT_CPU, (processor, processor + 1))
+    try:
+        confine({Path(path): flags for path, flags in order["rights"].items()}, _calls(), limits)
+    except StoreUnguarded as error:
+        raise OSError(error.message) from None
+    os.execve(order["argv"][0], order["argv"], order["env"])  # noqa: S606 the interpreter, with no shell between
+
+
+def _calls() -> Iterator[KernelCall]:
+    yield from map(KernelCall, _CALLS)
+    for name in _PRETENDED:
+        yield KernelCall(name, answer=0)
+    for number, names in _UNSUPPORTED.items():
+        for name in names.split():
+            yield KernelCall(name, answer=number)
+    for question in _TERMINAL_QUESTIONS:
+        yield KernelCall("ioctl", {1: question})
+    for option in (_PR_SET_NAME, _PR_GET_NAME):
+        yield KernelCall("prctl", {0: option})
+    # Signals to itself.
+    for name in ("kill", "tgkill"):
+        yield KernelCall(name, {0: os.getpid()})
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

