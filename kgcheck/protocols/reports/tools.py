@@ -1,0 +1,168 @@
+"""Software that a sentence names, with versions: known names, and whatever stands beside a word for software."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.literature.documents import Span
+from kgcheck.protocols.protocol import StepTool
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, software_words
+
+_NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
+_COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
+_VERSION = (
+    r"(?:(?:versions?|ver\.|vers\.|v\.?|release|build|ver|rev\.)\s?(?P<named>\d[\w.]{0,15}|[A-Z]\d{4}[ab]|[XIV]{1,4}\b)"
+    r"|(?P<bare>\d{1,2}(?:\.\d{1,3}){1,3}[a-z]?\b|R20\d\d[ab]\b))"
+)
+_AFTER = re.compile(
+    rf"(?:[\s,]{{1,2}}|\s?\(|\s?\[|[-\u2122\u00ae\s]){{0,3}}(?:(?:software|package|program|suite|toolbox|statistics|statistical software|for (?:Windows|Mac)"
+    rf"|Pro|Premium|Core Team|SE|IC|MP|Inc\.?|R Foundation)[\s,(]{{1,3}}){{0,2}}{_VERSION}",
+    re.IGNORECASE,
+)
+_ANYWHERE = re.compile(rf"[^()]{{0,80}}?\b{_VERSION}", re.IGNORECASE)
+_BRACKET = re.compile(r"[^\s()]{0,12}(?:\s(?:software|package|program|suite|statistical software))?\s?\(")
+_WHOLE_NUMBER = re.compile(r"\s(\d{1,2}|20\d\d)\b(?![.,]?\d|\s?(?:%|\u00b0|[a-z]))")
+_VERSIONED = re.compile(
+    rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,)?\s(?:software |package |program )?"
+    r"(?:versions?|ver\.|v\.?|release)\s?(?P<version>\d[\w.]{0,15})",
+)
+
+
+class ToolAt(NamedTuple):
+    """Software at its place; ``span`` reaches to the end of its version."""
+
+    tool: StepTool
+    span: Span
+
+
+def tools_in(text: str) -> tuple[ToolAt, ...]:
+    """The software that a sentence names.
+
+    Args:
+        text: The sentence.
+
+    Returns:
+        In order, each name once, with the version where one is written.
+
+    >>> [(t.tool.name, t.tool.version) for t in tools_in("Done in R (version 3.1.0) with the limma package and FooBar v2.")]
+    [('R', '3.1.0'), ('limma', ''), ('FooBar', '2')]
+    """
+    text = text[:MOST_CHARACTERS]
+    found: dict[str, ToolAt] = {}
+    places: list[Span] = []
+    for start, end, version, reach in sorted(_named(text), key=lambda n: (n[0], -n[1])):
+        if any(a < end and start < b for a, b in places):
+            continue
+        places.append((start, end))
+        name = text[start:end].rstrip(".")
+        known = found.get(name.casefold())
+        if known is None or (version and not known.tool.version):
+            place = ToolAt(StepTool(name=name, version=version), (start, reach))
+            found[name.casefold()] = place if known is None else ToolAt(place.tool, known.span)
+    return tuple(found.values())
+
+
+class _Named(NamedTuple):
+    start: int
+    end: int
+    version: str
+    reach: int
+
+
+def _named(text: str) -> Iterator[_Named]:
+    patterns = _patterns()
+    for match in patterns.known.finditer(text):
+        version, reach = _version(text, match.end())
+        # "(GraphPad Software, La Jolla)" names who sells it.
+        if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
+            continue
+        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span(), patterns.beside):
+            continue
+        yield _Named(*match.span(), version, reach)
+    for name, spelt in patterns.near.items():
+        for match in spelt.finditer(text):
+            start = match.start() + match[0].index(name)
+            yield _Named(start, start + len(name), *_version(text, start + len(name)))
+    for pattern in patterns.shapes:
+        for match in pattern.finditer(text):
+            start, end = match.span("name")
+            if _is_name(text[start:end]):
+                # A version may follow the word for software, not the name.
+                version, reach = _version(text, max(end, match.end()))
+                yield _Named(start, end, version, reach)
+    for match in _VERSIONED.finditer(text):
+        start, end = match.span("name")
+        last = re.split(r"[\s-]", text[start:end])[-1].lower()
+        if not {last, last.rstrip("s")} & patterns.not_software:
+            yield _Named(start, end, match["version"].rstrip("."), match.end())
+
+
+def _beside(text: str, span: Span, words: re.Pattern[str]) -> bool:
+    return bool(words.search(text, max(0, span[0] - 25), span[0]) or words.search(text, span[1], span[1] + 25))
+
+
+def _version(text: str, end: int) -> tuple[str, int]:
+    """The version after a name, and where it ends; within the bracket that follows, it may stand anywhere."""
+    if found := _AFTER.match(text, end):
+        return (found["named"] or found["bare"]).rstrip("."), found.end()
+    bracket = _BRACKET.match(text, end)
+    inside = _ANYWHERE.match(text, bracket.end()) if bracket else None
+    if inside and inside["named"]:
+        return inside["named"].rstrip("."), inside.end()
+    if found := _WHOLE_NUMBER.match(text, end):
+        return found[1], found.end()
+    return "", end
+
+
+def _is_name(name: str) -> bool:
+    """Whether a word beside one for software is the name of it."""
+    patterns = _patterns()
+    words = name.split()
+    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
+        return False
+    if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
+        return False
+    return any(c.isalpha() for c in name) and len(name) > 1
+
+
+class _ToolPatterns(NamedTuple):
+    known: re.Pattern[str]
+    near: dict[str, re.Pattern[str]]
+    ambiguous: frozenset[str]
+    beside: re.Pattern[str]
+    shapes: tuple[re.Pattern[str], ...]
+    stop: frozenset[str]
+    not_software: frozenset[str]
+
+
+@cache
+def _patterns() -> _ToolPatterns:
+    words = software_words()
+    kinds = either(words.kinds.words)
+    quoted = r"['\"\u2018\u201c]?"
+    capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
+    lower = r"[a-z][\w.]{1,20}"
+    return _ToolPatterns(
+        known=re.compile(rf"(?<![\w.-])(?:{either((*words.known, *words.ambiguous.names))})(?![\w-]|\.\w)"),
+        near={name: re.compile(rf"(?<![\w.-])(?:{either(places)})") for name, places in words.near.items()},
+        ambiguous=frozenset(words.ambiguous.names),
+        beside=re.compile(rf"\b(?:{either(words.ambiguous.beside)})\b"),
+        shapes=(
+            # The lme4 package; R package lme4: there a name may be in small letters.
+            re.compile(
+                rf"\b(?:the|R|of|with|using|in) {quoted}(?P<name>{lower}){quoted} (?:package|library|toolbox)\b"
+            ),
+            re.compile(
+                rf"\b(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module) {quoted}(?P<name>{lower}){quoted}(?![\w-])"
+            ),
+            re.compile(
+                rf"(?<![\w-]){quoted}(?P<name>{capital}(?: [A-Z][\w.+-]{{0,20}}){{0,2}}){quoted} (?:{kinds})(?:s|es)?\b"
+            ),
+            re.compile(
+                rf"\b(?:{kinds}) (?:called |named )?{quoted}(?P<name>{capital}(?: (?:[A-Z][\w.+-]{{1,20}}|\d\.\d))?){quoted}(?![\w-])"
+            ),
+        ),
+        stop=frozenset(words.kinds.stop.split()),
+        not_software=frozenset(words.kinds.not_software.split()),
+    )
