@@ -85,7 +85,8 @@ def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str 
 
 
 _DRY_HEADING = re.compile(
-    r"statistic|analys[ei]s$|comput|bioinformat|software|simulation|algorithm|modell?ing|data (?:processing|analys)",
+    r"statistic|comput|bioinformat|software|simulation|algorithm|modell?ing|data processing"
+    r"|\b(?:data|sequence|image|expression|phylogenetic|network|enrichment|pathway|genome|sensitivity|cluster) analys",
     re.IGNORECASE,
 )
 

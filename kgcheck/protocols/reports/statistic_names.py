@@ -15,7 +15,7 @@ def statistics_in(text: str) -> tuple[str, ...]:
     Returns:
         Names as ``corpus/protocols/statistics.toml`` has them, each once, in the order of the text.
 
-    >>> statistics_in("Welch's t-test with Benjamini-Hochberg correction, then a Mann–Whitney U test")
+    >>> statistics_in("Welch's t-test with Benjamini-Hochberg correction, then a Mann-Whitney U test")
     ("Welch's t test", 'Benjamini-Hochberg', 'Wilcoxon rank-sum test')
     """
     pattern, names = _statistics()

@@ -6,34 +6,39 @@ from functools import cache
 from typing import NamedTuple
 
 from kgcheck.literature.documents import Span
-from kgcheck.protocols.protocol import ItemKind, StepItem
+from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter
 from kgcheck.protocols.report import ReportStep
 from kgcheck.protocols.reports.data_sets import data_set_ids
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.statistic_names import statistics_in
 from kgcheck.protocols.reports.tools import tools_in
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, step_words
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, step_words
 
 _ADVERBS = (
     r"(?:\s(?:\w{2,20}ly|then|also|next|further|again|not|all|each|both|either|thus|therefore|always|once|twice|often|first"
     r"|instead|later|now|only|well|never|still|in turn|in addition|kept and|initially)){0,3}"
 )
 _PASSIVE = re.compile(
-    rf"\b(?P<be>was|were|been|being|is|are|be){_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b", re.IGNORECASE
-)
-_ACTIVE = re.compile(
-    rf"\b(?P<who>we|I|the authors)(?:\shave|\shad)?{_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b",
+    rf"\b(?P<be>was|were|is|are){_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b(?P<out>\sout\b)?",
     re.IGNORECASE,
 )
-_AND = re.compile(r"(?:,? and|,)(?: then| subsequently)? (?P<verb>[a-z]{2,20})\b")
+_ACTIVE = re.compile(
+    rf"\b(?:we|I|the authors)(?:\shave|\shad)?{_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b"
+    r"(?P<out>\sout\b)?",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(r"\b(?:that|which|who|whose \w+|not|if|when|once)\s$", re.IGNORECASE)
+_CONDITION = re.compile(r"^(?:If|When|Whenever|Once|Although|Though|Because|Since|Suppose|Even|While|As)\b")
+_IN_BRACKETS = re.compile(r"\s?\([^()]{0,200}\)|\s?\[[^\[\]]{0,80}\]")
+_ASIDE = re.compile(r"^\s*(?:\w+ing\b|with|in|on|at|by|for|from|to|of|including|such as|e\.g)\b", re.IGNORECASE)
 _ORDER = re.compile(r"^(?:\W{0,3}\(?\d{0,2}[.)]?\s)?(?P<verb>[A-Z][a-z]{1,14})\s")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 _CLAUSE = re.compile(
     r"[,;:()]|\b(?:and|but|which|that|while|whereas|where|when|because|since|if|after|before|then)\b", re.IGNORECASE
 )
 _PHRASE_ENDS = re.compile(
-    r"[,;:.()\[]|\b(?:using|by|with|to|for|in|at|on|from|as|into|and|or|that|which|who|where|when|of which|between|within|through|via|under|over|after|before|was|were|is|are"
-    r"|during|until|based|according|per|if|had|have|has)\b",
+    r"[;:()\[]|[,.](?!\d)|\b(?:using|by|with|to|for|in|at|on|from|as|into|and|or|that|which|who|where|when"
+    r"|between|within|through|via|under|over|after|before|was|were|is|are|during|until|based|according|per|if|had|have|has)\b",
     re.IGNORECASE,
 )
 _FROM = re.compile(r"\bfrom\s", re.IGNORECASE)
@@ -75,7 +80,11 @@ def deeds_of(text: str) -> tuple[Deed, ...]:
         return ()
     found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, patterns))]
     found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, patterns))]
-    found += [Deed(m["verb"].lower(), m.span("verb"), passive=False) for m in patterns.people.finditer(text)]
+    found += [
+        Deed(m["verb"].lower(), m.span("verb"), passive=False)
+        for pattern in (patterns.people, patterns.things, patterns.settings)
+        for m in pattern.finditer(text)
+    ]
     if not found and (order := _ORDER.match(text)) and order["verb"].lower() in patterns.orders:
         found.append(Deed(order["verb"].lower(), order.span("verb"), passive=False))
     found.sort(key=lambda d: d.span)
@@ -86,9 +95,18 @@ def _passive(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
     verb = match["verb"].lower()
     if verb in patterns.states or not patterns.is_participle(verb):
         return None
-    if match["be"].lower() in ("is", "are", "be", "being") and patterns.base(verb) not in patterns.present:
+    if match["be"].lower() in ("is", "are") and patterns.base(verb) not in patterns.present:
         return None
-    return Deed(verb, match.span("verb"), passive=True)
+    if match["be"].lower() in ("is", "are") and _tells_of_all(match.string, match.start()):
+        return None
+    return Deed(verb + (match["out"] or ""), match.span("verb"), passive=True)
+
+
+def _tells_of_all(text: str, start: int) -> bool:
+    """Whether a verb in the present tells what holds of things, in a clause that depends on another."""
+    if _RELATIVE.search(text, max(0, start - 24), start):
+        return True
+    return bool(_CONDITION.match(text)) and "," not in text[:start]
 
 
 def _active(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
@@ -96,7 +114,9 @@ def _active(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
     if verb in patterns.active_states:
         return None
     past = (verb.endswith("ed") and verb not in patterns.no_participles) or verb in patterns.irregular_past
-    return Deed(verb, match.span("verb"), passive=False) if past or verb in patterns.present else None
+    if not past and verb not in patterns.present:
+        return None
+    return Deed(verb + (match["out"] or ""), match.span("verb"), passive=False)
 
 
 def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep | None:
@@ -116,7 +136,7 @@ def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_headi
     tools = tools_in(text)
     spans = (*without, *(d_.span for d_ in tools), *((d.start, d.end) for d in accessions))
     parameters = parameters_in(text, spans)
-    if not deeds and not _is_recipe(text, len(parameters)):
+    if not deeds and not accessions and not _is_recipe(text, parameters):
         return None
     statistics = statistics_in(text)
     inputs, outputs = _items(text, deeds)
@@ -130,21 +150,30 @@ def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_headi
         data_sets=accessions,
         inputs=tuple(dict.fromkeys((*inputs, *named)))[:_MOST_ITEMS],
         outputs=outputs[:_MOST_ITEMS],
-        dry=is_dry(text, computing=bool(tools or statistics or accessions or dry_heading)),
+        dry=is_dry(text, computing=bool(tools) + 2 * bool(statistics or accessions or dry_heading)),
     )
 
 
-def _is_recipe(text: str, parameters: int) -> bool:
-    """Whether a sentence without a verb gives settings, as "95°C for 5 min, then 35 cycles of 30 s at 60°C" does."""
-    return parameters >= 3 and not re.search(r"\b(?:is|are|was|were|had|has|have|ranged|became)\b", text)
+def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
+    """Whether a sentence without such a verb gives settings, as "95°C for 5 min, then 35 cycles at 60°C" does."""
+    if _patterns().not_steps.search(text):
+        return False
+    set_by_hand = [
+        p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in _UNITS_OF_PEOPLE
+    ]
+    return len(set_by_hand) >= 3
 
 
-def is_dry(text: str, *, computing: bool = False) -> bool:
+_UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%", "fold"))
+"""Those of results and of descriptions."""
+
+
+def is_dry(text: str, *, computing: int = 0) -> bool:
     """Whether what a sentence tells is done by computing.
 
     Args:
         text: The sentence.
-        computing: It names software, statistics or a data set.
+        computing: How much else speaks for that: software, statistics, data sets, the heading.
 
     Returns:
         True where more of its words are of computing than of a bench or a bed.
@@ -152,7 +181,7 @@ def is_dry(text: str, *, computing: bool = False) -> bool:
     patterns = _patterns()
     words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
     wet = sum(words[w] for w in words.keys() & patterns.wet)
-    dry = sum(words[w] for w in words.keys() & patterns.dry) + 2 * computing
+    dry = sum(words[w] for w in words.keys() & patterns.dry) + computing
     return dry > wet
 
 
@@ -181,16 +210,16 @@ def _object(text: str, deed: Deed) -> str:
 
 def _before(text: str, end: int) -> str:
     """The thing that is named before a verb in the passive."""
-    clause = re.sub(
-        r"\s+(?:was|were|been|being|is|are|be|has|have|had)\b.{0,60}$", "", text[max(0, end - 160) : end].rstrip()
-    )
+    clause = _IN_BRACKETS.sub("", text[max(0, end - 240) : end]).rstrip()
+    clause = re.sub(r"\s+(?:was|were|is|are)\b.{0,60}$", "", clause)
     parts = [p for p in _CLAUSE.split(clause) if p and p.strip()]
-    return _phrase(parts[-1]) if parts else ""
+    return next((thing for p in reversed(parts) if not _ASIDE.match(p) and (thing := _phrase(p))), "")
 
 
 def _after(text: str, start: int) -> str:
     """The thing that is named after a verb."""
-    rest = text[start : start + 120].lstrip()
+    rest = _IN_BRACKETS.sub("", text[start : start + 160]).lstrip()
+    rest = _DETERMINER.sub("", rest.removeprefix("out ").lstrip())
     end = _PHRASE_ENDS.search(rest)
     return _phrase(rest[: end.start()] if end else rest)
 
@@ -218,7 +247,8 @@ def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tu
             (made if deed.verb in patterns.makes else taken if deed.verb in patterns.takes else []).append(thing)
         rest = text[deed.span[1] : deed.span[1] + 80]
         if deed.verb in patterns.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
-            taken.append(thing)
+            # "Cells were obtained from Somebody Ltd" names who sold them.
+            taken += [thing] if not all(w[0].isupper() for w in thing.split()) else []
         if deed.verb in patterns.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
             made.append(thing)
     return _kinds(taken), _kinds(made)
@@ -256,6 +286,8 @@ class _StepPatterns(NamedTuple):
     present: frozenset[str]
     orders: frozenset[str]
     people: re.Pattern[str]
+    things: re.Pattern[str]
+    settings: re.Pattern[str]
     not_steps: re.Pattern[str]
     makes: frozenset[str]
     takes: frozenset[str]
@@ -293,6 +325,7 @@ class _StepPatterns(NamedTuple):
 def _patterns() -> _StepPatterns:
     words = step_words()
     people, deeds = ("|".join(w.split()) for w in (words.people, words.people_verbs))
+    things, thing_verbs = ("|".join(w.split()) for w in (words.things, words.things_verbs))
     return _StepPatterns(
         states=frozenset(words.states.split()),
         active_states=frozenset(words.active_states.split()),
@@ -302,8 +335,15 @@ def _patterns() -> _StepPatterns:
         present=frozenset(words.present),
         orders=frozenset(words.orders),
         people=re.compile(
-            rf"\b(?:{people})(?:\s(?!was\b|were\b|who\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,4}}?\s(?P<verb>{deeds})\b",
+            rf"\b(?:{people})(?:\s(?!was\b|were\b|who\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,8}}?\s(?P<verb>{deeds})\b",
             re.IGNORECASE,
+        ),
+        things=re.compile(
+            rf"\b(?:{things})(?:\s(?!was\b|were\b|which\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,6}}?\s(?P<verb>{thing_verbs})\b(?!\s(?:is|was|were|are|by|in|for|as|to|here)\b)",
+            re.IGNORECASE,
+        ),
+        settings=re.compile(
+            rf"\b(?:{either(words.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b", re.IGNORECASE
         ),
         not_steps=re.compile("|".join(map(re.escape, words.not_steps)), re.IGNORECASE),
         makes=frozenset(words.verbs.makes.split()),

@@ -39,6 +39,9 @@ class StepWords(Value):
     orders: tuple[str, ...]
     people: str
     people_verbs: str
+    things: str
+    things_verbs: str
+    settings: tuple[str, ...]
     not_steps: tuple[str, ...]
     not_headings: str
     headings: str
@@ -53,8 +56,10 @@ class ParameterWords(Value):
     """The file ``parameters.toml``."""
 
     nouns: str
+    direct: str
     results: str
     counted: str
+    many: str
     stop: str
     default: tuple[str, ...]
     units: dict[str, tuple[str, ...]]
@@ -65,7 +70,14 @@ class AmbiguousNames(Value):
     """Names of software that are also other words, and what must stand beside them."""
 
     names: tuple[str, ...]
-    beside: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class TechniqueNames(Value):
+    """Names with which things are done and that are no software, as one text."""
+
+    names: str
 
 
 class SoftwareKinds(Value):
@@ -83,6 +95,7 @@ class SoftwareWords(Value):
     near: dict[str, tuple[str, ...]]
     ambiguous: AmbiguousNames
     kinds: SoftwareKinds
+    techniques: TechniqueNames
 
 
 class StatisticWords(Value):
