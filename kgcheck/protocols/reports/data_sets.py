@@ -77,11 +77,13 @@ def data_set_ids(text: str) -> tuple[NamedDataSet, ...]:
     [('GSE100', 'GEO'), ('GSM2', 'GEO'), ('1ABC', 'PDB'), ('2DEF', 'PDB')]
     """
     found: list[NamedDataSet] = []
+    taken: set[int] = set()
     for known in _known():
         for match in known.pattern.finditer(text):
             start, end = match.span()
             if known.near and not known.near.search(text, max(0, start - _NEAR), start):
                 continue
-            if not any(start < d.end and d.start < end for d in found):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
                 found.append(NamedDataSet(id=match[0], repository=known.repository.name, start=start, end=end))
     return tuple(sorted(found, key=lambda d: d.start))

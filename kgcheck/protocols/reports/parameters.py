@@ -106,7 +106,7 @@ class _Setting:
             if own.end() > self.end or not self.unit:
                 self.unit, self.end = _words().units[own[1]], own.end()
         self.ends_in_unit = self.end > of.bare
-        before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±")
+        before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
         self.words = self._stripped(before)
 
     def _stripped(self, before: str) -> list[str]:
@@ -128,7 +128,9 @@ class _Setting:
     def name(self) -> str:
         """What the number is of; empty where it is no setting."""
         # A mean with its deviation is what came out.
-        if self.text[self.value_start] == "±" or self.text[self.end :].lstrip().startswith("±"):
+        if "±" in self.text[max(0, self.value_start - 1) : self.value_start + 1] or self.text[
+            self.end :
+        ].lstrip().startswith("±"):
             return ""
         if self.unit == "%" and self.text.startswith(" of ", self.end):
             return ""
@@ -154,10 +156,8 @@ class _Setting:
         if not self.unit and _WITHOUT_NAME.match(self.text, self.end):
             return ""
         plainly = self.unit or self.joined or self.compared or last in known.direct
-        if (
-            plainly
-            and (last in known.nouns or last.removesuffix("s") in known.nouns)
-            or (self.compared and self._is_symbol())
+        if (plainly and (last in known.nouns or last.removesuffix("s") in known.nouns)) or (
+            self.compared and self._is_symbol()
         ):
             return self._phrase()
         if self.unit:

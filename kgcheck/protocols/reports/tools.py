@@ -197,7 +197,8 @@ def _patterns() -> _ToolPatterns:
                 rf"(?<![\w-]){quoted}(?P<name>{capital}(?: [A-Z][\w.+-]{{0,20}}){{0,2}}){quoted} (?:{kinds})(?:s|es)?\b"
             ),
             re.compile(
-                rf"\b(?:{kinds}) (?:called |named )?{quoted}(?P<name>{capital}(?: [A-Z][\w.+-]{{1,20}})?){quoted}(?![\w-])"
+                rf"\b(?:{kinds}) (?:called |named )?{quoted}"
+                rf"(?P<name>{capital}(?: [A-Z][\w.+-]{{1,20}})?){quoted}(?![\w-])"
             ),
         ),
         stop=frozenset(words.kinds.stop.split()),
