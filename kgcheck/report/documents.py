@@ -217,9 +217,15 @@ def markdown(value: object) -> str:
     Returns:
         One line without marks.
     """
-    line = " ".join(visible(str(value), layout=True).split())
-    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, _CELL))
-    return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
+    return _without_marks(cut(_one_line(value), _CELL))
+
+
+def _one_line(value: object) -> str:
+    return " ".join(visible(str(value), layout=True).split())
+
+
+def _without_marks(line: str) -> str:
+    return _MARK.sub(lambda m: f"&#{ord(m[0])};", _LINKS.sub(lambda m: f"{m[0]}\u2060", line))
 
 
 class Unasked(NamedTuple):
@@ -375,11 +381,17 @@ def _markdown() -> Environment:
     env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
     env.filters["cited"] = _cited
     env.filters["linked"] = _linked
+    env.filters["quoted"] = _quoted
     return env
 
 
 def _escaped(value: object) -> str:
     return value if isinstance(value, Markup) else markdown(value)
+
+
+def _quoted(value: object) -> Markup:
+    """Words of a paper for Markdown, however many: a quote that is cut is none."""
+    return Markup(_without_marks(_one_line(value)))  # noqa: S704  # escaped there
 
 
 def _linked(text: str, url: str) -> Markup:

@@ -23,7 +23,7 @@ _LEAST_LIKE = 0.25
 """BM25 of a sentence for a section, as a share of the best, from which on it may belong to it."""
 
 _MOST_SPECIES = 3
-_MOST_STEPS = 2_000
+MOST_STEPS = 2_000
 """Of one paper; a book is no paper."""
 
 
@@ -62,14 +62,31 @@ def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str 
                 sentence.text,
                 number + 1,
                 without=sentence.citations,
-                dry_heading=bool(_DRY_HEADING.search(method.section.heading)),
+                dry_heading=is_dry_heading(method.section),
             )
-            if step is None or (sentence.strict and not _has_detail(step)) or number >= _MOST_STEPS:
+            if step is None or (sentence.strict and not _has_detail(step)) or number >= MOST_STEPS:
                 continue
             steps.append(step)
             number += 1
         if steps:
-            sections.append(_report_section(method.section, tuple(steps)))
+            sections.append(report_section(method.section, tuple(steps)))
+    return finished_report(paper, sections, retracted=retracted, url=url)
+
+
+def finished_report(
+    paper: WholePaper, sections: Sequence[ReportSection], *, retracted: bool = False, url: str = ""
+) -> ExperimentalReport:
+    """A report of sections whose steps are known, with what the paper is and what came out.
+
+    Args:
+        paper: The whole paper.
+        sections: With steps.
+        retracted: Something else than the paper says that it is retracted.
+        url: Where people read it.
+
+    Returns:
+        The report.
+    """
     return ExperimentalReport(
         paper=paper.id,
         ids=paper.ids,
@@ -89,6 +106,11 @@ _DRY_HEADING = re.compile(
     r"|\b(?:data|sequence|image|expression|phylogenetic|network|enrichment|pathway|genome|sensitivity|cluster) analys",
     re.IGNORECASE,
 )
+
+
+def is_dry_heading(section: Section) -> bool:
+    """Whether the heading of a section is of computing."""
+    return bool(_DRY_HEADING.search(section.heading))
 
 
 def method_sections(paper: WholePaper) -> Iterator[MethodSection]:
@@ -136,7 +158,8 @@ def _has_detail(step: ReportStep) -> bool:
     return bool(step.parameters or step.tools or step.statistics or step.data_sets)
 
 
-def _report_section(section: Section, steps: tuple[ReportStep, ...]) -> ReportSection:
+def report_section(section: Section, steps: tuple[ReportStep, ...]) -> ReportSection:
+    """A section of a report, without results."""
     return ReportSection(
         heading=section.heading,
         path=section.path,

@@ -19,7 +19,7 @@ _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6}
 _RANGE = re.compile(r"\s?(?:[-\u2010-\u2014\u2212]|to|and)\s?$")
 _LIST = re.compile(r",\s|,?\s(?:and|or)\s")
 _SIGN = re.compile(r"([<>=≤≥~≈\u223c\u2264\u2265])\s?$")
-_LAST_WORDS = re.compile(r"(?<![\w\u00b0])(?:[^\W_][\w.'\u2019*/-]{0,40}[ \u00a0]){0,3}[^\W_][\w.'\u2019*/-]{0,40}$")
+_LAST_WORDS = re.compile(r"(?<![\w\u00b0])(?:[^\W_][\w.'\u2019*/-]{0,40}[ \u00a0]){0,7}[^\W_][\w.'\u2019*/-]{0,40}$")
 _NEXT_WORDS = re.compile(
     r"[\s-]{1,2}(?:\([wv]/[wv]\)\s)?(?:of\s)?((?:[A-Za-z\u0370-\u03ff][\w\u2019'-]{0,40})(?:\s[A-Za-z][\w-]{0,40}){0,2})"
 )

@@ -131,20 +131,33 @@ def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_headi
     Returns:
         The step; none where the sentence tells nothing that was done, nor names settings of a protocol.
     """
-    deeds = deeds_of(text)
+    step = read_step(text, number, without=without, dry_heading=dry_heading)
+    is_step = deeds_of(text) or step.data_sets or _is_recipe(text, step.parameters)
+    return step if is_step else None
+
+
+def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep:
+    """A sentence that is known to be a step, with what it names.
+
+    Args:
+        text: The sentence.
+        number: Its place among the steps.
+        without: Where citations stand in it.
+        dry_heading: Whether its heading is of computing.
+
+    Returns:
+        The step.
+    """
     accessions = data_set_ids(text[:MOST_CHARACTERS])
     tools = tools_in(text)
-    spans = (*without, *(d_.span for d_ in tools), *((d.start, d.end) for d in accessions))
-    parameters = parameters_in(text, spans)
-    if not deeds and not accessions and not _is_recipe(text, parameters):
-        return None
+    spans = (*without, *(t.span for t in tools), *((d.start, d.end) for d in accessions))
     statistics = statistics_in(text)
-    inputs, outputs = _items(text, deeds)
+    inputs, outputs = _items(text, deeds_of(text))
     named = tuple(StepItem(name=d.id, kind="data_set") for d in accessions)
     return ReportStep(
         number=number,
         text=text,
-        parameters=parameters,
+        parameters=parameters_in(text, spans),
         tools=tuple(t.tool for t in tools),
         statistics=statistics,
         data_sets=accessions,
