@@ -4,7 +4,9 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS: dict[str, tuple[str, str]] = {}
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "report": ("kgcheck.cli.protocol_report", "What papers did, step by step, in their own words."),
+}
 
 
 @click.group("protocol", cls=LateGroup, late=_COMMANDS)

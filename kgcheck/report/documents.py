@@ -98,22 +98,24 @@ def cut(text: str, length: int = _LONG) -> str:
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
 
 
-def markdown(value: object, length: int = _CELL) -> str:
+def markdown(value: object) -> str:
     """Text that Markdown shows as it is, in a table or out of one.
 
     Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
     somebody about: a URL, @somebody, #1.
 
-    Args:
-        value: Any value.
-        length: Characters after which it is cut.
-
     Returns:
         One line without marks.
     """
-    line = " ".join(visible(str(value), layout=True).split())
-    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, length))
-    return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
+    return _without_marks(cut(_one_line(value), _CELL))
+
+
+def _one_line(value: object) -> str:
+    return " ".join(visible(str(value), layout=True).split())
+
+
+def _without_marks(line: str) -> str:
+    return _MARK.sub(lambda m: f"&#{ord(m[0])};", _LINKS.sub(lambda m: f"{m[0]}\u2060", line))
 
 
 class Unasked(NamedTuple):
@@ -279,8 +281,8 @@ def _escaped(value: object) -> str:
 
 
 def _whole(value: object) -> Markup:
-    """Text for Markdown that is not cut: what is quoted is quoted whole."""
-    return Markup(markdown(value, MAX_CHARACTERS))  # noqa: S704  # escaped there
+    """Words of a paper for Markdown, however many: a quote that is cut is none."""
+    return Markup(_without_marks(_one_line(value)))  # noqa: S704  # escaped there
 
 
 def _linked(text: str, url: str) -> Markup:

@@ -1,0 +1,328 @@
+"""Settings of a step: numbers with their names and units, thresholds, repeats, and what was left at its default.
+
+A number is a setting where its unit, a sign of comparison, the word before it or what it counts says of what. How many
+patients or samples there were, and what came out, is none.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.grounding.quantities import WrittenNumber, quantities
+from kgcheck.literature.documents import Span
+from kgcheck.protocols.protocol import StepParameter
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, parameter_words
+
+_DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6})(?![\w:/]|\.\d)")
+_RANGE = re.compile(r"\s?(?:[-\u2010-\u2014\u2212]|to|and)\s?$")
+_LIST = re.compile(r",\s|,?\s(?:and|or)\s")
+_SIGN = re.compile(r"([<>=≤≥~≈\u223c\u2264\u2265])\s?$")
+_LAST_WORDS = re.compile(r"(?<![\w\u00b0])(?:[^\W_][\w.'\u2019*/-]{0,40}[ \u00a0]){0,7}[^\W_][\w.'\u2019*/-]{0,40}$")
+_NEXT_WORDS = re.compile(
+    r"[\s-]{1,2}(?:\([wv]/[wv]\)\s)?(?:of\s)?((?:[A-Za-z\u0370-\u03ff][\w\u2019'-]{0,40})(?:\s[A-Za-z][\w-]{0,40}){0,2})"
+)
+_AFTER = re.compile(r"[\s-]{1,2}((?:[a-z][\w-]{0,30}\s){0,2}[a-z][\w.-]{0,30})")
+_CROSS_VALIDATION = re.compile(r"[\s-]{0,2}(?:stratified )?cross[\s-]?validat", re.IGNORECASE)
+_RESULT_OF_TEST = re.compile(r"\(\s?\d[\d.,\s]{0,12}\)\s?[<>=]\s?$")
+_OF_ALL = re.compile(
+    r"\s?(?:%\s)?of (?:the|all|these|those|our|patients|participants|subjects|women|men|cases|individuals)\b"
+)
+_CONNECTING = frozenset(
+    "of at to was were is be set as a than less more greater equal below above exceeding under over the lower higher"
+    " smaller larger fewer or = equals using about approximately around ca circa from between with exactly only"
+    " up".split()
+)
+_IN_BRACKET = re.compile(r"((?:[^\W\d_][\w/+-]{1,40} )?[^\W\d_][\w/+-]{0,40}) \($|\(([^\W\d_][\w/+-]{1,40}), $")
+_BRACKET_ENDS = re.compile(r"\s?[);,]")
+_WITHOUT_NAME = re.compile(
+    r"\s(?:patients|participants|subjects|samples|cases|women|men|children|mice|rats|animals|individuals|studies)\b"
+)
+_FORMULA = re.compile(r"[*^+/\u2212\u0370-\u03ffA-Z(]")
+_NAMES_A_MATERIAL = ("concentration", "dose", "volume", "share", "mass", "amount")
+_COUNTS_NOTHING = 10**7
+_MANY = 1_000
+
+
+def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParameter, ...]:
+    """The settings of a sentence.
+
+    Args:
+        text: The sentence.
+        without: Where citations, accessions and versions stand in it.
+
+    Returns:
+        They, in order, each once. The two ends of a range are one value without a number.
+
+    >>> [(p.name, p.comparator, p.value, p.unit) for p in parameters_in("All with FDR<0.05 were kept 3 h at 37°C.")]
+    [('FDR', '<', '0.05', ''), ('duration', '=', '3 h', 'h'), ('temperature', '=', '37°C', '°C')]
+    """
+    text = text[:MOST_CHARACTERS]
+    left_out = list(without)
+    found: list[tuple[int, StepParameter]] = []
+    for match in _DILUTION.finditer(text):
+        left_out.append(match.span())
+        if not text[: match.start()].rstrip().endswith(("ratio", "ratio of")):
+            found.append((match.start(), StepParameter(name="dilution", value=match[0])))
+    numbers = {q.start: q for q in (*_like_years(text), *quantities(text, left_out))}
+    for setting in _joined(text, [_Setting(text, numbers[at]) for at in sorted(numbers)]):
+        if name := setting.name():
+            found.append((setting.start, setting.parameter(name)))
+    for match in _words().default.finditer(text):
+        found.append((match.start(), StepParameter(name=match[1].lower(), value="default")))
+    return tuple(dict.fromkeys(p for _, p in sorted(found, key=lambda f: f[0])))
+
+
+def _like_years(text: str) -> Iterator[WrittenNumber]:
+    """Numbers that are no years, for a unit follows that only methods have: 2000 rpm."""
+    for match in re.finditer(r"(?<![\w.,/^+:-])(?:1[5-9]|20)\d\d(?![\d.,]*\d)", text):
+        start, end = match.span()
+        if _words().unit.match(text, end):
+            yield WrittenNumber(start, end, end, Decimal(match[0]), Decimal(1))
+
+
+class _Setting:
+    """A number in a text, and what says of what it is.
+
+    Args:
+        text: The sentence.
+        of: The number.
+    """
+
+    def __init__(self, text: str, of: WrittenNumber) -> None:
+        self.text = text
+        self.start, self.value_start = of.start, of.start
+        self.number = of.value
+        self.unit, self.end = of.unit, of.end
+        self.is_range = False
+        sign = _SIGN.search(text, max(0, of.start - 3), of.start)
+        self.compared = bool(sign) or of.comparator not in ("=", "")
+        self.comparator = sign[1] if sign and of.comparator == "=" else of.comparator
+        if sign:
+            self.start = sign.start()
+        if own := _words().unit.match(text, of.bare):
+            # "10,000 x g" is no factor, and "2 mg/kg" no mass.
+            if own.end() > self.end or not self.unit:
+                self.unit, self.end = _words().units[own[1]], own.end()
+        self.ends_in_unit = self.end > of.bare
+        before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
+        self.words = self._stripped(before)
+
+    def _stripped(self, before: str) -> list[str]:
+        """The last words before the number that may name it, without those that only join."""
+        found = _LAST_WORDS.search(before)
+        words = found[0].split() if found else []
+        self.joined = False
+        while words and words[-1].lower() in _CONNECTING:
+            self.joined = True
+            words.pop()
+        if self.joined and not words:
+            # The joining words took all that was looked at.
+            again = _LAST_WORDS.search(before[: found.start()].rstrip()) if found else None
+            words = again[0].split() if again else []
+            while words and words[-1].lower() in _CONNECTING:
+                words.pop()
+        return words
+
+    def name(self) -> str:
+        """What the number is of; empty where it is no setting."""
+        # A mean with its deviation is what came out.
+        if "±" in self.text[max(0, self.value_start - 1) : self.value_start + 1] or self.text[
+            self.end :
+        ].lstrip().startswith("±"):
+            return ""
+        if self.unit == "%" and self.text.startswith(" of ", self.end):
+            return ""
+        if _OF_ALL.match(self.text, self.end) or _RESULT_OF_TEST.search(
+            self.text, max(0, self.start - 24), self.start + 2
+        ):
+            return ""
+        known = _words()
+        last = self.words[-1].lower().strip("'\u2019") if self.words else ""
+        # One letter may be a unit, too: "for 3 h at 37°C".
+        if last in known.results and (len(last) > 1 or self.compared or not self.unit):
+            return ""
+        if last in ("p", "p-value", "p-values") and self.comparator == "=" and not self.joined:
+            return ""
+        if not self.unit and _FORMULA.match(self.text, self.end):
+            return ""
+        if self.unit == "M" and self.number >= 100:
+            return ""
+        if self.unit == "fold":
+            return "cross-validation" if _CROSS_VALIDATION.match(self.text, self.end) else ""
+        if last == "ph" and self.words[-1] in ("pH", "PH"):
+            return "pH"
+        if not self.unit and _WITHOUT_NAME.match(self.text, self.end):
+            return ""
+        plainly = self.unit or self.joined or self.compared or last in known.direct
+        if (plainly and (last in known.nouns or last.removesuffix("s") in known.nouns)) or (
+            self.compared and self._is_symbol()
+        ):
+            return self._phrase()
+        if self.unit:
+            return self._of_unit()
+        if counted := self._counted():
+            return counted
+        if "significan" in self.text[max(0, self.start - 60) : self.start].lower() and 0 < self.number < 1:
+            return "significance level"
+        return ""
+
+    def _is_symbol(self) -> bool:
+        """Whether a name stands before a sign, as in ``minDepth = 5``."""
+        last = self.words[-1] if self.words else ""
+        return last[:1].isalpha() and last.lower() not in _words().stop and not (last.endswith("ed") and last.islower())
+
+    def _phrase(self) -> str:
+        """The name before the number with the words that say more of it."""
+        words = [self.words[-1]]
+        if len(words[0]) == 1:
+            return words[0]
+        for word in reversed(self.words[:-1]):
+            if (
+                word.lower() in _words().stop
+                or not word[0].isalpha()
+                or word in _words().units
+                or word.endswith((",", "."))
+            ):
+                break
+            words.insert(0, word)
+        return " ".join(words[-3:])[:200]
+
+    def _of_unit(self) -> str:
+        """What a number with a unit is called: by what it is a number of, or by the unit."""
+        known = _words()
+        kind = known.kinds.get(self.unit) or known.kinds.get(self.unit.partition("/")[0], "")
+        if "/" in self.unit and self.unit not in known.kinds:
+            kind = (
+                "rate"
+                if self.unit.endswith(("/min", "/s", "/h", "/day"))
+                else "concentration"
+                if kind in _NAMES_A_MATERIAL
+                else kind
+            )
+        if kind in _NAMES_A_MATERIAL and (bracket := self._before_bracket()):
+            return bracket
+        if kind in _NAMES_A_MATERIAL and (after := _NEXT_WORDS.match(self.text, self.end)):
+            if words := self._material(after[1].split()):
+                return " ".join(words)[:200]
+        if kind in _NAMES_A_MATERIAL and kind != "share" and self.words and not self.joined and self._is_symbol():
+            return self.words[-1]
+        if kind == "share":
+            # Without a name or a material it is what came out.
+            return "share" if self.compared else ""
+        if kind == "duration" and re.search(
+            r"\b(?:aged?|old|older|younger)\b", self.text[max(0, self.start - 25) : self.end + 12]
+        ):
+            return "age"
+        return kind or "value"
+
+    def _before_bracket(self) -> str:
+        """The material before a bracket that has no more than how much: "PHA (5 mg/ml)", "acid (MPA, 25 mg/ml)"."""
+        found = _IN_BRACKET.search(self.text, max(0, self.start - 90), self.start)
+        if found is None or not _BRACKET_ENDS.match(self.text, self.end):
+            return ""
+        words = [
+            w for w in (found[1] or found[2]).split() if w.lower() not in _words().stop and w not in _words().units
+        ]
+        return " ".join(words)
+
+    def _material(self, words: list[str]) -> list[str]:
+        """The words after a number that name a material, up to one that does not."""
+        known = _words()
+        taken: list[str] = []
+        for word in words:
+            if word.lower() in known.stop or word.lower() in ("ph", "per") or (taken and word.endswith(("ed", "ing"))):
+                break
+            taken.append(word)
+        return taken
+
+    def _counted(self) -> str:
+        """What a bare number counts, where that is set and not found: permutations, cycles."""
+        after = _AFTER.match(self.text, self.end)
+        words = after[1].split() if after else []
+        counted = _words().counted | _words().many
+        place = next((n for n, w in enumerate(words) if w.strip("-.") in counted), None)
+        if place is None or any(w in _words().stop for w in words[:place]):
+            return ""
+        if words[place] in _words().many:
+            return words[place] if self.number >= _MANY else ""
+        return " ".join(words[: place + 1]) if 0 < self.number < _COUNTS_NOTHING else ""
+
+    def parameter(self, name: str) -> StepParameter:
+        """The setting under a name."""
+        value = self.text[self.value_start : self.end].strip(" <>=≤≥~≈\u223c")
+        return StepParameter(
+            name=name,
+            value=value[:300] or str(self.number),
+            number=None if self.is_range else self.number,
+            unit=self.unit,
+            comparator=self.comparator if self.comparator in ("<", ">", "≤", "≥") else "=",
+        )
+
+
+def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
+    """Settings in which the two ends of a range are one, and the members of a list before their common unit."""
+    kept: list[_Setting] = []
+    for setting in settings:
+        last = kept[-1] if kept else None
+        between = text[last.end : setting.start] if last else ""
+        if last is None or len(between) > 5:
+            kept.append(setting)
+        elif (
+            _RANGE.fullmatch(between)
+            and (not last.unit or last.unit == setting.unit)
+            and _is_range(text, last, between)
+        ):
+            if text[last.start : setting.start] == "10\u2212":
+                # A power whose digits are no longer set high.
+                last.number = Decimal(10) ** -min(int(setting.number), 99)
+            else:
+                last.is_range = True
+            last.end, last.unit = setting.end, setting.unit
+        elif setting.unit and _LIST.fullmatch(between) and last.unit in ("", setting.unit) and not last.ends_in_unit:
+            first = kept.pop()
+            while kept and not kept[-1].unit and _LIST.fullmatch(text[kept[-1].end : first.start]):
+                first = kept.pop()
+            first.end, first.unit, first.is_range = setting.end, setting.unit, True
+            kept.append(first)
+        else:
+            kept.append(setting)
+    yield from kept
+
+
+def _is_range(text: str, first: "_Setting", between: str) -> bool:
+    return between.strip() != "and" or bool(re.search(r"\bbetween $", text[max(0, first.start - 9) : first.start]))
+
+
+class _ParameterPatterns(NamedTuple):
+    nouns: frozenset[str]
+    direct: frozenset[str]
+    results: frozenset[str]
+    counted: frozenset[str]
+    many: frozenset[str]
+    stop: frozenset[str]
+    default: re.Pattern[str]
+    units: dict[str, str]
+    unit: re.Pattern[str]
+    kinds: dict[str, str]
+
+
+@cache
+def _words() -> _ParameterPatterns:
+    words = parameter_words()
+    units = {spelling: unit for unit, spellings in words.units.items() for spelling in spellings}
+    return _ParameterPatterns(
+        nouns=frozenset(words.nouns.split()),
+        direct=frozenset(words.direct.split()),
+        results=frozenset(words.results.split()),
+        counted=frozenset(words.counted.split()),
+        many=frozenset(words.many.split()),
+        stop=frozenset(words.stop.split()),
+        default=re.compile(
+            rf"\b(?:default|standard) ((?:{either(d.split()[-1] for d in words.default)}))\b", re.IGNORECASE
+        ),
+        units=units,
+        unit=re.compile(rf"[ \u00a0\u2009\u202f-]?({either(units)})(?![^\W\d_])"),
+        kinds={unit: kind for kind, members in words.kinds.items() for unit in members},
+    )

@@ -1,0 +1,368 @@
+"""Which sentences of methods tell what was done, and what is done there to what. The words are in ``steps.toml``."""
+
+import re
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.literature.documents import Span
+from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter
+from kgcheck.protocols.report import ReportStep
+from kgcheck.protocols.reports.data_sets import data_set_ids
+from kgcheck.protocols.reports.parameters import parameters_in
+from kgcheck.protocols.reports.statistic_names import statistics_in
+from kgcheck.protocols.reports.tools import tools_in
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, step_words
+
+_ADVERBS = (
+    r"(?:\s(?:\w{2,20}ly|then|also|next|further|again|not|all|each|both|either|thus|therefore|always|once|twice|often|first"
+    r"|instead|later|now|only|well|never|still|in turn|in addition|kept and|initially)){0,3}"
+)
+_PASSIVE = re.compile(
+    rf"\b(?P<be>was|were|is|are){_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b(?P<out>\sout\b)?",
+    re.IGNORECASE,
+)
+_ACTIVE = re.compile(
+    rf"\b(?:we|I|the authors)(?:\shave|\shad)?{_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b"
+    r"(?P<out>\sout\b)?",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(r"\b(?:that|which|who|whose \w+|not|if|when|once)\s$", re.IGNORECASE)
+_CONDITION = re.compile(r"^(?:If|When|Whenever|Once|Although|Though|Because|Since|Suppose|Even|While|As)\b")
+_IN_BRACKETS = re.compile(r"\s?\([^()]{0,200}\)|\s?\[[^\[\]]{0,80}\]")
+_ASIDE = re.compile(r"^\s*(?:\w+ing\b|with|in|on|at|by|for|from|to|of|including|such as|e\.g)\b", re.IGNORECASE)
+_ORDER = re.compile(r"^(?:\W{0,3}\(?\d{0,2}[.)]?\s)?(?P<verb>[A-Z][a-z]{1,14})\s")
+_WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+_CLAUSE = re.compile(
+    r"[,;:()]|\b(?:and|but|which|that|while|whereas|where|when|because|since|if|after|before|then)\b", re.IGNORECASE
+)
+_PHRASE_ENDS = re.compile(
+    r"[;:()\[]|[,.](?!\d)|\b(?:using|by|with|to|for|in|at|on|from|as|into|and|or|that|which|who|where|when"
+    r"|between|within|through|via|under|over|after|before|was|were|is|are|during|until|based|according|per|if|had|have|has)\b",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"\bfrom\s", re.IGNORECASE)
+_INTO = re.compile(r"\binto\s", re.IGNORECASE)
+_DETERMINER = re.compile(
+    r"^(?:(?:the|a|an|all|each|every|these|those|this|that|our|their|its|both|some|any|such|then|also|finally|briefly|first|next|here|thus|for|in|total|"
+    r"subsequently|additionally|further|remaining|resulting|same|\d[\d,.]*)\s)+",
+    re.IGNORECASE,
+)
+_MOST_ITEMS = 4
+_MOST_WORDS = 7
+
+
+class Deed(NamedTuple):
+    """A verb that tells what was done: ``passive`` things are named before it, others after it."""
+
+    verb: str
+    span: Span
+    passive: bool
+
+
+def deeds_of(text: str) -> tuple[Deed, ...]:
+    """What a sentence tells that was done.
+
+    Args:
+        text: A sentence of methods.
+
+    Returns:
+        Verbs, in order; none where the sentence is no step.
+
+    >>> [d.verb for d in deeds_of("Reads were mapped with care and we then counted them.")]
+    ['mapped', 'counted']
+    >>> deeds_of("The protocol was approved by the ethics committee."), deeds_of("Mice were known to sleep.")
+    ((), ())
+    """
+    text = text[:MOST_CHARACTERS]
+    patterns = _patterns()
+    if patterns.not_steps.search(text):
+        return ()
+    found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, patterns))]
+    found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, patterns))]
+    found += [
+        Deed(m["verb"].lower(), m.span("verb"), passive=False)
+        for pattern in (patterns.people, patterns.things, patterns.settings)
+        for m in pattern.finditer(text)
+    ]
+    if not found and (order := _ORDER.match(text)) and order["verb"].lower() in patterns.orders:
+        found.append(Deed(order["verb"].lower(), order.span("verb"), passive=False))
+    found.sort(key=lambda d: d.span)
+    return tuple(d for n, d in enumerate(found) if not n or d.span[0] >= found[n - 1].span[1])
+
+
+def _passive(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
+    verb = match["verb"].lower()
+    if verb in patterns.states or not patterns.is_participle(verb):
+        return None
+    if match["be"].lower() in ("is", "are") and patterns.base(verb) not in patterns.present:
+        return None
+    if match["be"].lower() in ("is", "are") and _tells_of_all(match.string, match.start()):
+        return None
+    return Deed(verb + (match["out"] or ""), match.span("verb"), passive=True)
+
+
+def _tells_of_all(text: str, start: int) -> bool:
+    """Whether a verb in the present tells what holds of things, in a clause that depends on another."""
+    if _RELATIVE.search(text, max(0, start - 24), start):
+        return True
+    return bool(_CONDITION.match(text)) and "," not in text[:start]
+
+
+def _active(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
+    verb = match["verb"].lower()
+    if verb in patterns.active_states:
+        return None
+    past = (verb.endswith("ed") and verb not in patterns.no_participles) or verb in patterns.irregular_past
+    if not past and verb not in patterns.present:
+        return None
+    return Deed(verb + (match["out"] or ""), match.span("verb"), passive=False)
+
+
+def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep | None:
+    """A sentence as a step of a report.
+
+    Args:
+        text: The sentence.
+        number: Its place among the steps.
+        without: Where citations stand in it.
+        dry_heading: Whether its heading is of computing.
+
+    Returns:
+        The step; none where the sentence tells nothing that was done, nor names settings of a protocol.
+    """
+    step = read_step(text, number, without=without, dry_heading=dry_heading)
+    is_step = deeds_of(text) or step.data_sets or _is_recipe(text, step.parameters)
+    return step if is_step else None
+
+
+def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep:
+    """A sentence that is known to be a step, with what it names.
+
+    Args:
+        text: The sentence.
+        number: Its place among the steps.
+        without: Where citations stand in it.
+        dry_heading: Whether its heading is of computing.
+
+    Returns:
+        The step.
+    """
+    accessions = data_set_ids(text[:MOST_CHARACTERS])
+    tools = tools_in(text)
+    spans = (*without, *(t.span for t in tools), *((d.start, d.end) for d in accessions))
+    statistics = statistics_in(text)
+    inputs, outputs = _items(text, deeds_of(text))
+    named = tuple(StepItem(name=d.id, kind="data_set") for d in accessions)
+    return ReportStep(
+        number=number,
+        text=text,
+        parameters=parameters_in(text, spans),
+        tools=tuple(t.tool for t in tools),
+        statistics=statistics,
+        data_sets=accessions,
+        inputs=tuple(dict.fromkeys((*inputs, *named)))[:_MOST_ITEMS],
+        outputs=outputs[:_MOST_ITEMS],
+        dry=is_dry(text, computing=bool(tools) + 2 * bool(statistics or accessions or dry_heading)),
+    )
+
+
+def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
+    """Whether a sentence without such a verb gives settings, as "95°C for 5 min, then 35 cycles at 60°C" does."""
+    if _patterns().not_steps.search(text):
+        return False
+    set_by_hand = [
+        p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in _UNITS_OF_PEOPLE
+    ]
+    return len(set_by_hand) >= 3
+
+
+_UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%", "fold"))
+"""Those of results and of descriptions."""
+
+
+def is_dry(text: str, *, computing: int = 0) -> bool:
+    """Whether what a sentence tells is done by computing.
+
+    Args:
+        text: The sentence.
+        computing: How much else speaks for that: software, statistics, data sets, the heading.
+
+    Returns:
+        True where more of its words are of computing than of a bench or a bed.
+    """
+    patterns = _patterns()
+    words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
+    wet = sum(words[w] for w in words.keys() & patterns.wet)
+    dry = sum(words[w] for w in words.keys() & patterns.dry) + computing
+    return dry > wet
+
+
+def outline_of(text: str) -> str:
+    """A step in a few words: its first verb, and what it is done to.
+
+    Args:
+        text: The sentence of the step.
+
+    Returns:
+        Words of the sentence.
+
+    >>> outline_of("The telomere length was measured by PCR.")
+    'measured telomere length'
+    """
+    deeds = deeds_of(text)
+    if not deeds:
+        return " ".join(text.split()[:_MOST_WORDS])
+    thing = _object(text, deeds[0])
+    return f"{deeds[0].verb} {thing}".strip()
+
+
+def _object(text: str, deed: Deed) -> str:
+    return _before(text, deed.span[0]) if deed.passive else _after(text, deed.span[1])
+
+
+def _before(text: str, end: int) -> str:
+    """The thing that is named before a verb in the passive."""
+    clause = _IN_BRACKETS.sub("", text[max(0, end - 240) : end]).rstrip()
+    clause = re.sub(r"\s+(?:was|were|is|are)\b.{0,60}$", "", clause)
+    parts = [p for p in _CLAUSE.split(clause) if p and p.strip()]
+    return next((thing for p in reversed(parts) if not _ASIDE.match(p) and (thing := _phrase(p))), "")
+
+
+def _after(text: str, start: int) -> str:
+    """The thing that is named after a verb."""
+    rest = _IN_BRACKETS.sub("", text[start : start + 160]).lstrip()
+    rest = _DETERMINER.sub("", rest.removeprefix("out ").lstrip())
+    end = _PHRASE_ENDS.search(rest)
+    return _phrase(rest[: end.start()] if end else rest)
+
+
+def _phrase(words: str) -> str:
+    """A thing without what only points to it; the last words where there are many."""
+    plain = _DETERMINER.sub("", " ".join(words.split()))
+    head = (
+        re.split(r"\s(?:of|from|in|for|with|on|at|to|by|between|among|within)\s", plain)[0]
+        if len(plain.split()) > _MOST_WORDS
+        else plain
+    )
+    kept = head.split()[-_MOST_WORDS:]
+    return " ".join(kept)[:200] if any(c.isalpha() for c in head) else ""
+
+
+def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tuple[StepItem, ...]]:
+    """What a step takes and makes, as far as its verbs say."""
+    patterns = _patterns()
+    taken: list[str] = []
+    made: list[str] = []
+    for deed in deeds:
+        thing = _object(text, deed)
+        if thing and thing.lower() not in patterns.pronouns:
+            (made if deed.verb in patterns.makes else taken if deed.verb in patterns.takes else []).append(thing)
+        rest = text[deed.span[1] : deed.span[1] + 80]
+        if deed.verb in patterns.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
+            # "Cells were obtained from Somebody Ltd" names who sold them.
+            taken += [thing] if not all(w[0].isupper() for w in thing.split()) else []
+        if deed.verb in patterns.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
+            made.append(thing)
+    return _kinds(taken), _kinds(made)
+
+
+def _kinds(names: list[str]) -> tuple[StepItem, ...]:
+    return tuple(dict.fromkeys(StepItem(name=name, kind=_kind(name)) for name in names))
+
+
+def _kind(name: str) -> ItemKind:
+    words = name.lower().split()
+    kinds = _patterns().kinds
+    return next((kinds[w] for w in reversed(words) if w in kinds), "other")
+
+
+def species_in(text: str) -> Counter[str]:
+    """How often a text names each organism, by its scientific name."""
+    pattern, names = _species()
+    return Counter(names[m[0].lower()] for m in pattern.finditer(text))
+
+
+@cache
+def _species() -> tuple[re.Pattern[str], dict[str, str]]:
+    names = {word: name for name, words in step_words().species.items() for word in words}
+    longest = "|".join(re.escape(w) for w in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{longest})(?!\w)", re.IGNORECASE), names
+
+
+class _StepPatterns(NamedTuple):
+    states: frozenset[str]
+    active_states: frozenset[str]
+    no_participles: frozenset[str]
+    irregular: frozenset[str]
+    irregular_past: frozenset[str]
+    present: frozenset[str]
+    orders: frozenset[str]
+    people: re.Pattern[str]
+    things: re.Pattern[str]
+    settings: re.Pattern[str]
+    not_steps: re.Pattern[str]
+    makes: frozenset[str]
+    takes: frozenset[str]
+    wet: frozenset[str]
+    dry: frozenset[str]
+    kinds: dict[str, ItemKind]
+    pronouns: frozenset[str]
+
+    def is_participle(self, verb: str) -> bool:
+        """Whether a word may be a participle."""
+        return verb in self.irregular or (verb.endswith("ed") and len(verb) > 3 and verb not in self.no_participles)
+
+    def base(self, verb: str) -> str:
+        """The verb of the list of those that count in the present whose participle a word is."""
+        for ending in ("ed", "d", ""):
+            if verb.endswith(ending) and (stem := verb.removesuffix(ending)) in self.present:
+                return stem
+        short = verb.removesuffix("ed")
+        if short[-1:] == short[-2:-1] and short[:-1] in self.present:
+            return short[:-1]
+        if short.endswith("i") and short[:-1] + "y" in self.present:
+            return short[:-1] + "y"
+        return {
+            "made": "use",
+            "run": "run",
+            "chosen": "choose",
+            "drawn": "draw",
+            "built": "build",
+            "taken": "take",
+            "kept": "keep",
+        }.get(verb, verb)
+
+
+@cache
+def _patterns() -> _StepPatterns:
+    words = step_words()
+    people, deeds = ("|".join(w.split()) for w in (words.people, words.people_verbs))
+    things, thing_verbs = ("|".join(w.split()) for w in (words.things, words.things_verbs))
+    return _StepPatterns(
+        states=frozenset(words.states.split()),
+        active_states=frozenset(words.active_states.split()),
+        no_participles=frozenset(words.no_participles.split()),
+        irregular=frozenset(words.irregular.split()),
+        irregular_past=frozenset(words.irregular_past.split()),
+        present=frozenset(words.present),
+        orders=frozenset(words.orders),
+        people=re.compile(
+            rf"\b(?:{people})(?:\s(?!was\b|were\b|who\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,8}}?\s(?P<verb>{deeds})\b",
+            re.IGNORECASE,
+        ),
+        things=re.compile(
+            rf"\b(?:{things})(?:\s(?!was\b|were\b|which\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,6}}?\s(?P<verb>{thing_verbs})\b(?!\s(?:is|was|were|are|by|in|for|as|to|here)\b)",
+            re.IGNORECASE,
+        ),
+        settings=re.compile(
+            rf"\b(?:{either(words.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b", re.IGNORECASE
+        ),
+        not_steps=re.compile("|".join(map(re.escape, words.not_steps)), re.IGNORECASE),
+        makes=frozenset(words.verbs.makes.split()),
+        takes=frozenset(words.verbs.takes.split()),
+        wet=frozenset(words.places.wet.split()),
+        dry=frozenset(words.places.dry.split()),
+        kinds={word: kind for kind, members in words.items.items() for word in members},
+        pronouns=frozenset("it they them this these those which that who there both each all".split()),
+    )

@@ -1,0 +1,207 @@
+"""Software that a sentence names, with versions: known names, and whatever stands beside a word for software."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from kgcheck.literature.documents import Span
+from kgcheck.protocols.protocol import StepTool
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, software_words
+
+_NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
+_COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
+_VERSION = (
+    r"(?:(?:versions?|ver\.|vers\.|v\.?|release|build|ver|rev\.)\s?(?P<named>\d[\w.]{0,15}|[A-Z]\d{4}[ab]|[XIV]{1,4}\b)"
+    r"|(?P<bare>\d{1,2}(?:\.\d{1,3}){1,3}(?:[a-z]\d{0,2})?\b|CS\d\b|R20\d\d[ab]\b))"
+)
+_BETWEEN = (
+    r"software|package|program|suite|toolbox|statistics|statistical software|for (?:Windows|Mac\w{0,8})|Pro|Premium"
+    r"|Core Team|SE|IC|MP|Inc\.?|R Foundation"
+)
+_AFTER = re.compile(
+    rf"(?:[\s,]{{1,2}}|\s?\(|\s?\[|[-\u2122\u00ae\s]){{0,3}}(?:(?:{_BETWEEN})[\s,(]{{1,3}}){{0,2}}{_VERSION}",
+    re.IGNORECASE,
+)
+_ANYWHERE = re.compile(rf"[^()]{{0,80}}?\b{_VERSION}", re.IGNORECASE)
+_BRACKET = re.compile(r"[^\s()]{0,12}(?:\s(?:software|package|program|suite|statistical software|for \w{3,12}))?\s?\(")
+_WHOLE_NUMBER = re.compile(r"\s(\d{1,2}|20\d\d)\b(?![.,]?\d|\s?(?:%|\u00b0|[a-z]))")
+_VERSIONED = re.compile(
+    rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,)?\s(?:software |package |program )?"
+    r"(?:[Vv]ersions?|[Vv]er\.|[Vv]\.?|release)\s?(?P<version>\d[\w.]{0,15})",
+)
+
+
+_DONE_WITH = re.compile(
+    r"\b(?:performed|analy[sz]ed|calculated|computed|processed|aligned|mapped|implemented|identified|predicted|conducted"
+    r"|done|generated|built|constructed|run|carried out|fitted|simulated|visuali[sz]ed|made|annotated|assembled)"
+    r" (?:using|with|in|by) (?:the )?(?P<name>[A-Z][A-Za-z]{0,14}[A-Z0-9][\w+-]{0,14}|[a-z]{1,6}[A-Z][A-Za-z]{2,14})"
+    r" ?(?:\[\d|\((?:http|www))"
+)
+_LIST = re.compile(r"\b[\w.+-]{2,30}, (?:[\w.+-]{2,30}, ){0,6}(?:and )?[\w.+-]{2,30} (?:packages|libraries)\b")
+_DIGITS_OF_VERSION = re.compile(r"([A-Za-z]{3,20}?)(\d{1,2}(?:\.\d{1,3}){1,3})")
+
+
+class ToolAt(NamedTuple):
+    """Software at its place; ``span`` reaches to the end of its version."""
+
+    tool: StepTool
+    span: Span
+
+
+def tools_in(text: str) -> tuple[ToolAt, ...]:
+    """The software that a sentence names.
+
+    Args:
+        text: The sentence.
+
+    Returns:
+        In order, each name once, with the version where one is written.
+
+    >>> [(t.tool.name, t.tool.version) for t in tools_in("Done in R (version 3.1.0) with limma and FooBar v2.")]
+    [('R', '3.1.0'), ('FooBar', '2')]
+    """
+    text = text[:MOST_CHARACTERS]
+    found: dict[str, ToolAt] = {}
+    places: list[Span] = []
+    for start, end, version, reach in sorted(_named(text), key=lambda n: (n[0], -n[1])):
+        if any(a < end and start < b for a, b in places):
+            continue
+        places.append((start, end))
+        name = text[start:end].rstrip(".")
+        if not version and (joined := _DIGITS_OF_VERSION.fullmatch(name)):
+            name, version = joined.groups()
+        known = found.get(name.casefold())
+        if known is None or (version and not known.tool.version):
+            place = ToolAt(StepTool(name=name, version=version), (start, reach))
+            found[name.casefold()] = place if known is None else ToolAt(place.tool, known.span)
+    return tuple(found.values())
+
+
+class _Named(NamedTuple):
+    start: int
+    end: int
+    version: str
+    reach: int
+
+
+def _named(text: str) -> Iterator[_Named]:
+    patterns = _patterns()
+    for match in patterns.known.finditer(text):
+        version, reach = _version(text, match.end())
+        # "(GraphPad Software, La Jolla)" names who sells it.
+        if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
+            continue
+        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
+            continue
+        yield _Named(*match.span(), version, reach)
+    for match in _DONE_WITH.finditer(text):
+        if match["name"].lower() not in patterns.techniques and _is_name(match["name"]):
+            yield _Named(*match.span("name"), "", match.end("name"))
+    for match in _LIST.finditer(text):
+        for word in re.finditer(r"[\w.+-]{2,30}", match[0]):
+            if word[0] not in ("and", "packages", "libraries", "the") and _is_name(word[0]):
+                yield _Named(match.start() + word.start(), match.start() + word.end(), "", match.start() + word.end())
+    for name, spelt in patterns.near.items():
+        for match in spelt.finditer(text):
+            start = match.start() + match[0].index(name)
+            yield _Named(start, start + len(name), *_version(text, start + len(name)))
+    for pattern in patterns.shapes:
+        for match in pattern.finditer(text):
+            start, end = match.span("name")
+            if _is_name(text[start:end]):
+                # A version may follow the word for software, not the name.
+                version, reach = _version(text, max(end, match.end()))
+                yield _Named(start, end, version, reach)
+    for match in _VERSIONED.finditer(text):
+        start, end = match.span("name")
+        last = re.split(r"[\s-]", text[start:end])[-1].lower()
+        if not {last, last.rstrip("s")} & patterns.not_software:
+            yield _Named(start, end, match["version"].rstrip("."), match.end())
+
+
+def _beside(text: str, span: Span) -> bool:
+    """Whether a word for software is next to a name, with no more than a word between."""
+    before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
+    return bool(_patterns().before.search(before) or _patterns().after.match(after))
+
+
+def _version(text: str, end: int) -> tuple[str, int]:
+    """The version after a name, and where it ends; within the bracket that follows, it may stand anywhere."""
+    if found := _AFTER.match(text, end):
+        return (found["named"] or found["bare"]).rstrip("."), found.end()
+    bracket = _BRACKET.match(text, end)
+    inside = _ANYWHERE.match(text, bracket.end()) if bracket else None
+    if inside and inside["named"]:
+        return inside["named"].rstrip("."), inside.end()
+    if found := _WHOLE_NUMBER.match(text, end):
+        return found[1], found.end()
+    return "", end
+
+
+def _is_name(name: str) -> bool:
+    """Whether a word beside one for software is the name of it."""
+    patterns = _patterns()
+    words = name.split()
+    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
+        return False
+    if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
+        return False
+    return any(c.isalpha() for c in name) and len(name) > 1
+
+
+class _ToolPatterns(NamedTuple):
+    known: re.Pattern[str]
+    near: dict[str, re.Pattern[str]]
+    ambiguous: frozenset[str]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    shapes: tuple[re.Pattern[str], ...]
+    stop: frozenset[str]
+    techniques: frozenset[str]
+    not_software: frozenset[str]
+
+
+def _place(words: str) -> str:
+    """A phrase that shows a name to be software; "in R" must end there, or go on as one does of software."""
+    ends = r"(?!\w)" if words[-1].isalnum() else ""
+    if words[-2:-1] == " " and words[-1].isalpha():
+        ends = r"(?=[.,;)\[]|\s?[(\[]|\s\d|$|\s(?:version|v|software|with|using|and|package|statistic))"
+    return either([words]) + ends
+
+
+@cache
+def _patterns() -> _ToolPatterns:
+    words = software_words()
+    kinds = either(words.kinds.words)
+    quoted = r"['\"\u2018\u201c]?"
+    capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
+    before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"
+    lower = r"[a-z][\w.]{1,20}"
+    return _ToolPatterns(
+        known=re.compile(rf"(?<![\w.-])(?:{either((*words.known, *words.ambiguous.names))})(?![\w-]|\.\w)"),
+        near={
+            name: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(_place, places))})") for name, places in words.near.items()
+        },
+        ambiguous=frozenset(words.ambiguous.names),
+        before=re.compile(rf"\b(?:{either(words.ambiguous.before)})\b[^,.;()]{{0,12}}$"),
+        after=re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(words.ambiguous.after)})\b"),
+        shapes=(
+            # The lme4 package; R package lme4: there a name may be in small letters.
+            re.compile(
+                rf"\b(?:the|R|of|with|using|in) {quoted}(?P<name>{lower}){quoted} (?:package|library|toolbox)\b"
+            ),
+            re.compile(rf"\b{before_name} {quoted}(?P<name>{lower}){quoted}(?![\w-])"),
+            re.compile(rf"\b(?:program|package|software|library) (?P<name>{lower})(?= \d{{1,2}}\.\d)"),
+            re.compile(
+                rf"(?<![\w-]){quoted}(?P<name>{capital}(?: [A-Z][\w.+-]{{0,20}}){{0,2}}){quoted} (?:{kinds})(?:s|es)?\b"
+            ),
+            re.compile(
+                rf"\b(?:{kinds}) (?:called |named )?{quoted}"
+                rf"(?P<name>{capital}(?: [A-Z][\w.+-]{{1,20}})?){quoted}(?![\w-])"
+            ),
+        ),
+        stop=frozenset(words.kinds.stop.split()),
+        techniques=frozenset(words.techniques.names.split()),
+        not_software=frozenset(words.kinds.not_software.split()),
+    )
