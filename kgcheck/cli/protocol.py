@@ -4,7 +4,9 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS: dict[str, tuple[str, str]] = {}
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "search": ("kgcheck.cli.protocol_search", "Papers and data sets for an objective."),
+}
 
 
 @click.group("protocol", cls=LateGroup, late=_COMMANDS)
