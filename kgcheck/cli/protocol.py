@@ -4,7 +4,8 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS: dict[str, tuple[str, str]] = {
+_COMMANDS = {
+    "search": ("kgcheck.cli.protocol_search", "Papers and data sets for an objective."),
     "report": ("kgcheck.cli.protocol_report", "What papers did, step by step, in their own words."),
 }
 

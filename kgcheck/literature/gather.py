@@ -25,7 +25,7 @@ from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.records import paper_of_record
 from kgcheck.outputs import write_text
 from kgcheck.providers.europepmc import EuropePmc
-from kgcheck.providers.gathered import PaperRecord, PaperService
+from kgcheck.providers.gathered import PaperRecord, PaperService, WholeTextService
 from kgcheck.providers.http import Http
 from kgcheck.providers.openalex import OpenAlex
 from kgcheck.providers.pubmed import PubMed
@@ -144,7 +144,7 @@ def paper_with(
     return made.model_copy(update={"place": f"{service.name}, {record.key}"}) if isinstance(made, Rejected) else made
 
 
-def whole_of(service: PaperService, record: PaperRecord, index: Path) -> WholePaper | None:
+def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> WholePaper | None:
     """The whole paper of a record whose ``full_text`` is named.
 
     Args:

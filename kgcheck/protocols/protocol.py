@@ -98,6 +98,7 @@ class StudyDataSet(Value):
     state: DataSetState = "not_looked"
     source: str = Field(default="", description="service that was asked")
     at: datetime | None = Field(default=None, description="when it was asked")
+    remark: str = Field(default="", description="what is odd about it, e.g. that it is not public yet")
 
 
 class StudyStep(Value):

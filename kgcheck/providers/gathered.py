@@ -74,12 +74,22 @@ class RecordPage(NamedTuple):
     records: tuple[PaperRecord, ...]
     after: str
     total: int
+    unknown: tuple[str, ...] = ()
+    """Parts of the query that the service does not know and searched without, where it says so."""
 
 
-class PaperService(Protocol):
-    """A service where papers are searched. All methods raise SourceError where it could not be looked."""
+class WholeTextService(Protocol):
+    """A service that has whole papers."""
 
     name: str
+
+    def whole(self, record: PaperRecord) -> bytes | None:
+        """JATS XML of a paper whose ``full_text`` is named; None where the service says that it has none."""
+
+
+class PaperService(WholeTextService, Protocol):
+    """A service where papers are searched. All methods raise SourceError where it could not be looked."""
+
     kinds: frozenset[str]
     """Prefixes of the ids under which `records` finds papers."""
 
@@ -106,9 +116,6 @@ class PaperService(Protocol):
         Args:
             ids: Of the kinds of the service, any number.
         """
-
-    def whole(self, record: PaperRecord) -> bytes | None:
-        """JATS XML of a paper whose ``full_text`` is named; None where the service says that it has none."""
 
     def references(self, record: PaperRecord) -> tuple[str, ...]:
         """Ids of the papers that it cites, as far as the service knows their ids."""

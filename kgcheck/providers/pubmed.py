@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.answers import ProviderService, ServiceAnswer
+from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.eutils import Eutils
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
@@ -39,16 +40,6 @@ _NAME = "PubMed"
 _Pmid = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
 
 
-class _Search(WireRecord):
-    total: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="count")
-    start: Annotated[str, Field(pattern=r"^[0-9]+$")] = Field(alias="retstart")
-    ids: list[_Pmid] = Field(alias="idlist")
-
-
-class _SearchResult(WireRecord):
-    found: _Search = Field(alias="esearchresult")
-
-
 class _LinkSetDb(WireRecord):
     name: str = Field(alias="linkname")
     links: list[_Pmid] = []
@@ -63,7 +54,6 @@ class _LinkSets(WireRecord):
     sets: list[_LinkSet] = Field(alias="linksets")
 
 
-_SEARCHED = TypeAdapter(_SearchResult)
 _LINKED = TypeAdapter(_LinkSets)
 
 
@@ -95,19 +85,31 @@ class PubMed:
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
-        self._own = {"tool": settings.caller_identity, **({"email": settings.contact} if settings.contact else {})}
-        self._service = ProviderService(
-            _NAME, settings.pubmed_url, settings.pubmed_calls_per_s, "KGCHECK_PUBMED_URL", release=day
-        )
-        self._records = self._service._replace(accept="application/xml")
+        self._entrez = Eutils(http, settings, day, _NAME)
+        self._own = self._entrez.own
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """See PaperService."""
-        return self._page({"term": query}, int(after or 0), size)
+        return self._page(query, "", int(after or 0), size)
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
         """See PaperService."""
-        return self._page({"term": " OR ".join(words), "sort": "relevance"}, 0, size)
+        return self.relevant(" OR ".join(words), size)
+
+    def relevant(self, query: str, size: int) -> RecordPage:
+        """The records that fit a query best, best first.
+
+        Args:
+            query: In PubMed's own language.
+            size: Most records.
+
+        Returns:
+            The first page.
+
+        Raises:
+            SourceError: It could not be looked at.
+        """
+        return self._page(query, "relevance", 0, size)
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
         """See PaperService."""
@@ -116,22 +118,20 @@ class PubMed:
             found |= by_wanted_id(_NAME, lot, self._fetched([i.removeprefix("pmid:") for i in lot]))
         return found
 
-    def _page(self, chosen: dict[str, str], start: int, size: int) -> RecordPage:
+    def _page(self, query: str, sort: str, start: int, size: int) -> RecordPage:
         if start >= MOST:
             raise SourceUnanswerable(
                 f"{_NAME} shows {MOST:,} records of one search", "ask for less: --limit, or a span of dates"
             )
         wanted = min(size, PAGE, MOST - start)
-        form = {"db": "pubmed", **chosen, "retmode": "json", "retstart": start, "retmax": wanted, **self._own}
-        read = partial(_searched, start=start, most=wanted)
-        ids, total = self._http.ask(self._service, "/esearch.fcgi", read, form=form)
+        ids, total, unknown = self._entrez.search("pubmed", query, wanted, start=start, sort=sort)
         records = self._fetched(ids) if ids else ()
         seen = start + len(ids)
-        return RecordPage(records, str(seen) if seen < total and ids else "", total)
+        return RecordPage(records, str(seen) if seen < total and ids else "", total, unknown)
 
     def _fetched(self, ids: Sequence[str]) -> tuple[PaperRecord, ...]:
         form = {"db": "pubmed", "id": ",".join(ids), "retmode": "xml", **self._own}
-        return self._http.ask(self._records, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
+        return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
 
     def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
         """What PubMed states of works.
@@ -149,7 +149,7 @@ class PubMed:
         for at in range(0, len(pmids), PAGE):
             some = tuple(pmids[at : at + PAGE])
             form = {"db": "pubmed", "id": ",".join(some), "retmode": "xml", **self._own}
-            found |= self._http.ask(self._records, "/efetch.fcgi", partial(_works, requested=some), form=form)
+            found |= self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_works, requested=some), form=form)
         return found
 
     def whole(self, record: PaperRecord) -> bytes | None:
@@ -164,24 +164,7 @@ class PubMed:
         """See PaperService: those that PubMed knows of, from PMC, all in one answer."""
         form = {"dbfrom": "pubmed", "db": "pubmed", "linkname": "pubmed_pubmed_citedin", "id": record.key}
         form |= {"retmode": "json", **self._own}
-        return self._http.ask(self._service, "/elink.fcgi", partial(_citing, key=record.key), form=form)
-
-
-def _searched(answer: ServiceAnswer, *, start: int, most: int) -> tuple[tuple[str, ...], int]:
-    body = parsed(_NAME, answer, TypeAdapter(dict[str, Any]))
-    result = body.get("esearchresult")
-    if "error" in body or (isinstance(result, dict) and "ERROR" in result):
-        wrong = str(body.get("error") or (result or {}).get("ERROR"))[:200]
-        # PubMed says in the same way that a question is wrong and that its own search is down.
-        raise SourceAnswer(f"{_NAME} could not search: {wrong}", LATER)
-    found = formed(_NAME, body, _SEARCHED).found
-    if int(found.start) != start:
-        raise stray_answer(_NAME, f"ids from {found.start} on")
-    if len(found.ids) > most or len(set(found.ids)) < len(found.ids) or start + len(found.ids) > int(found.total):
-        raise SourceAnswer(f"{_NAME} sent {len(found.ids):,} ids, or some twice; {most:,} were asked for", LATER)
-    if not found.ids and start < int(found.total):
-        raise SourceAnswer(f"{_NAME} promised {found.total} ids and sent {start:,}", LATER)
-    return tuple(found.ids), int(found.total)
+        return self._http.ask(self._entrez.json, "/elink.fcgi", partial(_citing, key=record.key), form=form)
 
 
 def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[PaperRecord, ...]:

@@ -48,7 +48,7 @@ class ReadingPapers(Curating):
         index = self.index(notes, folder)
         return self._edge_reader(index, TrainedVerifier(index.embedder))
 
-    def _names(self) -> "Names":
+    def names(self) -> "Names":
         """Names from the graph, where there is one, and from the snapshot, where one is named."""
         from kgcheck.literature.names import AllNames, Names, StoreNames
         from kgcheck.reference.names import SnapshotNames
@@ -68,7 +68,7 @@ class ReadingPapers(Curating):
     def _edge_reader(self, index: "LiteratureIndex", verifier: Any) -> "TripleReader":
         from kgcheck.literature.edge_reader import TripleReader
 
-        return TripleReader(index, verifier, self._names(), self.schema)
+        return TripleReader(index, verifier, self.names(), self.schema)
 
 
 @contextmanager

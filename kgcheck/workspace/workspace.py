@@ -457,7 +457,7 @@ class Workspace(Grounding):
                 ranked = rank_passages(query, passages, index.embedder)[:limit]
                 lines = tuple(PassageHit(at + 1, score, passages[at]) for at, score in ranked)
                 return SearchResult(lines, notes=tuple(notes))
-            also = self._names().mentioned(query) if expand else ()
+            also = self.names().mentioned(query) if expand else ()
             if also:
                 notes.append(f"also: {', '.join(also)}")
             hits = []
@@ -535,7 +535,7 @@ class Workspace(Grounding):
         Raises:
             UnknownName: The profile has no such label.
         """
-        names, found = self._names(), dict[str, str]()
+        names, found = self.names(), dict[str, str]()
         for identifier in dict.fromkeys(ids):
             with suppress(ValidationError):
                 known = names.of(Ref(label=label, id=identifier))
@@ -616,7 +616,7 @@ class Workspace(Grounding):
         request = parse_request([what], self.schema)
         if not request.relation or request.attribute:
             raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
-        names = self._names()
+        names = self.names()
         meant = [
             Triple(
                 head=Ref(label=p.head, id=request.subject),

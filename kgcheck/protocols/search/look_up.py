@@ -1,0 +1,150 @@
+"""Data sets by accession: at the repository that issues it, or in records that were kept."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kgcheck.errors import InputFormat, SourceError
+from kgcheck.inputs import read_whole
+from kgcheck.literature.documents import clean
+from kgcheck.outputs import write_text
+from kgcheck.protocols.protocol import StudyDataSet
+from kgcheck.providers.biostudies import BioStudies
+from kgcheck.providers.data_sets import DataSetRecord, DataSetRepository
+from kgcheck.providers.geo import Geo
+from kgcheck.providers.http import Http
+from kgcheck.providers.pride import Pride
+from kgcheck.providers.sequence_archives import BioProjects, SequenceReads
+from kgcheck.settings import Settings
+
+REPOSITORIES: tuple[tuple[re.Pattern[str], str, Callable[[Http, Settings, str], DataSetRepository]], ...] = (
+    (re.compile(r"G(?:SE|SM|DS)[1-9]\d{0,8}"), "GEO", Geo),
+    (re.compile(r"PRJ[A-Z]{2}[1-9]\d{0,8}"), "BioProject", BioProjects),
+    (re.compile(r"[SED]R[PXRS]\d{4,9}"), "SRA", SequenceReads),
+    (re.compile(r"E-[A-Z]{4}-\d{1,9}|S-[A-Z]{3,8}\d{1,9}"), "ArrayExpress", BioStudies),
+    (re.compile(r"P[XR]D\d{6}"), "PRIDE", Pride),
+)
+"""Forms of accessions, the repository that is shown where nobody was asked, and what asks it."""
+
+_LONGEST_TITLE = 500
+_LONGEST_ID = 100
+
+
+def look_up(
+    ids: Iterable[str], http: Http | None = None, day: str = "", records: "DataSetRecords | None" = None
+) -> tuple[StudyDataSet, ...]:
+    """Look data sets up.
+
+    Args:
+        ids: Accessions.
+        http: What asks services; without it, nobody is asked.
+        day: The day that answers are kept under.
+        records: What was found earlier: it counts where the services could not be looked at.
+
+    Returns:
+        One for each id, in their order, each id once: found, missing, or not looked at with the reason as its remark.
+        Could not look is never missing.
+    """
+    wanted = [i for i in dict.fromkeys(part.strip() for part in ids) if i and len(i) <= _LONGEST_ID]
+    looked: dict[str, StudyDataSet] = {}
+    for form, repository, service in REPOSITORIES:
+        own = [i for i in wanted if i not in looked and form.fullmatch(i)]
+        if own:
+            looked |= _at(repository, own, service(http, http.settings, day) if http else None)
+    known = records.of(wanted) if records else {}
+    return tuple(
+        _better(looked.get(i) or StudyDataSet(id=i, remark="no repository of it is known"), known.get(i))
+        for i in wanted
+    )
+
+
+def _at(repository: str, ids: Sequence[str], service: DataSetRepository | None) -> dict[str, StudyDataSet]:
+    found = {i: StudyDataSet(id=i, repository=repository) for i in ids}
+    if service is None:
+        return found
+    try:
+        answers = service.data_sets(ids)
+    except SourceError as error:
+        if len(ids) > 1:
+            # What is wrong may be about one of them; a service that is down is not asked again for a while.
+            return {key: value for i in ids for key, value in _at(repository, [i], service).items()}
+        reason = f"{service.name} could not be looked at: {error.message}"
+        return {ids[0]: found[ids[0]].model_copy(update={"remark": clean(reason)[:300]})}
+    for i in ids:
+        found[i] = (
+            study_data_set(answers[i])
+            if i in answers
+            else found[i].model_copy(update={"remark": f"not at {service.name}, and others were not asked"})
+        )
+    return found
+
+
+def study_data_set(record: DataSetRecord) -> StudyDataSet:
+    """A record as a protocol has it.
+
+    Args:
+        record: What a repository states.
+
+    Returns:
+        The same, its words cleaned and bounded.
+    """
+    return StudyDataSet(
+        id=record.id,
+        repository=record.repository,
+        title=clean(record.title)[:_LONGEST_TITLE],
+        species=tuple(clean(s)[:_LONGEST_ID] for s in record.species[:20]),
+        assay=clean(record.assay)[:_LONGEST_TITLE],
+        samples=record.samples,
+        url=record.url,
+        state=record.state,
+        source=record.source,
+        at=record.retrieved_at,
+        remark=record.remark,
+    )
+
+
+def _better(looked: StudyDataSet, known: StudyDataSet | None) -> StudyDataSet:
+    return known if known is not None and looked.state == "not_looked" else looked
+
+
+class DataSetRecords:
+    """What repositories stated of data sets, kept in a file of JSON lines, so that it is known without a network.
+
+    Args:
+        path: The file; it need not be there.
+
+    Raises:
+        InputFormat: It holds something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._records: dict[str, StudyDataSet] = {}
+        if path.is_file():
+            for number, line in enumerate(read_whole(path).split("\n"), 1):
+                if not line.strip():
+                    continue
+                try:
+                    record = StudyDataSet.model_validate_json(line)
+                except ValidationError as error:
+                    wrong = error.errors()[0]["msg"]
+                    raise InputFormat(
+                        f"{path}, line {number}: no record of a data set: {wrong}", "take it out"
+                    ) from None
+                self._records[record.id] = record
+
+    def of(self, ids: Iterable[str]) -> Mapping[str, StudyDataSet]:
+        """Those of the ids that are known."""
+        return {i: self._records[i] for i in ids if i in self._records}
+
+    def keep(self, data_sets: Iterable[StudyDataSet]) -> None:
+        """Keep what was looked at, in place of what was known, and write the file whole.
+
+        Args:
+            data_sets: What came; what nobody looked at is left out.
+        """
+        self._records |= {d.id: d for d in data_sets if d.state != "not_looked"}
+        lines = (self._records[i].model_dump_json() for i in sorted(self._records))
+        write_text(self.path, "".join(f"{line}\n" for line in lines))

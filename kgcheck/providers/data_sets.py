@@ -1,0 +1,51 @@
+"""What every repository of data sets gives: what it states of one, that it has none, or that it shows it to nobody."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol
+
+UNSEEN = "no public record; one that is private looks the same from outside"
+"""Beside ``missing`` of a repository that does not tell the two apart."""
+
+LATER_PUBLIC = "it exists and is not public"
+"""Beside ``found`` of a data set of which nothing else is shown."""
+
+
+class DataSetRecord(NamedTuple):
+    """What a repository states of a data set.
+
+    ``remark`` is what is odd about it: that it is private, until when, that it was withdrawn.
+    """
+
+    id: str
+    state: Literal["found", "missing"]
+    source: str
+    retrieved_at: datetime
+    repository: str = ""
+    title: str = ""
+    description: str = ""
+    species: tuple[str, ...] = ()
+    assay: str = ""
+    samples: int | None = None
+    papers: tuple[str, ...] = ()
+    url: str = ""
+    remark: str = ""
+
+
+class DataSetRepository(Protocol):
+    """A repository in which data sets are looked up."""
+
+    name: str
+
+    def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
+        """What it states of data sets.
+
+        Args:
+            ids: Accessions of the forms that it issues.
+
+        Returns:
+            One record for each that it could be looked for; one that is missing here was not.
+
+        Raises:
+            SourceError: It could not be looked at.
+        """
