@@ -4,7 +4,9 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS: dict[str, tuple[str, str]] = {}
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("kgcheck.cli.protocol_check", "See which steps fell, and what is wrong or lacking."),
+}
 
 
 @click.group("protocol", cls=LateGroup, late=_COMMANDS)
