@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from kgcheck.choices import STUDY_STATES
 from kgcheck.cli.options import FilePath, ledger_option, offline_option, profile_option, reference_option, store_option
 from kgcheck.cli.output import note, text_result
 
 FORMS = ("table", "json", "markdown", "sarif")
-LEAST_STATES = ("fallen", "wrong", "lacking", "open", "never")
 
 
 @click.command("check")
@@ -25,7 +25,7 @@ LEAST_STATES = ("fallen", "wrong", "lacking", "open", "never")
 @offline_option()
 @click.option(
     "--fail-on",
-    type=click.Choice(LEAST_STATES),
+    type=click.Choice(STUDY_STATES),
     default="wrong",
     show_default=True,
     help="Least state of a remark that makes the exit code 1.",

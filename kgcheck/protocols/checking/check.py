@@ -20,9 +20,6 @@ from kgcheck.protocols.checking.sources import (
 )
 from kgcheck.protocols.protocol import StudyProtocol
 
-LEAST_STATES = ("fallen", "wrong", "lacking", "open", "never")
-"""The least state of a remark that makes the exit code 1."""
-
 _ORDER = list(StudyState)
 
 
@@ -68,7 +65,7 @@ class CheckedProtocol(Value):
         """What the command ends with.
 
         Args:
-            least: One of LEAST_STATES.
+            least: One of kgcheck.choices.STUDY_STATES.
 
         Returns:
             1 where a remark is of that state or worse, else 3 where something could not be looked at, else 0.
