@@ -6,6 +6,7 @@ from kgcheck.cli.late import LateGroup
 
 _COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("kgcheck.cli.protocol_check", "See which steps fell, and what is wrong or lacking."),
+    "score": ("kgcheck.cli.protocol_score", "Measure one: completeness, detail, correctness, logic, structure."),
 }
 
 

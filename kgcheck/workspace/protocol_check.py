@@ -6,10 +6,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgcheck.errors import StoreMissing, UnknownName
+from kgcheck.errors import StoreMissing, UnknownName, UsageError
 from kgcheck.model import CheckType, Triple
 from kgcheck.workspace.grounding import Grounding
 from kgcheck.workspace.opened import noting
+from kgcheck.workspace.opening import Spending, spent_note, total_meter
 
 if TYPE_CHECKING:
     from kgcheck.graph.store import GraphStore
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.works import Works
     from kgcheck.model import Change, CheckTask
     from kgcheck.protocols.checking.check import CheckedProtocol
+    from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.checking.sources import DataSetLookup, PaperStanding
 
 
@@ -72,6 +74,52 @@ class ProtocolChecks(Grounding):
                 for path, protocol in zip(paths, protocols, strict=True)
             ]
         return found, tuple(dict.fromkeys(notes))
+
+    def score_protocol(
+        self,
+        file: str | Path,
+        *,
+        judges: Sequence[str] = (),
+        tokens: int | None = None,
+        money: float | None = None,
+    ) -> "tuple[StudyQuality, tuple[str, ...]]":
+        """Measure a protocol; with the brain ``llm`` models judge it.
+
+        Args:
+            file: A ``protocol.json``.
+            judges: Names of models at the endpoint of the settings; by default the one of the settings.
+            tokens: Most tokens that all judges together may take.
+            money: Most money that they may cost.
+
+        Returns:
+            The measures, averaged over the judges, and notes.
+
+        Raises:
+            InputFormat: The file is no protocol.
+            UsageError: Judges are named, and the brain is not ``llm``; or there is no step to judge.
+        """
+        from kgcheck.protocols.checking.quality import measured
+        from kgcheck.protocols.protocol_file import read_protocol
+
+        protocol = read_protocol(Path(file))
+        if self.brain != "llm":
+            if judges:
+                raise UsageError("judges are models", "use the brain llm")
+            return measured(protocol, str(file)), ()
+        if not any(protocol.steps):
+            raise UsageError(f"{file} has no step to judge", "design one with steps")
+        from kgcheck.llm.budget import Meter
+        from kgcheck.llm.client import ChatClient
+        from kgcheck.protocols.checking.judge import judge_protocol
+
+        total = total_meter(self.settings, Spending(tokens, money))
+        judgements = []
+        for name in dict.fromkeys(judges) or [None]:
+            settings = self.settings.model_copy(update={"llm_model": name}) if name else self.settings
+            with ChatClient(settings) as client:
+                meter = Meter(Spending().limits(), client.prices, total)
+                judgements.append(judge_protocol(protocol, client, meter, self.progress))
+        return measured(protocol, str(file), judgements), spent_note(total)
 
     def _fact_world(self, not_looked: dict[str, str]) -> "_Facts | None":
         reader = self._judged()

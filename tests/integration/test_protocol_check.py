@@ -66,9 +66,7 @@ def job(folder: Path) -> Said:
 
 
 def history(folder: Path) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads(
-        kgcheck("job", "history", "designs", "--format", "json", cwd=folder).out
-    )
+    rows: list[dict[str, object]] = json.loads(kgcheck("job", "history", "designs", "--format", "json", cwd=folder).out)
     return rows
 
 

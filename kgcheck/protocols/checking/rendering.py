@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.protocols.checking.check import CheckedProtocol
+from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import StudyRemarked, StudyState, check_rules
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.documents import page
@@ -77,6 +78,25 @@ def checked_table(checked: CheckedProtocol) -> RenderableType:
         for f in checked.fallen
     ]
     return Group(Text(visible(summary(checked))), *fell, *((table,) if table.row_count else ()))
+
+
+def quality_table(quality: StudyQuality) -> RenderableType:
+    """The measures of a protocol by judge, and what is counted, for the terminal; what is not there is a dash."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("measure")
+    for judge in quality.by_judge:
+        table.add_column(cell(judge), justify="right")
+    table.add_column("average", justify="right")
+    for name, value in quality.measures.items():
+        judged = [f"{one[name]:.3f}" for one in quality.by_judge.values()]
+        table.add_row(name, *judged, "-" if value is None else f"{value:.3f}")
+    counts = quality.counts
+    lines = [
+        f"overall {'none' if quality.overall is None else f'{quality.overall:.3f}'}",
+        f"{counts.steps:,} steps of {counts.sentences:.2f} sentences; brevity penalty {counts.brevity:.3f}",
+        *(f"{name}: {share:.2f}" for name, share in counts.built.items()),
+    ]
+    return Group(table, *map(Text, lines))
 
 
 def _state(remark: StudyRemarked) -> str:
