@@ -30,6 +30,9 @@ THRESHOLDS = ("refuted", "insufficient", "new", "never")
 CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
 """The least outcome that counts as a failure of one check."""
 
+STUDY_STATES = ("fallen", "wrong", "lacking", "open", "never")
+"""The least state of a remark that counts as a failure of a check of protocols, the worst first."""
+
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 

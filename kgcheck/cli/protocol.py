@@ -7,6 +7,8 @@ from kgcheck.cli.late import LateGroup
 _COMMANDS = {
     "search": ("kgcheck.cli.protocol_search", "Papers and data sets for an objective."),
     "report": ("kgcheck.cli.protocol_report", "What papers did, step by step, in their own words."),
+    "check": ("kgcheck.cli.protocol_check", "See which steps fell, and what is wrong or lacking."),
+    "score": ("kgcheck.cli.protocol_score", "Measure one: completeness, detail, correctness, logic, structure."),
 }
 
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from kgcheck.choices import BRAINS, FORMATS, SCOPES, VERIFIERS, chosen, day
+from kgcheck.choices import BRAINS, FORMATS, SCOPES, STUDY_STATES, VERIFIERS, chosen, day
 from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
 from kgcheck.errors import KgcheckError, UnknownName
+from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import CheckType, Value
 
@@ -271,7 +272,26 @@ class BatchJob(JobBase):
     total_money: float | None = Field(default=None, gt=0, description="most money for all claims")
 
 
-Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob, Field(discriminator="kind")]
+class ProtocolsJob(JobBase):
+    """Checks the protocols of a folder, by a schedule or after other jobs."""
+
+    kind: Literal["protocols"]
+    folder: Place = Field(description="where the protocols are")
+    files: Annotated[str, AfterValidator(plain_pattern)] = Field(
+        default="**/protocol.json", description="which files of the folder are protocols"
+    )
+    after: tuple[str, ...] = Field(default=(), description="names of jobs; it runs when one of them has ended")
+    reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
+    literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
+    bibliography: Place | None = Field(default=None, description="a bibliography snapshot, for retractions")
+    live: bool = Field(default=False, description="ask services for papers and data sets, too")
+    fail_on: Annotated[str, *_one_of("state", STUDY_STATES)] = Field(
+        default="fallen", description="least state of a remark that is an error"
+    )
+    out: PathPattern | None = Field(default=None, description="JSON file with all remarks; see reports")
+
+
+Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob, Field(discriminator="kind")]
 
 
 class JobFile(Value):

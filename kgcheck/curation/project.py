@@ -18,6 +18,7 @@ from kgcheck.curation.config import (
     JobBase,
     JobFile,
     LoadJob,
+    ProtocolsJob,
     ReferenceEntry,
     RefreshJob,
     StoreEntry,
@@ -37,7 +38,10 @@ _SECRET_KEY = re.compile(
 
 E = TypeVar("E")
 
-AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob
+AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob
+
+_Referring = Checking | BatchJob | ProtocolsJob
+"""Jobs that have a reference and papers."""
 
 
 class Project:
@@ -79,7 +83,7 @@ class Project:
         profile = found.profile or self.values.profile
         return StoreEntry(place=self.place(found.place), profile=self._profile(profile))
 
-    def reference_of(self, job: Checking | BatchJob | None = None) -> ReferenceEntry | None:
+    def reference_of(self, job: _Referring | None = None) -> ReferenceEntry | None:
         """The reference of a job, or the default one, with its paths."""
         found = _named(self.values.references, job.reference if job else None, self.values.defaults.reference)
         if found is None:
@@ -87,7 +91,7 @@ class Project:
         files = self.place(found.files) if found.files else None
         return found.model_copy(update={"snapshot": self.place(found.snapshot), "files": files})
 
-    def literature_of(self, job: Checking | BatchJob | None = None) -> str | None:
+    def literature_of(self, job: _Referring | None = None) -> str | None:
         """The folder of the papers of a job, or of the default ones."""
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
@@ -99,6 +103,10 @@ class Project:
         reference = self.reference_of(job)
         shown = reference.model_dump(mode="json") if reference else None
         return {"reference": shown, "literature": self.literature_of(job)}
+
+    def following(self, name: str) -> list[str]:
+        """The jobs that run when a job has ended."""
+        return [other for other, job in self.values.jobs.items() if isinstance(job, ProtocolsJob) and name in job.after]
 
     def schedule_of(self, name: str) -> Schedule | None:
         """When a job is to run, where that is stated."""
@@ -185,6 +193,9 @@ def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
                 several = "there are several references: name one with reference"
                 mistakes.append(Mistake(where=f"jobs.{name}", what=several))
                 continue
+        for other in job.after if isinstance(job, ProtocolsJob) else ():
+            if not isinstance(values.jobs.get(other), Checking | LoadJob):
+                mistakes.append(Mistake(where=f"jobs.{name}.after", what=f"{other!r} is no load, audit or refresh"))
         if isinstance(job, RefreshJob):
             reference = project.reference_of(job)
             if reference is None or not reference.files:
@@ -227,7 +238,7 @@ def _shared(project: Project, one: str, other: str) -> str | None:
     """What one of two jobs writes to and the other needs; empty where both only read a store; None: nothing."""
     jobs = project.job(one), project.job(other)
     stores = [project.store_of(job) for job in jobs]
-    references = [project.reference_of(job) if isinstance(job, Checking | BatchJob) else None for job in jobs]
+    references = [project.reference_of(job) if isinstance(job, _Referring) else None for job in jobs]
     if any(isinstance(job, LoadJob) for job in jobs) and stores[0] == stores[1]:
         return "store"
     if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:

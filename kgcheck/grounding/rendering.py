@@ -6,13 +6,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgcheck import __version__
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.documents import page
-from kgcheck.report.sarif import SCHEMA, sarif_text
+from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
 
 STATES: dict[SentenceState, str] = {
@@ -167,16 +166,16 @@ def _content(found: Grounded) -> dict[str, Any]:
 
 def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
     """SARIF 2.1.0: a rule is a remark, a result stands at the line of its paragraph where the file has lines."""
-    rules: dict[Remark, int] = {}
+    rules: dict[str, str] = {}
     results, failures = [], []
     for remarked in alarms(found):
         if remarked.unavailable:
             failures.append(f"{place_of(found, remarked)}: {remarked.note}")
             continue
         kind, level = _LEVELS[remarked.state]
+        rules[remarked.remark.value] = REMARKS[remarked.remark]
         result: dict[str, Any] = {
             "ruleId": remarked.remark.value,
-            "ruleIndex": rules.setdefault(remarked.remark, len(rules)),
             "kind": kind,
             "level": level,
             "message": {"text": sarif_text(f"{REMARKS[remarked.remark]}. {remarked.note}")},
@@ -189,27 +188,7 @@ def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
         }
         results.append(result)
     failures += [f"{what}: {why}" for what, why in found.not_looked.items()]
-    driver = {
-        "name": "kgcheck",
-        "version": __version__,
-        "rules": [
-            {
-                "id": remark.value,
-                "name": "".join(word.capitalize() for word in remark.value.split("_")),
-                "shortDescription": {"text": sarif_text(f"{REMARKS[remark]}.")},
-            }
-            for remark in rules
-        ],
-    }
-    invocation = {
-        "executionSuccessful": True,
-        "exitCode": exit_code,
-        "toolExecutionNotifications": [
-            {"level": "warning", "message": {"text": sarif_text(f"could not look: {text}")}} for text in failures
-        ],
-    }
-    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return remarks_sarif(rules, results, failures, exit_code)
 
 
 def _location(found: Grounded, remarked: Remarked) -> dict[str, Any]:

@@ -6,7 +6,7 @@ What could not be looked at is no result but a notification of the invocation.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -251,6 +251,43 @@ def _notifications(run: Run, tallies: Iterable[Tally], left_out: int) -> Iterato
 
 def _notification(level: str, text: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": sarif_text(text)}}
+
+
+def remarks_sarif(
+    rules: Mapping[str, str], results: Sequence[Mapping[str, Any]], failures: Iterable[str], exit_code: int
+) -> dict[str, Any]:
+    """Remarks about a text as SARIF: a rule is a kind of remark.
+
+    Args:
+        rules: By id, what it means.
+        results: Without the place of their rules, which ``ruleId`` names.
+        failures: What could not be looked at.
+        exit_code: What the command ends with.
+
+    Returns:
+        The document.
+    """
+    places = {rule: place for place, rule in enumerate(rules)}
+    driver = {
+        "name": "kgcheck",
+        "version": __version__,
+        "rules": [
+            {
+                "id": rule,
+                "name": "".join(word.capitalize() for word in rule.split("_")),
+                "shortDescription": {"text": sarif_text(f"{means}.")},
+            }
+            for rule, means in rules.items()
+        ],
+    }
+    invocation = {
+        "executionSuccessful": True,
+        "exitCode": exit_code,
+        "toolExecutionNotifications": [_notification("warning", f"could not look: {text}") for text in failures],
+    }
+    found = [{**result, "ruleIndex": places[result["ruleId"]]} for result in results]
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": found}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def sarif_text(text: str) -> str:

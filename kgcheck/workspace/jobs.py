@@ -11,14 +11,23 @@ from typing import Any
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
-from kgcheck.curation.config import AuditJob, BatchJob, Checking, LoadJob, ReferenceEntry, RefreshJob, Retention
+from kgcheck.curation.config import (
+    AuditJob,
+    BatchJob,
+    Checking,
+    LoadJob,
+    ProtocolsJob,
+    ReferenceEntry,
+    RefreshJob,
+    Retention,
+)
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
 from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
-from kgcheck.errors import InputError, LedgerError, SourceUnreachable, UsageError
-from kgcheck.ledger.jobs import JobRun, JobRuns
+from kgcheck.errors import InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
+from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
@@ -31,6 +40,7 @@ from kgcheck.reference.download import fetch_references
 from kgcheck.settings import Settings
 from kgcheck.workspace.batches import answer_questions, check_items, verify_claims
 from kgcheck.workspace.opening import Spending, read_settings
+from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
 
@@ -50,7 +60,7 @@ def run_job(
         progress: Where to show progress.
 
     Returns:
-        The run as it ended, and what its work came to.
+        The run as it ended, and what its work came to; its notes say how the jobs ended that come after it.
 
     Raises:
         UnknownName: There is no such job.
@@ -68,7 +78,17 @@ def run_job(
         files = VerifiedFiles.of(ledger, settings.home)
         for run in old:
             files.remove(run)
-        return ended
+    notes = [_follow(project, follower, progress) for follower in project.following(name)]
+    return ended[0], replace(ended[1], notes=(*ended[1].notes, *notes))
+
+
+def _follow(project: Project, name: str, progress: Progress | None) -> str:
+    """Run a job that comes after another one: how it ended. What goes wrong in it is its own, and written down."""
+    try:
+        _, done = run_job(project, name, progress=progress)
+    except KgcheckError as error:
+        return f"then {name} failed: {error.message}"
+    return f"then {name}: {done.severity.value}: {done.message}"
 
 
 @contextmanager
@@ -115,6 +135,8 @@ class _Worker:
                 return self._refresh(job, run, progress)
             case BatchJob() as job:
                 return self._batch(job, run, progress)
+            case ProtocolsJob() as job:
+                return self._protocols(job, run, progress)
 
     def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
         """Send what there is reason to send."""
@@ -226,6 +248,22 @@ class _Worker:
             run_batch = answer_questions if job.task == "kgqa" else check_items
             done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
         return _batched(done.batch, done.batch.failed, done.results, done.notes)
+
+    def _protocols(self, job: ProtocolsJob, run: JobRun, progress: Progress) -> JobWork:
+        reference = self._project.reference_of(job)
+        literature = self._project.literature_of(job)
+        snapshot = reference.snapshot if reference else None
+        with self._open(progress, snapshot, literature=literature, live=job.live) as workspace:
+            last = next((r for r in self._runs.history(self._name) if r.state is JobState.DONE), None)
+            work = check_folder(
+                workspace,
+                Path(self._project.place(job.folder)),
+                job,
+                bibliography=Path(self._project.place(job.bibliography)) if job.bibliography else None,
+                out=self._path(job.out, run) if job.out else None,
+                before=last.result.get("fallen", ()) if last else (),
+            )
+        return work
 
     def _options(self, job: Checking, workspace: Workspace) -> dict[str, Any]:
         """What the audit is asked for."""

@@ -1,0 +1,84 @@
+"""``kgcheck protocol check``: what became of what protocols rest on, and what is wrong in them."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.choices import STUDY_STATES
+from kgcheck.cli.options import FilePath, ledger_option, offline_option, profile_option, reference_option, store_option
+from kgcheck.cli.output import note, text_result
+
+FORMS = ("table", "json", "markdown", "sarif")
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True, type=FilePath(dir_okay=False))
+@store_option()
+@reference_option()
+@ledger_option()
+@profile_option()
+@click.option("--literature", type=FilePath(file_okay=False), help="Literature index in which papers are looked up.")
+@click.option(
+    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
+)
+@click.option("--live", is_flag=True, help="Ask Crossref, PubMed and the repositories of data sets, too.")
+@offline_option()
+@click.option(
+    "--fail-on",
+    type=click.Choice(STUDY_STATES),
+    default="wrong",
+    show_default=True,
+    help="Least state of a remark that makes the exit code 1.",
+)
+@click.option("--format", "format_", type=click.Choice(FORMS), default="table", show_default=True)
+@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+def command(
+    files: tuple[Path, ...],
+    store: str | None,
+    reference: Path | None,
+    ledger: str | None,
+    profile: str,
+    literature: Path | None,
+    bibliography: Path | None,
+    live: bool,
+    offline: bool,
+    fail_on: str,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """See which steps of protocols FILES (protocol.json) fell, and what is wrong or lacking in them.
+
+    Facts are held against the newest audits of --ledger and the graph of --store, papers against retractions, steps
+    against each other and against the values of their sources; what was not looked at is shown.
+
+    Exit codes: 0 clean, 1 remarks at or over --fail-on, 2 usage or configuration, 3 something could not be looked at.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.outputs import write_text
+    from kgcheck.protocols.checking.rendering import rendered_checks
+    from kgcheck.workspace import Workspace
+
+    with Workspace(
+        store=store,
+        reference=reference,
+        ledger=ledger,
+        literature=literature,
+        profile=profile,
+        live=live,
+        offline=offline,
+        progress=RichProgress(),
+    ) as workspace:
+        found, notes = workspace.check_protocols(files, bibliography=bibliography)
+    for line in notes:
+        note(line)
+    codes = {checked.exit_code(fail_on) for checked in found}
+    # A remark outweighs what could not be looked at.
+    code = 1 if 1 in codes else max(codes)
+    text = rendered_checks(found, format_, code)
+    if output:
+        write_text(output, text)
+    else:
+        text_result(text)
+    for what, why in found[0].not_looked.items():
+        note(f"{what} not looked at: {why}")
+    click.get_current_context().exit(code)

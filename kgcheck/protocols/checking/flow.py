@@ -1,0 +1,130 @@
+"""How steps hang together: who makes what another one takes, in which order, and what rests on what."""
+
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+
+from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
+from kgcheck.protocols.protocol import StudyProtocol
+
+Words = frozenset[str]
+
+
+class StepFlow:
+    """Which steps take what other steps make.
+
+    An input is what an output is called where all of its words stand in that name: "genes" may be "differentially
+    expressed genes", not the other way round.
+
+    Args:
+        protocol: The protocol.
+    """
+
+    def __init__(self, protocol: StudyProtocol) -> None:
+        self._protocol = protocol
+        self._steps = list(protocol.steps)
+        self._place = {step.id: place for place, step in enumerate(self._steps)}
+        self._makes = [(step.id, _words(item.name)) for step in self._steps for item in step.outputs]
+        self.makers: dict[str, dict[str, tuple[str, ...]]] = {
+            step.id: {item.name: self._makers(item.name) for item in step.inputs} for step in self._steps
+        }
+        """By step and input, the steps that make it."""
+
+    def _makers(self, name: str) -> tuple[str, ...]:
+        wanted = _words(name)
+        return tuple(dict.fromkeys(step for step, made in self._makes if wanted and wanted <= made))
+
+    def remarks(self) -> Iterator[StudyRemarked]:
+        """What is wrong with the order, and what nobody makes."""
+        given = self._given()
+        circles = list(self._circles())
+        for step in self._steps:
+            for name, makers in self.makers[step.id].items():
+                earlier = [m for m in makers if self._place[m] < self._place[step.id]]
+                later = [m for m in makers if self._place[m] > self._place[step.id]]
+                words = _words(name)
+                if earlier or not words or any(words <= known for known in given):
+                    continue
+                if later:
+                    yield remarked(
+                        StudyRemark.MADE_LATER,
+                        f"{name!r}, by {', '.join(later)}",
+                        step=step.id,
+                        about=name,
+                        steps=tuple(later),
+                        repair=f"put {later[0]} before {step.id}",
+                    )
+                else:
+                    yield remarked(StudyRemark.NOT_MADE, repr(name), step=step.id, about=name)
+        for circle in circles:
+            yield remarked(
+                StudyRemark.IN_A_CIRCLE, " -> ".join((*circle, circle[0])), step=circle[0], steps=tuple(circle[1:])
+            )
+
+    def _given(self) -> list[Words]:
+        """What is there before the first step: what the objective states, and the data sets."""
+        objective = self._protocol.objective
+        texts = (objective.objective, *objective.conditions, *objective.requirements, *objective.about)
+        sets = [name for d in self._protocol.data_sets for name in (d.id, d.title) if name]
+        taken = [item.name for step in self._steps for item in step.inputs if item.kind in ("data_set", "sample")]
+        return [_words(text) for text in (*texts, *sets, *taken)]
+
+    def _circles(self) -> Iterator[list[str]]:
+        """Circles of steps, each parted before the next is looked for."""
+        before = {
+            step: {maker for makers in inputs.values() for maker in makers if maker != step}
+            for step, inputs in self._needed().items()
+        }
+        while True:
+            try:
+                TopologicalSorter(before).prepare()
+            except CycleError as error:
+                # As graphlib has it, each is taken by the next one.
+                circle = list(dict.fromkeys(error.args[1]))
+                first = min(circle, key=self._place.__getitem__)
+                at = circle.index(first)
+                circle = circle[at:] + circle[:at]
+                before[circle[0]].discard(circle[-1])
+                yield circle
+            else:
+                return
+
+    def _needed(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Makers that a step must wait for: where an earlier one makes the same, it need not wait for a later one."""
+        needed: dict[str, dict[str, tuple[str, ...]]] = {}
+        for step, inputs in self.makers.items():
+            here = self._place[step]
+            needed[step] = {
+                name: tuple(m for m in makers if self._place[m] < here) or makers for name, makers in inputs.items()
+            }
+        return needed
+
+    def after(self, steps: Iterable[str]) -> dict[str, str]:
+        """Steps that use, directly or not, what some steps make.
+
+        Args:
+            steps: Where to begin.
+
+        Returns:
+            By step, the one through which it was reached, in the order of the protocol.
+        """
+        users: dict[str, set[str]] = {}
+        for step, inputs in self._needed().items():
+            for maker in (m for makers in inputs.values() for m in makers):
+                users.setdefault(maker, set()).add(step)
+        start = set(steps)
+        reached: dict[str, str] = {}
+        waiting = sorted(start, key=self._place.__getitem__)
+        while waiting:
+            step = waiting.pop(0)
+            for user in sorted(users.get(step, ()), key=self._place.__getitem__):
+                if user not in start and user not in reached:
+                    reached[user] = step
+                    waiting.append(user)
+        return {step.id: reached[step.id] for step in self._steps if step.id in reached}
+
+
+def _words(name: str) -> Words:
+    """The stems of the words of a name that name something."""
+    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
+    return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))

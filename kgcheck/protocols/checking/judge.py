@@ -1,0 +1,127 @@
+"""A language model as judge of a protocol: steps that lack, are wrong or misplaced, and two scores for the whole.
+
+An answer that is not of the form, or that names a step that was not sent, is an error after some tries, never a prior.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from kgcheck.llm.budget import Meter
+from kgcheck.llm.client import ChatClient
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.protocols.checking.quality import StudyJudgement, quality_rules
+from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
+
+
+class SectionAnswer(BaseModel):
+    """The form of an answer about steps of a section."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    # Before the rest: a model that is bound to the order gives its reasons first.
+    rationale: str = Field(min_length=1, max_length=1_000)
+    added: list[Annotated[str, Field(min_length=1, max_length=400)]] = Field(max_length=30)
+    wrong: list[str] = Field(max_length=100)
+    misplaced: list[str] = Field(max_length=100)
+
+
+class WholeAnswer(BaseModel):
+    """The form of an answer about a protocol as a whole."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    rationale: str = Field(min_length=1, max_length=1_000)
+    detail: float = Field(ge=0, le=1)
+    structure: float = Field(ge=0, le=1)
+
+
+def judge_protocol(
+    protocol: StudyProtocol, client: ChatClient, meter: Meter, progress: Progress | None = None
+) -> StudyJudgement:
+    """Let a model judge a protocol.
+
+    Args:
+        protocol: The protocol; it has a step.
+        client: The model.
+        meter: Counts what it takes, and ends it.
+        progress: Where to show progress.
+
+    Returns:
+        The judgement.
+
+    Raises:
+        ModelError: The endpoint refused or failed, or gave no usable answer.
+        BudgetExceeded: What all questions may take is used up.
+    """
+    lots = list(_lots(protocol))
+    added: list[str] = []
+    wrong: list[str] = []
+    misplaced: list[str] = []
+    rationale: list[str] = []
+    with (progress or NoProgress()).step(f"judging with {client.model}", len(lots) + 1) as shown:
+        for section, steps in lots:
+            answer, _ = client.answer(_section_question(protocol, section, steps), _form_for(steps), meter=meter)
+            added += answer.added
+            wrong += answer.wrong
+            misplaced += answer.misplaced
+            rationale.append(answer.rationale)
+            shown.advance()
+        whole, _ = client.answer(_whole_question(protocol), WholeAnswer, meter=meter)
+        shown.advance()
+    return StudyJudgement(
+        judge=client.model,
+        steps=sum(len(steps) for _, steps in lots),
+        added=tuple(added),
+        wrong=tuple(dict.fromkeys(wrong)),
+        misplaced=tuple(dict.fromkeys(misplaced)),
+        detail=whole.detail,
+        structure=whole.structure,
+        rationale=(*rationale, whole.rationale),
+    )
+
+
+def _lots(protocol: StudyProtocol) -> Iterator[tuple[StudySection, tuple[StudyStep, ...]]]:
+    most = quality_rules().judge.steps
+    for section in protocol.sections:
+        for start in range(0, len(section.steps), most):
+            yield section, section.steps[start : start + most]
+
+
+def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
+    """The form in which only ids of these steps can stand."""
+    ids = Literal[tuple(step.id for step in steps)]  # type: ignore[valid-type]
+    some = (list[ids], Field(max_length=len(steps)))
+    form: type[SectionAnswer] = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)  # type: ignore[call-overload]
+    return form
+
+
+def _section_question(
+    protocol: StudyProtocol, section: StudySection, steps: tuple[StudyStep, ...]
+) -> list[dict[str, object]]:
+    rule = quality_rules().judge
+    return _question(
+        rule.section,
+        {
+            "objective": protocol.objective.text,
+            "headings": [s.heading for s in protocol.sections],
+            "section": section.heading,
+            "steps": {step.id: step.text[: rule.characters] for step in steps},
+        },
+    )
+
+
+def _whole_question(protocol: StudyProtocol) -> list[dict[str, object]]:
+    rule = quality_rules().judge
+    room = max(40, 10 * rule.characters // max(1, len(list(protocol.steps))))
+    outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
+    return _question(rule.whole, {"objective": protocol.objective.text, "protocol": outline})
+
+
+def _question(task: str, content: dict[str, object]) -> list[dict[str, object]]:
+    return [
+        {"role": "system", "content": task.strip()},
+        {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
+    ]

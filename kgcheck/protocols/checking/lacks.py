@@ -1,0 +1,79 @@
+"""What a protocol lacks: controls, tests, corrections, versions, evidence."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
+from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
+
+_LONGEST = 60
+
+
+def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """What the steps of a protocol lack.
+
+    Args:
+        protocol: The protocol.
+
+    Yields:
+        Remarks, step by step; versions at the first step that uses the software.
+    """
+    for section in protocol.sections:
+        for step in section.steps:
+            yield from _comparison(section, step)
+            if not step.facts and not step.passages:
+                yield remarked(StudyRemark.EVIDENCE_MISSING, _shown(step), step=step.id)
+    yield from _versions(protocol)
+
+
+def _comparison(section: StudySection, step: StudyStep) -> Iterator[StudyRemarked]:
+    """What a step that compares or tests should name; a test or a correction may stand later in its section."""
+    own = _text(step)
+    many = _has("many_tests", own)
+    if not (step.statistics or step.analysis or _has("compares", own)):
+        return
+    following = " ".join(_text(s) for s in section.steps[section.steps.index(step) :])
+    if not step.control and not _has("controls", following):
+        yield remarked(StudyRemark.CONTROL_MISSING, _shown(step), step=step.id)
+    # A ready analysis has its test within.
+    if not step.statistics and not step.analysis and not _has("statistics", following):
+        yield remarked(StudyRemark.STATISTICS_MISSING, _shown(step), step=step.id)
+    if many and not step.analysis and not _has("corrections", following):
+        yield remarked(StudyRemark.CORRECTION_MISSING, f"{many!r} in {_shown(step)}", step=step.id)
+
+
+def _versions(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Software without a version anywhere, and with several."""
+    uses: dict[str, list[tuple[str, str, str]]] = {}
+    for step in protocol.steps:
+        for tool in step.tools:
+            uses.setdefault(tool.name.casefold(), []).append((step.id, tool.name, tool.version))
+    for found in uses.values():
+        versions = list(dict.fromkeys(version for _, _, version in found if version))
+        (step, name, _), others = found[0], tuple(dict.fromkeys(s for s, _, _ in found[1:] if s != found[0][0]))
+        if not versions:
+            yield remarked(StudyRemark.VERSION_MISSING, name, step=step, about=name, steps=others)
+        elif len(versions) > 1:
+            note = f"{name} {' and '.join(versions)}"
+            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=step, about=name, steps=others)
+
+
+def _shown(step: StudyStep) -> str:
+    return repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
+
+
+def _text(step: StudyStep) -> str:
+    return " ".join((step.text, *step.statistics, step.control, step.rationale)).casefold()
+
+
+def _has(kind: str, text: str) -> str:
+    """The first of some words that a text has; nothing where it has none."""
+    found = _pattern(kind).search(text)
+    return found[0].strip() if found else ""
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    words = sorted(check_rules().words[kind], key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})")

@@ -1,0 +1,109 @@
+"""The parameters of steps against the values that their sources have."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from kgcheck.grounding.quantities import kind_words, quantities
+from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
+from kgcheck.protocols.protocol import StepParameter, StudyPassage, StudyProtocol, StudyStep
+
+
+class _SourceValue(NamedTuple):
+    """A value of a passage in the smallest unit of its kind."""
+
+    passage: str
+    value: Decimal
+    kind: str
+    written: str
+
+
+def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Parameters that are far from those of their sources, or that the passage named for them does not have.
+
+    Args:
+        protocol: The protocol.
+
+    Yields:
+        Remarks. A parameter of which no source says anything in its unit is compared with nothing.
+    """
+    values = {p.id: _values(p) for p in protocol.passages}
+    quotes = {p.id: p.quote for p in protocol.passages}
+    for step in protocol.steps:
+        for parameter in step.parameters:
+            if parameter.number is None:
+                continue
+            if parameter.passage:
+                yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
+            else:
+                yield from _against(step, parameter, _alike(protocol, step, parameter, quotes, values))
+
+
+def _in_passage(
+    step: StudyStep, parameter: StepParameter, quote: str, values: list[_SourceValue]
+) -> Iterator[StudyRemarked]:
+    """The passage that is named must have the value, as it is written or as a number."""
+    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
+    if parameter.value in quote or any(v.value in (own, parameter.number) for v in values):
+        return
+    note = f"{parameter.name} = {parameter.value}: {parameter.passage} has no such value"
+    yield remarked(
+        StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+    )
+
+
+def _alike(
+    protocol: StudyProtocol,
+    step: StudyStep,
+    parameter: StepParameter,
+    quotes: dict[str, str],
+    values: dict[str, list[_SourceValue]],
+) -> list[_SourceValue]:
+    # Those of other steps that name their passage, and of passages of this step whose words have the whole name.
+    _, kind = _scaled(Decimal(1), parameter.unit)
+    words = _stems(parameter.name)
+    found = []
+    for other in protocol.steps:
+        for known in other.parameters:
+            if known.passage and known.number is not None and _stems(known.name) == words:
+                value, of = _scaled(known.number, known.unit)
+                found.append(_SourceValue(known.passage, value, of, known.value))
+    if words:
+        found += [v for name in step.passages if words <= _stems(quotes[name]) for v in values[name]]
+    return [v for v in found if v.kind == kind]
+
+
+def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
+    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
+    far = Decimal(str(check_rules().far))
+    compared = [v for v in sources if v.value > 0]
+    if own <= 0 or not compared or any(1 / far <= own / v.value <= far for v in compared):
+        return
+    nearest = min(compared, key=lambda v: max(own / v.value, v.value / own))
+    times = max(own / nearest.value, nearest.value / own)
+    way = "more" if own > nearest.value else "less"
+    note = f"{parameter.name} = {parameter.value}: {times:.3g} times {way} than {nearest.written} of {nearest.passage}"
+    yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
+
+
+def _values(passage: StudyPassage) -> list[_SourceValue]:
+    found = []
+    for quantity in quantities(passage.quote):
+        value, kind = _scaled(quantity.value, quantity.unit)
+        found.append(_SourceValue(passage.id, value, kind, passage.quote[quantity.start : quantity.end]))
+    return found
+
+
+def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """A value in the smallest unit of what its unit measures, and what that is; of another unit, as it is."""
+    for kind, units in check_rules().units.items():
+        if unit in units:
+            return value * Decimal(str(units[unit])), kind
+    return value, unit
+
+
+def _stems(text: str) -> frozenset[str]:
+    left_out = empty_words() | kind_words()
+    parts = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return frozenset(stemmer().stemWords([p for p in parts if p not in left_out]))

@@ -1,0 +1,199 @@
+"""How good a protocol is: the five measures by BioResearcher's formulas; what nobody judged is not there.
+
+What can be counted without a judge is counted: steps, sentences a step, the brevity penalty, and how the protocol is
+built.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean
+
+from pydantic import Field
+
+from kgcheck.inputs import read_toml
+from kgcheck.literature.documents import sentences
+from kgcheck.model import Value
+from kgcheck.protocols.checking.flow import StepFlow
+from kgcheck.protocols.checking.remarks import StudyRemark
+from kgcheck.protocols.protocol import StudyProtocol
+from kgcheck.resources import resource_dir
+
+MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
+"""The five measures, each from 0 to 1."""
+
+
+class BrevityRule(Value):
+    """From when on steps count as brief, and the least that is left of a measure then."""
+
+    length: float = Field(gt=0)
+    words: int = Field(gt=0)
+    floor: float = Field(ge=0, le=1)
+
+
+class JudgeRule(Value):
+    """What a judge is asked, and how much of a protocol at a time."""
+
+    steps: int = Field(gt=0)
+    characters: int = Field(gt=0)
+    section: str
+    whole: str
+
+
+class QualityRules(Value):
+    """corpus/protocols/quality.toml."""
+
+    brevity: BrevityRule
+    judge: JudgeRule
+
+
+class StudyCounts(Value):
+    """What is counted of a protocol without a judge."""
+
+    steps: int = Field(description="n_ts")
+    sentences: float = Field(description="l_steps: sentences of more than six words a step")
+    brevity: float = Field(description="BP")
+    built: dict[str, float] = Field(description="shares of sections and steps that are as they should be")
+
+
+class StudyJudgement(Value):
+    """What one judge found. Numbers of steps, and two measures that it gave itself."""
+
+    judge: str
+    steps: int = Field(ge=1)
+    added: tuple[str, ...] = Field(default=(), description="n_as: steps that should be added")
+    wrong: tuple[str, ...] = Field(default=(), description="ids of steps with a factual error")
+    misplaced: tuple[str, ...] = Field(default=(), description="ids of steps out of a reasonable order")
+    detail: float = Field(ge=0, le=1)
+    structure: float = Field(ge=0, le=1)
+    rationale: tuple[str, ...] = ()
+
+
+class StudyQuality(Value):
+    """The measures of a protocol, each the average over its judges; none where nobody judged."""
+
+    name: str
+    title: str
+    counts: StudyCounts
+    by_judge: dict[str, dict[str, float]] = {}
+    measures: dict[str, float | None]
+    overall: float | None = Field(description="the sum of the five")
+    judgements: tuple[StudyJudgement, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@cache
+def quality_rules() -> QualityRules:
+    """The rules, from corpus/protocols/quality.toml."""
+    return QualityRules.model_validate(read_toml(resource_dir("corpus") / "protocols" / "quality.toml"))
+
+
+def completeness(steps: int, added: int) -> float:
+    """The share of the steps that are needed that are there.
+
+    Args:
+        steps: That are there.
+        added: That should be added.
+
+    Returns:
+        n_ts / (n_ts + n_as).
+
+    >>> completeness(15, 5)
+    0.75
+    """
+    return steps / (steps + added)
+
+
+def brevity(length: float) -> float:
+    """The brevity penalty.
+
+    Args:
+        length: Sentences a step, on average.
+
+    Returns:
+        1 over 4.42, else max(exp(1 - 4.42 / length), 0.5).
+
+    >>> brevity(5), round(brevity(4.0), 3), brevity(1), brevity(0)
+    (1.0, 0.9, 0.5, 0.5)
+    """
+    rule = quality_rules().brevity
+    if length > rule.length:
+        return 1.0
+    return max(math.exp(1 - rule.length / length), rule.floor) if length else rule.floor
+
+
+def sentences_a_step(protocol: StudyProtocol) -> float:
+    """How many sentences of more than six words a step has, on average."""
+    words = quality_rules().brevity.words
+    lengths = [
+        sum(len(step.text[start:end].split()) > words for start, end in sentences(step.text)) for step in protocol.steps
+    ]
+    return fmean(lengths) if lengths else 0.0
+
+
+def study_counts(protocol: StudyProtocol) -> StudyCounts:
+    """What can be counted of a protocol.
+
+    Args:
+        protocol: The protocol.
+
+    Returns:
+        The counts.
+    """
+    steps = list(protocol.steps)
+    flow = StepFlow(protocol)
+    remarks = list(flow.remarks())
+    odd = {step for r in remarks if r.remark is not StudyRemark.NOT_MADE for step in (r.step, *r.steps)}
+    loose = {r.step for r in remarks if r.remark is StudyRemark.NOT_MADE}
+    sections = protocol.sections
+    built = {
+        "sections with steps": _share([bool(s.steps) for s in sections]),
+        "sections with a rationale": _share([bool(s.rationale) for s in sections]),
+        "headings of their own": len({s.heading.casefold() for s in sections}) / len(sections),
+        "steps in order": _share([step.id not in odd for step in steps]),
+        "steps whose inputs are made": _share([step.id not in loose for step in steps]),
+        "steps with evidence": _share([bool(step.facts or step.passages) for step in steps]),
+    }
+    length = sentences_a_step(protocol)
+    return StudyCounts(steps=len(steps), sentences=length, brevity=brevity(length), built=built)
+
+
+def _share(holds: Sequence[bool]) -> float:
+    return sum(holds) / len(holds) if holds else 0.0
+
+
+def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudgement] = ()) -> StudyQuality:
+    """The measures of a protocol.
+
+    Args:
+        protocol: The protocol.
+        name: Of its file.
+        judgements: One a judge.
+
+    Returns:
+        The five measures, averaged over the judges; without any, they are not there, and neither is their sum.
+    """
+    counts = study_counts(protocol)
+    by_judge = {j.judge: _measures(j, counts) for j in judgements}
+    measures = {m: fmean(one[m] for one in by_judge.values()) if by_judge else None for m in MEASURES}
+    there = [value for value in measures.values() if value is not None]
+    return StudyQuality(
+        name=name,
+        title=protocol.objective.title,
+        counts=counts,
+        by_judge=by_judge,
+        measures=measures,
+        overall=sum(there) if len(there) == len(MEASURES) else None,
+        judgements=tuple(judgements),
+        missing=() if judgements else ("nobody judged: the five measures are not there, only what can be counted",),
+    )
+
+
+def _measures(judged: StudyJudgement, counts: StudyCounts) -> dict[str, float]:
+    return {
+        "completeness": completeness(judged.steps, len(judged.added)),
+        "detail": judged.detail,
+        "correctness": counts.brevity * (1 - len(set(judged.wrong)) / judged.steps),
+        "logical": 1 - len(set(judged.misplaced)) / judged.steps,
+        "structure": judged.structure,
+    }

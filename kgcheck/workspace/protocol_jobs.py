@@ -1,0 +1,94 @@
+"""The protocols of a folder checked as the work of a job: which steps fell, and which of them are new."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kgcheck.curation.config import ProtocolsJob
+from kgcheck.curation.jobs import JobWork
+from kgcheck.curation.thresholds import Severity
+from kgcheck.errors import EXIT_FINDINGS, EXIT_INCOMPLETE, InputError, InputMissing
+from kgcheck.inputs import refuse_outside
+from kgcheck.outputs import write_text
+from kgcheck.protocols.checking.check import CheckedProtocol
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
+from kgcheck.protocols.checking.rendering import rendered_checks
+from kgcheck.protocols.protocol_file import read_protocol
+from kgcheck.workspace.workspace import Workspace
+
+EXAMPLES = 10
+"""Remarks on steps that fell newly, as a message shows them."""
+
+
+def check_folder(
+    workspace: Workspace,
+    folder: Path,
+    job: ProtocolsJob,
+    *,
+    bibliography: Path | None,
+    out: Path | None,
+    before: Iterable[str],
+) -> JobWork:
+    """Check all protocols of a folder.
+
+    Args:
+        workspace: What they are held against.
+        folder: Where they are.
+        job: Which files, and what is an error.
+        bibliography: Bibliography snapshot in which retractions are looked up.
+        out: JSON file with all remarks.
+        before: Steps that had fallen when the job ran last.
+
+    Returns:
+        What it came to; a file that is no protocol is named, and is a warning.
+
+    Raises:
+        InputMissing: There is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputMissing(f"there is no folder {folder}", "name one with protocols")
+    readable, refused = [], []
+    for path in sorted(folder.glob(job.files)):
+        try:
+            refuse_outside(folder, path)
+            read_protocol(path)
+            readable.append(path)
+        except InputError as error:
+            refused.append(error.message)
+    found, notes = workspace.check_protocols(readable, bibliography=bibliography)
+    names = {str(path): path.relative_to(folder).as_posix() for path in readable}
+    fallen = {f"{names[checked.name]} {f.step}": (checked, f.step) for checked in found for f in checked.fallen}
+    new = sorted(set(fallen) - set(before))
+    if out:
+        write_text(out, rendered_checks(found, "json"))
+    codes = {checked.exit_code(job.fail_on) for checked in found}
+    severity = Severity.WARN if refused else Severity.OK
+    if EXIT_FINDINGS in codes:
+        severity = Severity.ERROR
+    elif EXIT_INCOMPLETE in codes:
+        severity = Severity.UNAVAILABLE
+    shown = f": {', '.join(list(fallen)[:EXAMPLES])}" if fallen else ""
+    return JobWork(
+        severity,
+        f"{len(found):,} protocols, {len(fallen):,} steps fell{shown}",
+        new=len(new),
+        examples=tuple(row for name in new[:EXAMPLES] for row in _examples(name, *fallen[name])),
+        reports=(str(out),) if out else (),
+        notes=(*refused, *notes),
+        figures={"protocols": len(found), "fallen": sorted(fallen), "refused": refused},
+    )
+
+
+def _examples(name: str, checked: CheckedProtocol, step: str) -> list[dict[str, str]]:
+    """Why a step fell, as messages show findings."""
+    return [
+        {
+            "finding": remark.finding[:8],
+            "outcome": remark.state.value,
+            "reason": remark.remark.value,
+            "what": f"{name}: {remark.note}",
+            "names": "",
+            "proposal": remark.repair,
+        }
+        for remark in checked.remarks
+        if remark.step == step and remark.state is StudyState.FALLEN and remark.remark is not StudyRemark.FOLLOWS_FALLEN
+    ]
