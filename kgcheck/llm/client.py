@@ -144,6 +144,7 @@ class ChatClient:
         must_call: bool = False,
         on_text: Callable[[str], None] | None = None,
         meter: Meter | None = None,
+        temperature: float = 0,
     ) -> Reply:
         """Send a conversation and wait for the reply.
 
@@ -154,6 +155,7 @@ class ChatClient:
             must_call: The model has to call a tool.
             on_text: Gets the text as it comes; the reply is then streamed.
             meter: Gets a turn and the tokens, and limits the seconds.
+            temperature: How much chance there is in what the model writes.
 
         Returns:
             The reply.
@@ -166,7 +168,7 @@ class ChatClient:
         """
         meter = meter or Meter(Limits())
         meter.take_turn()
-        request = self._request(messages, tools, answer, must_call)
+        request = self._request(messages, tools, answer, must_call) | {"temperature": temperature}
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
             with deadline.until(meter.deadline):
@@ -187,7 +189,13 @@ class ChatClient:
         return reply
 
     def answer(
-        self, messages: Sequence[Message], form: type[A], *, tries: int = 3, meter: Meter | None = None
+        self,
+        messages: Sequence[Message],
+        form: type[A],
+        *,
+        tries: int = 3,
+        meter: Meter | None = None,
+        temperature: float = 0,
     ) -> tuple[A, Usage]:
         """Ask until the text has the wanted form.
 
@@ -196,6 +204,7 @@ class ChatClient:
             form: What the text must be, as JSON.
             tries: Most calls; the model is told what was wrong with its last answer.
             meter: See `complete`.
+            temperature: See `complete`.
 
         Returns:
             The answer, and the tokens of all tries.
@@ -207,7 +216,7 @@ class ChatClient:
         used = Usage()
         wrong = ""
         for _ in range(tries):
-            reply = complete_bound(self, conversation, form, meter=meter)
+            reply = complete_bound(self, conversation, form, meter=meter, temperature=temperature)
             used = used + reply.usage
             try:
                 return parse_answer(reply.text, form), used
@@ -220,7 +229,7 @@ class ChatClient:
     def _request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], answer: type[BaseModel] | None, must_call: bool
     ) -> dict[str, Any]:
-        request: dict[str, Any] = {"model": self.model, "messages": list(messages), "temperature": 0}
+        request: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         if tools:
             request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
             if must_call:

@@ -27,6 +27,7 @@ def complete_bound(
     *,
     meter: "Meter | None" = None,
     on_text: Callable[[str], None] | None = None,
+    temperature: float = 0,
 ) -> "Reply":
     """Ask for an answer in a form, bound to it where the endpoint can do that.
 
@@ -36,6 +37,7 @@ def complete_bound(
         form: What the text must be, as JSON.
         meter: See ChatClient.complete.
         on_text: See ChatClient.complete.
+        temperature: See ChatClient.complete.
 
     Returns:
         The reply; its text may have another form.
@@ -43,7 +45,7 @@ def complete_bound(
     Raises:
         ModelError: The endpoint refused or failed.
     """
-    more: dict[str, Any] = {"meter": meter, "on_text": on_text}
+    more: dict[str, Any] = {"meter": meter, "on_text": on_text, "temperature": temperature}
     if client not in _unbound:
         try:
             return client.complete(messages, answer=form, **more)

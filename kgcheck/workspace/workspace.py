@@ -11,7 +11,6 @@ from kgcheck.choices import VERIFIERS, chosen, day
 from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Ref, Triple
 from kgcheck.workspace.base import import_folder, member_of
-from kgcheck.workspace.grounding import Grounding
 from kgcheck.workspace.opened import noting
 from kgcheck.workspace.opening import (
     Spending,
@@ -20,6 +19,7 @@ from kgcheck.workspace.opening import (
     spent_note,
     total_meter,
 )
+from kgcheck.workspace.protocols import Protocols
 from kgcheck.workspace.results import (
     AdminImport,
     AskResult,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-class Workspace(Grounding):
+class Workspace(Protocols):
     """A graph with its references, papers and ledger: what the command line, services and notebooks work on.
 
     Everything is opened when it is first needed and closed by `close`, at the end of a ``with`` block, or with the
