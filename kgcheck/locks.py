@@ -6,9 +6,11 @@ waits with an end, and no shared locks.
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from kgcheck.errors import StoreError, StoreLocked
+from kgcheck.errors import JobUnderWay, StoreError, StoreLocked
 
 
 class FileLock:
@@ -65,3 +67,27 @@ def lock_open_file(descriptor: int, *, exclusive: bool) -> bool:
 def in_use(path: Path) -> StoreLocked:
     """The error for a store that another process has."""
     return StoreLocked(f"the store {path} is in use by another process", "wait until it ends, or stop it")
+
+
+@contextmanager
+def only_one(folder: Path, what: str) -> Iterator[None]:
+    """Keep other processes out of a folder.
+
+    Args:
+        folder: It is made.
+        what: What is done there, e.g. ``improves a manuscript``.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        JobUnderWay: Another one is at work there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not lock_open_file(descriptor, exclusive=True):
+            raise JobUnderWay(f"another process {what} in {folder}", "wait until it ends, or stop it")
+        yield
+    finally:
+        os.close(descriptor)

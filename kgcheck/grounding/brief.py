@@ -3,7 +3,7 @@
 Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -12,18 +12,15 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.grounding.stated import Namer, edge_of, stated
 from kgcheck.inputs import read_toml
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Triple, Value
-from kgcheck.profile.claims import form_of
+from kgcheck.model import CheckTask, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.schema import Schema
 from kgcheck.resources import resource_dir
-
-LONGEST_VALUE = 300
-"""Characters of a value or a quote that is shown."""
 
 
 class FactKind(StrEnum):
@@ -156,9 +153,6 @@ class Known(NamedTuple):
     value: str = ""
 
 
-Namer = Callable[[Ref], str]
-
-
 class BriefMaker:
     """Makes the facts of a brief.
 
@@ -254,7 +248,7 @@ class BriefMaker:
 
     def _papers(self, task: CheckTask) -> tuple[str, ...]:
         """Add what papers say of an edge; the ids of those that contradict it."""
-        triple = _edge(task)
+        triple = edge_of(task)
         if self._reader is None or triple is None:
             return ()
         try:
@@ -348,30 +342,13 @@ class BriefMaker:
                 return f"The graph states that {stated}: not verified, {could} ({reason})."
 
     def _stated(self, task: CheckTask, value: str = "") -> str:
-        """What a task states, as a clause: by the claim form of the profile, else by the words of the relation."""
-        triple = _edge(task)
-        if triple is None:
-            own = f"{self._name(task.subject)} ({task.subject})"
-            if task.type is CheckType.ATTRIBUTE:
-                return f"the {task.attribute} of {own} is {value[:LONGEST_VALUE] or 'empty'}"
-            return f"{own} exists"
-        head, tail = self._name(triple.head), self._name(triple.tail)
-        form = form_of(triple, self._schema)
-        if form:
-            return form.claim.format(head=head, tail=tail).strip().rstrip(".")
-        return f"{head} {triple.relation.lower().replace('_', ' ')} {tail}"
+        return stated(task, self._schema, self._name, value)
 
     def _theme(self, task: CheckTask) -> str:
-        triple = _edge(task)
+        triple = edge_of(task)
         if triple is None:
             return "the node itself"
         return f"{triple.head.label} {triple.relation} {triple.tail.label}"
-
-
-def _edge(task: CheckTask) -> Triple | None:
-    if task.object is None or task.relation is None or task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
-        return None
-    return Triple(head=task.subject, relation=task.relation, tail=task.object)
 
 
 def _ends(task: CheckTask) -> Sequence[Ref]:

@@ -4,19 +4,16 @@
 is in ``versions/`` before the round is in the file. ``best.md``, ``log.md`` and ``scores.svg`` are made of both.
 """
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from kgcheck.errors import InputFormat, JobUnderWay
+from kgcheck.errors import InputFormat
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import read_whole
-from kgcheck.locks import lock_open_file
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import visible
@@ -166,29 +163,6 @@ class ImprovementLog:
     def _write(self) -> None:
         lines = [v.model_dump_json(exclude_defaults=True) for v in (self.start, *self.rounds) if v is not None]
         write_text(self._file, "".join(f"{line}\n" for line in lines))
-
-
-@contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder.
-
-    Args:
-        folder: It is made.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        JobUnderWay: Another one is at work there.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if not lock_open_file(descriptor, exclusive=True):
-            raise JobUnderWay(f"another process improves a manuscript in {folder}", "wait until it ends, or stop it")
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str:

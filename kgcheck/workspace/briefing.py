@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from kgcheck.errors import UnknownName
-from kgcheck.grounding.brief import LONGEST_VALUE, Brief, BriefMaker, Known
+from kgcheck.grounding.brief import Brief, BriefMaker, Known
+from kgcheck.grounding.stated import LONGEST_VALUE
 from kgcheck.literature.names import candidates
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref
 from kgcheck.workspace.opening import Spending, spent_note, total_meter
@@ -16,6 +17,7 @@ from kgcheck.workspace.results import PaperHit
 
 if TYPE_CHECKING:
     from kgcheck.literature.documents import Document
+    from kgcheck.workspace.base import WorkspaceBase
     from kgcheck.workspace.workspace import Workspace
 
 MOST_NODES = 10
@@ -78,23 +80,35 @@ def nodes_of(workspace: "Workspace", what: str) -> tuple[Ref, ...]:
         The nodes, of a topic at most MOST_NODES.
     """
     text = " ".join(what.split())
+    exact = nodes_called(workspace, text)
+    return tuple(dict.fromkeys(exact or _named(workspace, candidates(text))))[:MOST_NODES]
+
+
+def nodes_called(workspace: "WorkspaceBase", text: str) -> list[Ref]:
+    """The nodes of a label and id, of an id, or of exactly a name.
+
+    Args:
+        workspace: Whose graph.
+        text: What they are called.
+
+    Returns:
+        The nodes; several where a symbol is the id of a gene and the name of its protein.
+    """
     schema = workspace.schema
     first, _, rest = text.partition(" ")
     by_id: list[Ref] = []
     with suppress(ValidationError):
         if first in schema.label_names and rest and workspace.graph.node(ref := Ref(label=first, id=rest)):
-            return (ref,)
+            return [ref]
         by_id = [ref for label in schema.label_names if workspace.graph.node(ref := Ref(label=label, id=text))]
-    # A symbol may be the id of a gene and the name of its protein.
-    exact = [*by_id, *_named(workspace, [text])]
-    return tuple(dict.fromkeys(exact or _named(workspace, candidates(text))))[:MOST_NODES]
+    return [*by_id, *_named(workspace, [text])]
 
 
 def _is_refuted(known: Known) -> bool:
     return known.verified is not None and known.verified.outcome is Outcome.REFUTED
 
 
-def _named(workspace: "Workspace", names: list[str]) -> Iterator[Ref]:
+def _named(workspace: "WorkspaceBase", names: list[str]) -> Iterator[Ref]:
     for name in names:
         for label in workspace.schema.labels:
             if label.in_papers:

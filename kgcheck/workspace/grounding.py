@@ -154,9 +154,10 @@ class Grounding(ReadingPapers):
             JobUnderWay: Another process is at work in that folder.
         """
         from kgcheck.grounding.improve import Improver, Surroundings, role
-        from kgcheck.grounding.improvement_log import ImprovementLog, only_one
+        from kgcheck.grounding.improvement_log import ImprovementLog
         from kgcheck.llm.budget import RunMeter, Usage
         from kgcheck.llm.client import ChatClient
+        from kgcheck.locks import only_one
 
         path = Path(manuscript)
         if self.brain != "llm":
@@ -170,7 +171,7 @@ class Grounding(ReadingPapers):
             prices = judging.prices if working.prices else None
             total = RunMeter(Spending(tokens, money).limits(), prices)
             look, canonical, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results)))
-            opened.enter_context(only_one(Path(out)))
+            opened.enter_context(only_one(Path(out), "improves a manuscript"))
             log = ImprovementLog(Path(out), source)
             for cost in log.costs():
                 total.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)

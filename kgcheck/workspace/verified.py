@@ -1,7 +1,7 @@
 """Asks what is verified of an edge, in the words of a person or as a value."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from kgcheck.errors import UsageError
@@ -48,11 +48,21 @@ def edge_facts(reader: "VerifiedReader", schema: Schema, edges: Iterable[str | T
 
 def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: int) -> tuple[list[Fact], bool]:
     """What is verified of a node; see Workspace.verified_of_node."""
-    tasks = list(islice(_of_node(graph, node, limit), limit + 1))
+    tasks = list(islice(tasks_of_node(graph, node, limit), limit + 1))
     return [(task, reader.of(task)) for task in tasks[:limit]], len(tasks) <= limit
 
 
-def _of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
+def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
+    """What can be verified of a node.
+
+    Args:
+        graph: Where its edges are.
+        node: The node.
+        limit: Most edges of a relation and direction.
+
+    Yields:
+        That it exists, its attributes, and its edges.
+    """
     schema = graph.schema
     yield CheckTask(type=CheckType.EXISTENCE, subject=node)
     for name in schema.label(node.label).attributes:
@@ -67,6 +77,24 @@ def _of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
                 head = Ref(label=pattern.head, id=id_)
                 if head != node:
                     yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=node)
+
+
+def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTask]:
+    """The edges that nodes have with each other.
+
+    Args:
+        graph: Where they are.
+        nodes: The nodes.
+
+    Yields:
+        An edge each.
+    """
+    for pattern in graph.schema.relations:
+        heads = [node for node in nodes if node.label == pattern.head]
+        tails = [node for node in nodes if node.label == pattern.tail]
+        for head, tail in product(heads, tails):
+            if head != tail and graph.edges(Triple(head=head, relation=pattern.type, tail=tail)):
+                yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
 
 
 def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:

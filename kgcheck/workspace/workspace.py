@@ -20,6 +20,7 @@ from kgcheck.workspace.opening import (
     total_meter,
 )
 from kgcheck.workspace.protocol_check import ProtocolChecks
+from kgcheck.workspace.protocols import Protocols
 from kgcheck.workspace.results import (
     AdminImport,
     AskResult,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-class Workspace(ProtocolChecks):
+class Workspace(Protocols, ProtocolChecks):
     """A graph with its references, papers and ledger: what the command line, services and notebooks work on.
 
     Everything is opened when it is first needed and closed by `close`, at the end of a ``with`` block, or with the

@@ -1,0 +1,64 @@
+"""``kgcheck protocol design``: a protocol from an objective, papers and verified facts."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import FilePath, brain_options, ledger_option, profile_option, reference_option, store_option
+from kgcheck.cli.output import note, result
+
+
+@click.command("design")
+@click.argument("objective", type=FilePath(dir_okay=False))
+@click.option(
+    "--out",
+    required=True,
+    type=FilePath(file_okay=False),
+    help="Folder of the protocol and its transcript; goes on there.",
+)
+@store_option()
+@reference_option()
+@ledger_option()
+@profile_option()
+@click.option(
+    "--reports",
+    multiple=True,
+    type=FilePath(dir_okay=False),
+    help="Reports of papers, made by kgcheck protocol report --format json.",
+)
+@brain_options()
+def command(
+    objective: Path,
+    out: Path,
+    store: str | None,
+    reference: Path | None,
+    ledger: str | None,
+    profile: str,
+    reports: tuple[Path, ...],
+    brain: str,
+    tokens: int | None,
+    money: float | None,
+) -> None:
+    """Design a protocol for OBJECTIVE (TOML), and write protocol.json, its pages and its transcript.
+
+    Each step names the passages of papers and the verified facts that it rests on. With --brain llm, a model writes and
+    reviews; what its passages and facts do not bear out is thrown away. --tokens and --money count with earlier calls;
+    the same command goes on where one was stopped.
+
+    Exit codes: 0 designed; 2 usage or configuration; 3 a source was away, the budget is spent, or a model did not
+    answer.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.protocols.design.material import read_reports
+    from kgcheck.protocols.objective import read_objective
+    from kgcheck.workspace import Workspace
+
+    wanted = read_objective(objective)
+    with Workspace(
+        store=store, reference=reference, ledger=ledger, profile=profile, brain=brain, progress=RichProgress()
+    ) as workspace:
+        made = workspace.design_protocol(wanted, out, reports=read_reports(reports), tokens=tokens, money=money)
+    for line in made.notes:
+        note(line)
+    steps = sum(1 for _ in made.steps)
+    result(f"{len(made.sections):,} sections, {steps:,} steps: {out / 'protocol.json'}")

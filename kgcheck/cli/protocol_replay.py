@@ -1,0 +1,25 @@
+"""``kgcheck protocol replay``: a protocol again from its transcript."""
+
+from pathlib import Path
+
+import click
+
+from kgcheck.cli.options import FilePath
+from kgcheck.cli.output import result
+
+
+@click.command("replay")
+@click.argument("folder", type=FilePath(file_okay=False))
+def command(folder: Path) -> None:
+    """Design the protocol of FOLDER again: no model, no graph, no paper. Nothing is written.
+
+    Exit codes: 0 the same bytes; 1 another protocol; 2 there is no whole design in FOLDER.
+    """
+    from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
+    from kgcheck.protocols.design.replay import FILE, design_again
+
+    protocol, same = design_again(folder)
+    steps = sum(1 for _ in protocol.steps)
+    what = "the same bytes" if same else "another protocol"
+    result(f"{len(protocol.sections):,} sections, {steps:,} steps: {what} as {folder / FILE}")
+    click.get_current_context().exit(EXIT_CLEAN if same else EXIT_FINDINGS)

@@ -1,0 +1,223 @@
+"""A protocol with rules alone: what papers did, in their words, and what the graph and its ledger give.
+
+No sentence is made up: a step is a quoted sentence of a paper, or one of the fixed steps of ``design.toml`` about
+verified facts and ready analyses.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kgcheck.protocols.design.assembling import UNNUMBERED, Passages, assembled
+from kgcheck.protocols.design.design_rules import StudyStage, design_rules, stage_of
+from kgcheck.protocols.design.from_graph import analysis_step, fitting_analyses, graph_steps
+from kgcheck.protocols.design.material import DesignMaterial, facts_named, likeness, taken_sections
+from kgcheck.protocols.protocol import (
+    StepParameter,
+    StepTool,
+    StudyPassage,
+    StudyProtocol,
+    StudySection,
+    StudyStep,
+)
+from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
+
+
+class TakenStep(NamedTuple):
+    """A step of a paper with its place."""
+
+    report: ExperimentalReport
+    section: ReportSection
+    step: ReportStep
+
+
+def design_by_rules(material: DesignMaterial) -> StudyProtocol:
+    """Put a protocol together.
+
+    Args:
+        material: What it rests on.
+
+    Returns:
+        The protocol. The same material gives the same one.
+    """
+    passages = Passages()
+    by_stage: dict[str, list[StudyStep]] = defaultdict(list)
+    notes: list[str] = []
+    for stage, step in graph_steps(material):
+        by_stage[stage].append(step)
+    taken, wet = _steps_of_papers(material)
+    for stage, steps in taken.items():
+        most = design_rules().limits.steps
+        groups = _alike(steps)
+        by_stage[stage] += [_of_papers(group, passages, material) for group in groups[:most]]
+        if len(groups) > most:
+            notes.append(f"steps of papers left out of {_heading(stage)}, which has {most}: {len(groups) - most:,}")
+    if wet:
+        notes.append(f"steps at the bench, which a dry-lab protocol does not take over: {wet:,}")
+    for name, use in fitting_analyses(material):
+        for pattern in use.steps:
+            by_stage[pattern.stage].append(analysis_step(name, use, pattern, material))
+    sections = [
+        _section(stage, with_alternatives(by_stage[stage.name]))
+        for stage in design_rules().stages
+        if by_stage[stage.name]
+    ]
+    return assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)])
+
+
+def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
+    """What a protocol should have and does not, in words.
+
+    Args:
+        material: What it rests on.
+        by_stage: Its steps.
+
+    Yields:
+        One note each.
+    """
+    steps = [step for own in by_stage.values() for step in own]
+    if not material.reports:
+        yield "no paper was read: what others did is not in this protocol"
+    elif not any(step.passages for step in steps):
+        yield f"no step of the {len(material.reports):,} papers read is relevant enough to be taken over"
+    for report in material.reports:
+        if report.retracted:
+            yield f"{report.paper} is retracted, and nothing was taken from it"
+        elif not report.sections:
+            yield f"{report.paper} has no methods that could be read"
+    if not any(step.data_sets for step in steps):
+        yield "no step names a data set of a repository"
+    if not any(step.control for step in steps):
+        yield "no step has a control"
+    if not any(step.statistics for step in steps):
+        yield "no step names a statistical test"
+    for stage in design_rules().stages:
+        if not by_stage.get(stage.name):
+            yield f"there is no step of the stage {stage.heading!r}"
+    for node in material.nodes:
+        names = (node.name, node.ref.id)
+        if material.reports and not any(
+            n in s.text for r in material.reports for q in r.sections for s in q.steps for n in names
+        ):
+            yield f"no method of the papers names {node.name} ({node.ref})"
+
+
+def with_alternatives(steps: Sequence[StudyStep]) -> list[StudyStep]:
+    """Steps whose rationale names settings of the same thing that another source has otherwise.
+
+    Args:
+        steps: Of one stage.
+
+    Returns:
+        The steps, in order.
+    """
+    settings: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for step in steps:
+        for key, value, passage in _settings(step):
+            settings[key][value].append(passage)
+    found = []
+    for step in steps:
+        lines = []
+        for key, value, _ in _settings(step):
+            for other, passages in settings[key].items():
+                if other != value and passages[0]:
+                    lines.append(f"Another source sets the {key[1]} otherwise: {other} ({', '.join(passages)}).")
+        rationale = " ".join(filter(None, (step.rationale, *dict.fromkeys(lines))))
+        found.append(step.model_copy(update={"rationale": rationale}))
+    return found
+
+
+def _settings(step: StudyStep) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """What a parameter is of (a tool or a test), its name, its value and its passage."""
+    of = sorted({*(tool.name.casefold() for tool in step.tools), *(s.casefold() for s in step.statistics)}) or [""]
+    for parameter in step.parameters:
+        value = (
+            parameter.value if parameter.comparator in parameter.value else f"{parameter.comparator} {parameter.value}"
+        )
+        for thing in of:
+            yield (thing, parameter.name.casefold()), value.removeprefix("= "), parameter.passage
+
+
+def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[TakenStep]], int]:
+    """The steps of the sections that are taken, by stage, the best section first; and how many are left as wet."""
+    found: dict[str, list[TakenStep]] = defaultdict(list)
+    wet = 0
+    for taken in taken_sections(material):
+        report = material.reports[taken.report]
+        section = report.sections[taken.section]
+        for step in section.steps:
+            if step.dry:
+                found[stage_of(section.heading, step.text)].append(TakenStep(report, section, step))
+            else:
+                wet += 1
+    return found, wet
+
+
+def _alike(steps: Iterable[TakenStep]) -> list[list[TakenStep]]:
+    """Steps that are one, together: no step is in a protocol twice."""
+    groups: list[list[TakenStep]] = []
+    for taken in steps:
+        same = next(
+            (g for g in groups if likeness(g[0].step.text, taken.step.text) >= design_rules().limits.alike), None
+        )
+        if same is None:
+            groups.append([taken])
+        else:
+            same.append(taken)
+    return groups
+
+
+def _of_papers(group: Sequence[TakenStep], passages: Passages, material: DesignMaterial) -> StudyStep:
+    """A step in the words of the first of the sources that have it; the parameters of all of them."""
+    first = group[0].step
+    quoted = [(taken.step, passages.add(*taken)) for taken in group]
+    known = {data_set.id for data_set in material.data_sets}
+    papers = list(dict.fromkeys(taken.report.paper for taken in group))
+    heading = group[0].section.heading
+    return StudyStep(
+        id=UNNUMBERED,
+        text=f"\u201c{first.text}\u201d",
+        inputs=first.inputs,
+        outputs=first.outputs,
+        parameters=_parameters(quoted),
+        tools=_tools(quoted),
+        statistics=tuple(dict.fromkeys(name for s, _ in quoted for name in s.statistics)),
+        data_sets=tuple(dict.fromkeys(d.id for s, _ in quoted for d in s.data_sets if d.id in known)),
+        facts=facts_named(first.text, material),
+        passages=tuple(dict.fromkeys(q.id for _, q in quoted)),
+        rationale=f"Taken over from {', '.join(papers)}" + (f", section {heading!r}." if heading else "."),
+    )
+
+
+def _parameters(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepParameter, ...]:
+    found: dict[tuple[str, str, str], StepParameter] = {}
+    for step, passage in quoted:
+        for own in step.parameters:
+            found.setdefault((own.name, own.comparator, own.value), own.model_copy(update={"passage": passage.id}))
+    return tuple(found.values())
+
+
+def _tools(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepTool, ...]:
+    found: dict[tuple[str, str], StepTool] = {}
+    for step, passage in quoted:
+        for own in step.tools:
+            found.setdefault((own.name, own.version), own.model_copy(update={"passage": passage.id}))
+    return tuple(found.values())
+
+
+def _heading(stage: str) -> str:
+    return next(s.heading for s in design_rules().stages if s.name == stage)
+
+
+def _section(stage: StudyStage, steps: Sequence[StudyStep]) -> StudySection:
+    papers = {i for step in steps for i in step.passages}
+    facts = {i for step in steps for i in step.facts}
+    counts = ((len(papers), "passages of papers"), (len(facts), "verified facts"))
+    grounds = " and ".join(f"{count:,} {what}" for count, what in counts if count) or "no source: its steps are fixed"
+    return StudySection(
+        id="S1",
+        heading=stage.heading,
+        rationale=f"{stage.purpose} It rests on {grounds}.",
+        summary=stage.summary,
+        steps=tuple(steps),
+    )

@@ -1,0 +1,120 @@
+"""What a designer and a reviewer are given, and what they answer: from the transcript first, then from a model."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from kgcheck.errors import InputFormat, KgcheckError
+from kgcheck.llm.budget import Meter, Usage
+from kgcheck.protocols.design.design_rules import design_rules
+from kgcheck.protocols.design.transcript import DesignAnswer, DesignCost, DesignFolder, DesignRole
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import ChatClient
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class DesignConversation:
+    """Answers in their order: those that the folder has, and after them new ones, which it gets.
+
+    Args:
+        folder: With what was answered before.
+        client: The model; None to replay, where an answer that is not there is an error.
+        meter: Counts what the model takes, with what it took before.
+    """
+
+    def __init__(self, folder: DesignFolder, client: "ChatClient | None" = None, meter: Meter | None = None) -> None:
+        self._folder, self._client, self._meter = folder, client, meter
+        self._recorded = [answer for answer in folder.answers if not answer.stopped]
+        self._place = 0
+        if meter:
+            for before in folder.answers:
+                cost = before.cost
+                meter.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
+        self._paid = self._spent()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every recorded answer was used."""
+        return self._place == len(self._recorded)
+
+    def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
+        """The next answer.
+
+        Args:
+            role: Who answers.
+            stage: What it is about.
+            task: What to do, in words.
+            given: What it is to be done with; data, whatever it says.
+            form: What the answer must be.
+
+        Returns:
+            The answer.
+
+        Raises:
+            InputFormat: The transcript is of other questions, or has no further answer.
+            KgcheckError: The model failed, or the budget is spent; what it took is kept.
+        """
+        messages = [
+            {"role": "system", "content": task},
+            {"role": "user", "content": json.dumps(given, ensure_ascii=False)},
+        ]
+        temperature = getattr(design_rules().temperatures, role)
+        question = _digest([role, stage, form.__name__, temperature, messages])
+        if self._place < len(self._recorded):
+            return self._again(stage, question, form)
+        if self._client is None:
+            raise InputFormat(
+                f"the transcript in {self._folder.path} ends before {stage}", "design it to its end first"
+            )
+        try:
+            answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)
+        except KgcheckError as error:
+            stopped = DesignAnswer(role=role, stage=stage, question=question, stopped=error.message, cost=self._cost())
+            self._folder.add(stopped)
+            raise
+        kept = DesignAnswer(
+            role=role, stage=stage, question=question, answer=answer.model_dump_json(), cost=self._cost()
+        )
+        self._folder.add(kept)
+        self._recorded.append(kept)
+        self._place += 1
+        return answer
+
+    def _again(self, stage: str, question: str, form: type[A]) -> A:
+        recorded = self._recorded[self._place]
+        if recorded.question != question:
+            raise InputFormat(
+                f"the transcript in {self._folder.path} does not go with {stage}: it was changed, or made by another "
+                "version of kgcheck",
+                "design it again in another folder",
+            )
+        self._place += 1
+        try:
+            return form.model_validate_json(recorded.answer)
+        except ValidationError:
+            raise InputFormat(f"the transcript in {self._folder.path} has another form at {stage}") from None
+
+    def _spent(self) -> DesignCost:
+        if self._meter is None:
+            return DesignCost()
+        spent = self._meter.spent
+        return DesignCost(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, money=spent.money)
+
+    def _cost(self) -> DesignCost:
+        """What was taken since this was last looked at."""
+        now, before = self._spent(), self._paid
+        self._paid = now
+        return DesignCost(
+            input_tokens=now.input_tokens - before.input_tokens,
+            output_tokens=now.output_tokens - before.output_tokens,
+            money=None if now.money is None else now.money - (before.money or 0.0),
+        )
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,145 @@
+"""The steps that a graph and its ledger give: sets of nodes, verified edges, what is left out, and ready analyses."""
+
+from collections.abc import Iterator, Sequence
+
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason
+from kgcheck.protocols.design.assembling import UNNUMBERED
+from kgcheck.protocols.design.design_rules import AnalysisUse, StepPattern, design_rules
+from kgcheck.protocols.design.material import DesignMaterial, StudyNode
+from kgcheck.protocols.protocol import StudyFact, StudyStep
+
+
+def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
+    """The steps that take nodes and verified edges out of the graph, with the stage of each.
+
+    Args:
+        material: With nodes and facts.
+
+    Yields:
+        Stage and step; none where the objective is about no node.
+    """
+    uses = design_rules().analyses.values()
+    members = material.of_labels(label for use in uses for label in use.members)
+    targets = material.of_labels(label for use in uses for label in use.against)
+    if members:
+        yield _of_graph("gene_set", material, _names(members), _existing(material, members))
+    if targets:
+        yield _of_graph("targets", material, _names(targets), _existing(material, targets))
+    edges = [fact for fact in material.facts if fact.verified and fact.task.type is CheckType.TRIPLE]
+    if edges:
+        yield _of_graph("verified_edges", material, [fact.stated for fact in edges], edges)
+    not_verified = [fact for fact in material.facts if not fact.verified]
+    if not_verified:
+        names = [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified]
+        yield _of_graph("left_out", material, names, not_verified)
+
+
+def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUse]]:
+    """The ready analyses that fit the objective, by the nodes that it is about.
+
+    Args:
+        material: With nodes.
+
+    Yields:
+        Name, and how it is used.
+    """
+    for name, use in design_rules().analyses.items():
+        members = _distinct(material.of_labels(use.members))
+        if len(members) >= use.least and (not use.against or material.of_labels(use.against)):
+            yield name, use
+
+
+def _of_graph(
+    name: str, material: DesignMaterial, names: Sequence[str], facts: Sequence[StudyFact]
+) -> tuple[str, StudyStep]:
+    rules = design_rules()
+    pattern, most = rules.graph_steps[name], rules.limits.named
+    relations = sorted({(fact.task.relation or "").lower().replace("_", " ") for fact in facts} - {""})
+    more = f"; and {len(names) - most:,} more" if len(names) > most else ""
+    text = pattern.text.format(
+        count=f"{len(names):,}", names="; ".join(names[:most]) + more, relations=", ".join(relations)
+    )
+    return pattern.stage, StudyStep(
+        id=UNNUMBERED,
+        text=text,
+        inputs=pattern.inputs,
+        outputs=pattern.outputs,
+        facts=tuple(fact.id for fact in facts if fact.verified),
+        rationale=pattern.rationale,
+    )
+
+
+def analysis_step(name: str, use: AnalysisUse, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
+    """A step of a ready analysis.
+
+    Args:
+        name: Of the analysis.
+        use: How it is used.
+        pattern: The step.
+        material: With the facts that it may rest on.
+
+    Returns:
+        The step; the one that the analysis is names it, and the verified edges that it rests on.
+    """
+    rests_on = tuple(f.id for f in material.facts if f.verified and _pattern_of(f.task) in use.patterns)
+    return StudyStep(
+        id=UNNUMBERED,
+        text=pattern.text,
+        inputs=pattern.inputs,
+        outputs=pattern.outputs,
+        parameters=pattern.parameters,
+        statistics=pattern.statistics,
+        facts=rests_on if pattern.runs else (),
+        analysis=name if pattern.runs else "",
+        control=pattern.control,
+        rationale=pattern.rationale,
+    )
+
+
+def _pattern_of(task: CheckTask) -> str:
+    """Head label, relation and tail label of an edge; empty for what is none."""
+    return f"{task.subject.label} {task.relation} {task.object.label}" if task.object else ""
+
+
+def _existing(material: DesignMaterial, nodes: Sequence[StudyNode]) -> list[StudyFact]:
+    refs = {node.ref for node in nodes}
+    return [f for f in material.facts if f.task.type is CheckType.EXISTENCE and f.task.subject in refs]
+
+
+def standing_of_fact(fact: StudyFact) -> str:
+    """How a fact stands, in a few words.
+
+    Args:
+        fact: A fact of a protocol.
+
+    Returns:
+        ``verified``; or what it is called where it must not be stated as true.
+    """
+    reason = fact.reason.value.replace("_", " ") if fact.reason else ""
+    match fact.outcome:
+        case Outcome.SUPPORTED:
+            return "verified"
+        case None:
+            return "never looked at"
+        case Outcome.UNAVAILABLE:
+            return f"could not be looked at: {reason}"
+        case Outcome.REFUTED:
+            return f"refuted: {reason}"
+        case _:
+            return f"contested: {reason}" if fact.reason is Reason.CONFLICTING_EVIDENCE else f"undecided: {reason}"
+
+
+def _names(nodes: Sequence[StudyNode]) -> list[str]:
+    return [f"{node.name} ({node.ref})" for node in _distinct(nodes)]
+
+
+def _distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
+    """One node a name: a gene and its protein may both answer to a symbol."""
+    kept: list[StudyNode] = []
+    seen: set[str] = set()
+    for node in nodes:
+        names = {name.casefold() for name in node.called}
+        if not names & seen:
+            kept.append(node)
+        seen |= names
+    return kept

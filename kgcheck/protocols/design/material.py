@@ -1,0 +1,238 @@
+"""What a design rests on: the objective, the nodes it is about, verified facts, reports of papers, data sets.
+
+It is kept as one value beside the protocol, so that the protocol can be made again from it, byte by byte.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
+
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.ledger.verified import Verified
+from kgcheck.literature.lexical import Lexical, content_words, stems
+from kgcheck.literature.names import naming
+from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
+from kgcheck.protocols.design.design_rules import design_rules
+from kgcheck.protocols.objective import Objective
+from kgcheck.protocols.protocol import StudyDataSet, StudyFact
+from kgcheck.protocols.report import ExperimentalReport, ReportSection
+
+MATERIAL_FORMAT = 1
+
+_REPORTS = TypeAdapter(list[ExperimentalReport])
+
+KnownFact = tuple[CheckTask, str, Verified | None]
+"""A task, what it states, and how the newest run that looked judged it."""
+
+
+class StudyNode(Value):
+    """A node that the objective is about."""
+
+    ref: Ref
+    name: str
+    names: tuple[str, ...] = Field(default=(), description="how papers call it")
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """All that it is called, its id among it."""
+        return tuple(dict.fromkeys((self.name, self.ref.id, *self.names)))
+
+
+class DesignMaterial(Value):
+    """All that a design rests on."""
+
+    format: int = MATERIAL_FORMAT
+    objective: Objective
+    made_at: datetime
+    made_by: str = "rules"
+    nodes: tuple[StudyNode, ...] = ()
+    facts: tuple[StudyFact, ...] = ()
+    reports: tuple[ExperimentalReport, ...] = ()
+    data_sets: tuple[StudyDataSet, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
+        """The nodes of some labels."""
+        wanted = set(labels)
+        return tuple(node for node in self.nodes if node.ref.label in wanted)
+
+
+class TakenSection(Value):
+    """A section of a report that a protocol takes from."""
+
+    report: int = Field(ge=0, description="place of the report in the material")
+    section: int = Field(ge=0, description="place of the section in its report")
+    relevance: float
+
+
+def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
+    """The sections that a protocol takes from: those that are referable and relevant, the best first.
+
+    A retracted paper is no ground. Where nobody judged how referable a section is, its relevance alone decides.
+
+    Args:
+        material: What there is.
+
+    Returns:
+        The sections, at most as many as the rules allow.
+    """
+    limits = design_rules().limits
+    places = [
+        (r, s)
+        for r, report in enumerate(material.reports)
+        if not report.retracted
+        for s, section in enumerate(report.sections)
+        if any(step.dry for step in section.steps)
+    ]
+    texts = [_text(material.reports[r].sections[s]) for r, s in places]
+    found = []
+    for (r, s), relevance in zip(places, relevances(material.objective.text, texts), strict=True):
+        referable = material.reports[r].sections[s].referability
+        enough = relevance >= limits.relevance if referable is None else referable >= limits.referability
+        if enough:
+            found.append(TakenSection(report=r, section=s, relevance=round(relevance, 4)))
+
+    def rank(taken: TakenSection) -> tuple[float, ...]:
+        referable = material.reports[taken.report].sections[taken.section].referability
+        return (-(referable or 0), -taken.relevance, taken.report, taken.section)
+
+    return tuple(sorted(found, key=rank)[: limits.sections])
+
+
+def relevances(text: str, others: Sequence[str]) -> list[float]:
+    """How much of a text each of some others speaks of: BM25, as a share of what the text has itself.
+
+    Args:
+        text: An objective.
+        others: Sections.
+
+    Returns:
+        From 0 to 1, one each.
+    """
+    if not others:
+        return []
+    own, *rest = Lexical.of([text, *others]).scores(text).tolist()
+    return [float(np.clip(score / own, 0, 1)) if own else 0.0 for score in rest]
+
+
+def named_data_sets(reports: Iterable[ExperimentalReport]) -> tuple[StudyDataSet, ...]:
+    """The data sets that reports name, each once; nobody has looked for them.
+
+    Args:
+        reports: Of papers.
+
+    Returns:
+        One an accession.
+    """
+    steps = (step for report in reports for section in report.sections for step in section.steps)
+    found = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
+    return tuple(found.values())
+
+
+def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
+    """Reports of papers from files.
+
+    Args:
+        files: JSON of a report, or of a list of them.
+
+    Returns:
+        The reports.
+
+    Raises:
+        InputFormat: A file has something else.
+    """
+    found: list[ExperimentalReport] = []
+    for file in files:
+        try:
+            raw = parse_json(read_whole(file), decimals=True)
+            found += _REPORTS.validate_python(raw if isinstance(raw, list) else [raw])
+        except (ValueError, ValidationError) as error:
+            raise InputFormat(
+                f"{file} has no reports of papers: {error}"[:300], "kgcheck protocol report --format json writes some"
+            ) from None
+    return tuple(found)
+
+
+def study_facts(known: Iterable[KnownFact]) -> tuple[StudyFact, ...]:
+    """Facts as a protocol has them: that nodes exist, then edges; the verified ones first.
+
+    Args:
+        known: One entry a task.
+
+    Returns:
+        The facts, numbered.
+    """
+
+    def rank(entry: KnownFact) -> tuple[bool, bool]:
+        task, _, verified = entry
+        return task.type is not CheckType.EXISTENCE, verified is None or verified.outcome is not Outcome.SUPPORTED
+
+    return tuple(
+        StudyFact(
+            id=f"F{number}",
+            task=task,
+            stated=stated,
+            **(
+                {
+                    "outcome": verified.outcome,
+                    "reason": verified.reason,
+                    "finding": task.fingerprint,
+                    "source": verified.source or "",
+                    "release": verified.release or "",
+                    "record": verified.record or "",
+                    "run": verified.run,
+                    "at": verified.at,
+                }
+                if verified
+                else {}
+            ),
+        )
+        for number, (task, stated, verified) in enumerate(sorted(known, key=rank), 1)
+    )
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two sentences are: the share of their stems that both have.
+
+    Args:
+        one: A sentence.
+        other: Another one.
+
+    Returns:
+        From 0 to 1.
+
+    >>> likeness("Reads were aligned with ABC2.", "ABC2 aligned the reads.")
+    1.0
+    """
+    left, right = stems(content_words(one)), stems(content_words(other))
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
+def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
+    """The verified facts that a sentence is about: it names every node that they are of.
+
+    Args:
+        text: A sentence.
+        material: With nodes and facts.
+
+    Returns:
+        Ids of facts.
+    """
+    named = set()
+    for node in material.nodes:
+        pattern = naming(node.called)
+        if pattern and pattern.search(text):
+            named.add(node.ref)
+    return tuple(
+        fact.id
+        for fact in material.facts
+        if fact.verified and {fact.task.subject, fact.task.object or fact.task.subject} <= named
+    )
+
+
+def _text(section: ReportSection) -> str:
+    return " ".join((section.heading, *(step.text for step in section.steps)))

@@ -1,0 +1,42 @@
+"""Designs a protocol again from its folder: no model, no graph, no paper."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kgcheck.errors import InputMissing
+from kgcheck.inputs import read_whole
+from kgcheck.protocols.design.by_model import ModelDesigner
+from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.conversation import DesignConversation
+from kgcheck.protocols.design.transcript import DesignFolder
+from kgcheck.protocols.protocol import StudyProtocol
+from kgcheck.protocols.rendering import write
+
+FILE = "protocol.json"
+
+
+def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
+    """Design a protocol again.
+
+    Args:
+        folder: As kgcheck protocol design left it; nothing is written there.
+
+    Returns:
+        The protocol, and whether its file has the same bytes.
+
+    Raises:
+        InputMissing: There is no design in the folder.
+        InputFormat: Its transcript does not go with what it rests on, or is not whole.
+    """
+    design = DesignFolder(folder)
+    material = design.read() if folder.is_dir() else None
+    if material is None:
+        raise InputMissing(f"there is no design in {folder}", "name a folder of kgcheck protocol design")
+    if material.made_by == "rules":
+        protocol = design_by_rules(material)
+    else:
+        protocol = ModelDesigner(material, DesignConversation(design)).design()
+    with TemporaryDirectory() as place:
+        write(protocol, Path(place))
+        same = read_whole(folder / FILE) == read_whole(Path(place) / FILE)
+    return protocol, same

@@ -1,0 +1,61 @@
+"""A protocol as rows of tables."""
+
+from collections.abc import Iterable
+
+from kgcheck.protocols.protocol import StudyProtocol, StudyStep
+
+_MOST_IDS = 6
+
+
+def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
+    """Steps as rows.
+
+    Args:
+        steps: Of a protocol.
+
+    Returns:
+        What to do, what it takes and makes, and the ids that it rests on.
+    """
+    return [
+        {
+            "step": step.id,
+            "what to do": step.text,
+            "takes": ", ".join(item.name for item in step.inputs),
+            "makes": ", ".join(item.name for item in step.outputs),
+            "rests on": _few((*step.passages, *step.facts)),
+            "analysis": step.analysis,
+        }
+        for step in steps
+    ]
+
+
+def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
+    """The passages and facts of a step as rows.
+
+    Args:
+        protocol: That the step is of.
+        step: The step.
+
+    Returns:
+        Words and where they stand; facts with source, release and record.
+    """
+    passages = [
+        {
+            "id": p.id,
+            "what it rests on": f"\u201c{p.quote}\u201d",
+            "where": " ".join(filter(None, (p.paper, p.heading))),
+        }
+        for p in protocol.passages
+        if p.id in step.passages
+    ]
+    facts = [
+        {"id": f.id, "what it rests on": f.stated, "where": " ".join(filter(None, (f.source, f.release, f.record)))}
+        for f in protocol.facts
+        if f.id in step.facts
+    ]
+    return [*passages, *facts]
+
+
+def _few(ids: tuple[str, ...]) -> str:
+    more = f" and {len(ids) - _MOST_IDS:,} more" if len(ids) > _MOST_IDS else ""
+    return ", ".join(ids[:_MOST_IDS]) + more
