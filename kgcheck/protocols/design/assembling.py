@@ -10,7 +10,7 @@ UNNUMBERED = "S1.1"
 """The id of a step that has no place yet."""
 
 
-class Passages:
+class QuotedPassages:
     """The passages of a protocol, each once, numbered as they come."""
 
     def __init__(self) -> None:

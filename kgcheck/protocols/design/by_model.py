@@ -5,7 +5,7 @@ it out; what is not bound to any is dropped, and counted. The reviewer sees what
 was dropped and why.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kgcheck.errors import ModelAnswer
@@ -240,30 +240,36 @@ class ModelDesigner:
             ids |= dict.fromkeys(i for i in sentence.rests_on if i != OBJECTIVE and i not in self._grounds.sections)
         if not sentences:
             return None
-        parameters = [
-            self._grounds.parameter(p.name, p.value, p.passage) for p in written.parameters if p.passage in ids
-        ]
-        tools = [self._grounds.tool(t.name, t.version, t.passage) for t in written.tools if t.passage in ids]
         stated = self._grounds.text_of(ids).casefold()
-        statistics = [s for s in map(_line, written.statistics) if s and s.casefold() in stated]
         known = {d.id for d in self._material.data_sets}
-        data_sets = [i for i in dict.fromkeys(written.data_sets) if i in known]
         control = _line(written.control)
         if control and (why := self._grounds.objection(control, [*ids])):
             dropped.append(Dropped(control, why))
             control = ""
-        wanted = len(written.parameters) + len(written.tools) + len(written.statistics) + len(written.data_sets)
-        found = [*filter(None, parameters), *filter(None, tools), *statistics, *data_sets]
-        dropped += [Dropped("a setting, a tool, a test or a data set", "no passage has it")] * (wanted - len(found))
+
+        def kept(text: str, value: K | None) -> Iterator[K]:
+            if value is None:
+                dropped.append(Dropped(text, "no passage of the step has it"))
+            else:
+                yield value
+
+        parameters = [
+            q
+            for p in written.parameters
+            for q in kept(f"{p.name} {p.value}", self._grounds.parameter(p.name, p.value, p.passage, ids))
+        ]
+        tools = [q for t in written.tools for q in kept(t.name, self._grounds.tool(t.name, t.version, t.passage, ids))]
+        statistics = [q for s in map(_line, written.statistics) for q in kept(s, s if s.casefold() in stated else None)]
+        data_sets = [q for i in written.data_sets for q in kept(i, i if i in known else None)]
         step = StudyStep(
             id=UNNUMBERED,
             text=" ".join(sentences),
             inputs=tuple(StepItem(name=_line(i.name) or "?", kind=i.kind) for i in written.inputs),
             outputs=tuple(StepItem(name=_line(i.name) or "?", kind=i.kind) for i in written.outputs),
-            parameters=tuple(filter(None, parameters)),
-            tools=tuple(filter(None, tools)),
+            parameters=tuple(parameters),
+            tools=tuple(tools),
             statistics=tuple(dict.fromkeys(statistics)),
-            data_sets=tuple(data_sets),
+            data_sets=tuple(dict.fromkeys(data_sets)),
             facts=tuple(i for i in ids if i in self._grounds.facts),
             passages=tuple(i for i in ids if i in self._grounds.passages),
             control=control,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.protocols.design.assembling import UNNUMBERED, Passages, assembled
+from kgcheck.protocols.design.assembling import UNNUMBERED, QuotedPassages, assembled
 from kgcheck.protocols.design.design_rules import StudyStage, design_rules, stage_of
 from kgcheck.protocols.design.from_graph import analysis_step, fitting_analyses, graph_steps
 from kgcheck.protocols.design.material import DesignMaterial, facts_named, likeness, taken_sections
@@ -40,7 +40,7 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
     Returns:
         The protocol. The same material gives the same one.
     """
-    passages = Passages()
+    passages = QuotedPassages()
     by_stage: dict[str, list[StudyStep]] = defaultdict(list)
     notes: list[str] = []
     for stage, step in graph_steps(material):
@@ -167,7 +167,7 @@ def _alike(steps: Iterable[TakenStep]) -> list[list[TakenStep]]:
     return groups
 
 
-def _of_papers(group: Sequence[TakenStep], passages: Passages, material: DesignMaterial) -> StudyStep:
+def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: DesignMaterial) -> StudyStep:
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
     first = group[0].step
     quoted = [(taken.step, passages.add(*taken)) for taken in group]

@@ -1,12 +1,12 @@
 """What a model's sentences may rest on, and whether a sentence is borne out by what it names."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kgcheck.literature.gate import opposes
 from kgcheck.literature.lexical import content_words, stems
-from kgcheck.protocols.design.assembling import Passages
+from kgcheck.protocols.design.assembling import QuotedPassages
 from kgcheck.protocols.design.design_rules import AnalysisUse, design_rules
 from kgcheck.protocols.design.from_graph import fitting_analyses
 from kgcheck.protocols.design.material import DesignMaterial, taken_sections
@@ -17,7 +17,7 @@ OBJECTIVE = "O"
 """The id of the objective, on which a reason may rest, and no step."""
 
 
-class SourceSection(NamedTuple):
+class GivenSection(NamedTuple):
     """A section of a report by its id, with its steps by the ids of their passages."""
 
     id: str
@@ -44,15 +44,15 @@ class Grounds:
 
     def __init__(self, material: DesignMaterial) -> None:
         self.material = material
-        made = Passages()
-        sections: list[SourceSection] = []
+        made = QuotedPassages()
+        sections: list[GivenSection] = []
         for taken in taken_sections(material):
             report = material.reports[taken.report]
             own = report.sections[taken.section]
             steps = {made.add(report, own, step).id: step for step in own.steps if step.dry}
             id_ = f"R{taken.report + 1}.{taken.section + 1}"
-            sections.append(SourceSection(id_, report.paper, own.heading, own.suggestion, own.outline, steps))
-        self.sections: dict[str, SourceSection] = {section.id: section for section in sections}
+            sections.append(GivenSection(id_, report.paper, own.heading, own.suggestion, own.outline, steps))
+        self.sections: dict[str, GivenSection] = {section.id: section for section in sections}
         self.passages: dict[str, StudyPassage] = {passage.id: passage for passage in made.all()}
         self.facts: dict[str, StudyFact] = {fact.id: fact for fact in material.facts if fact.verified}
         self.analyses: dict[str, AnalysisUse] = dict(fitting_analyses(material))
@@ -115,38 +115,40 @@ class Grounds:
                 return f"it states what no audit supports: {stated}"
         return "it says the opposite of what it names" if opposes(text, grounds) == -1 else ""
 
-    def parameter(self, name: str, value: str, passage: str) -> StepParameter | None:
+    def parameter(self, name: str, value: str, passage: str, of: Container[str]) -> StepParameter | None:
         """A setting, if a passage has it; with its number and unit where the report has them.
 
         Args:
             name: What is set.
             value: As the passage writes it.
             passage: Id of the passage.
+            of: Ids that its step rests on.
 
         Returns:
             The setting; None where the passage does not have it.
         """
         step, value = self._steps.get(passage), " ".join(value.split())
-        if step is None or not _holds(step.text, value):
+        if step is None or passage not in of or not _holds(step.text, value):
             return None
         same = next((p for p in step.parameters if p.value == value or p.value.endswith(f" {value}")), None)
         if same is not None:
             return same.model_copy(update={"passage": passage})
         return StepParameter(name=name, value=value, passage=passage) if _holds(step.text, name) else None
 
-    def tool(self, name: str, version: str, passage: str) -> StepTool | None:
+    def tool(self, name: str, version: str, passage: str, of: Container[str]) -> StepTool | None:
         """A tool, if a passage names it; without its version where that is not there.
 
         Args:
             name: Of the tool.
             version: Of the tool, or empty.
             passage: Id of the passage.
+            of: Ids that its step rests on.
 
         Returns:
             The tool; None where the passage does not name it.
         """
         step = self._steps.get(passage)
-        if step is None or not _holds(step.text, name):
+        if step is None or passage not in of or not _holds(step.text, name):
             return None
         return StepTool(name=name, version=version if version and _holds(step.text, version) else "", passage=passage)
 
