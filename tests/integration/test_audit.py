@@ -20,7 +20,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.profile.schema import load_schema
-from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, demo_audit, kgcheck, of_run
 from tests.support.facts import Facts
 
 KEYS = [
@@ -55,19 +55,15 @@ def store() -> Iterator[EmbeddedStore]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain() -> Path:
     """A folder with the ledger of an audit of everything."""
-    folder = tmp_path_factory.mktemp("plain")
-    assert audit(folder).code == 1
-    return folder
+    return demo_audit()
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def everything() -> Path:
     """The same, with a finding for every task."""
-    folder = tmp_path_factory.mktemp("everything")
-    assert audit(folder, "--keep-all").code == 1
-    return folder
+    return demo_audit("--keep-all")
 
 
 def reported(folder: Path, *arguments: object) -> list[dict[str, Any]]:
