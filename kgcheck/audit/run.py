@@ -36,6 +36,9 @@ from kgcheck.settings import Settings
 SMALL_GRAPH, SMALL_SNAPSHOT = 1_000_000, 200 << 20
 """Nodes and edges, and bytes: hardly a table has much more than the 122,880 rows by which DuckDB shares work out."""
 
+TINY_GRAPH, TINY_SNAPSHOT = 20_000, 16 << 20
+"""Nodes and edges, and bytes: to find the best order of joins takes longer than to join such tables in any order."""
+
 OLD_YEARS = 3
 """A reference of this age or older is warned about."""
 
@@ -160,6 +163,8 @@ class Audit:
             InTurn() as in_turn,
             Ahead[Looked | None](db) as ahead,
         ):
+            if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
+                db.execute("SET disabled_optimizers = 'join_order'").fetchall()
             verified = self._verified(db, run)
             since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
@@ -190,11 +195,14 @@ class Audit:
 
     def _limits(self, counts: Counts) -> Settings:
         """The settings; with one thread, where a second one of DuckDB would have little to do and cost as much."""
-        of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
-        is_small = counts.total_nodes + counts.total_edges <= SMALL_GRAPH and of_snapshot <= SMALL_SNAPSHOT
-        if self._settings.duckdb_threads or not is_small:
+        if self._settings.duckdb_threads or not self._is_at_most(SMALL_GRAPH, SMALL_SNAPSHOT, counts):
             return self._settings
         return self._settings.model_copy(update={"duckdb_threads": 1})
+
+    def _is_at_most(self, elements: int, size: int, counts: Counts) -> bool:
+        """Whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
+        of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
+        return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
 
     def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
         """Where what is judged is kept; the working database may write there, and nowhere else."""

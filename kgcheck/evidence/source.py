@@ -19,7 +19,7 @@ from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.retractions import retracted_among
-from kgcheck.reference.snapshot import Snapshot, damage_named
+from kgcheck.reference.snapshot import Snapshot, damage_named, refuse_unserved, sources_of
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -108,14 +108,21 @@ class SnapshotSource(Closing):
         live: LiveSource | None = None,
         dates: Mapping[str, str] | None = None,
     ) -> None:
-        if snapshot:
+        if snapshot and live:
+            # Live answers are laid over it, so that its own sources could not be told from theirs.
             Snapshot(snapshot, schema).close()
         self._schema = schema
         self._snapshot = snapshot
         self.turn = RLock()
         self._db = connected(config=limits(settings))
         self._live = live
-        self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot, dates)
+        try:
+            self._join = EvidenceJoin(self._db, snapshot, live.attach if live else attach_snapshot, dates)
+            if snapshot and not live:
+                refuse_unserved(sources_of(self._db, snapshot), snapshot, schema)
+        except BaseException:
+            self.close()
+            raise
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """See ReferenceSource. Structure tasks need no source: they give nothing."""

@@ -106,23 +106,15 @@ class Snapshot(Closing):
             attach_snapshots(self._db, {"ref": path})
             with damage_named(path):
                 self.meta = dict(self._db.execute("SELECT key, value FROM ref.meta").fetchall())
+            refuse_unserved(self.sources, path, schema)
         except BaseException:
             self.close()
             raise
-        if schema.sources and not self.serves(schema):
-            found = sorted(self.sources)
-            self.close()
-            raise SnapshotError(
-                f"{path} has no source that profile {schema.profile.name!r} asks: it has {', '.join(found) or 'none'}",
-                f"the profile asks {', '.join(sorted(schema.sources))}; build a snapshot from their files",
-            )
 
     @cached_property
     def sources(self) -> frozenset[str]:
         """The sources of which it has a release."""
-        with damage_named(self.path):
-            rows = self._db.execute("SELECT DISTINCT source FROM ref.release").fetchall()
-        return frozenset(str(source) for (source,) in rows)
+        return sources_of(self._db, self.path)
 
     def serves(self, schema: Schema) -> frozenset[str]:
         """The sources of a profile that it has: with none, it can decide nothing of such a graph."""
@@ -163,6 +155,32 @@ class Snapshot(Closing):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def sources_of(db: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
+    """The sources of which the snapshot that is attached as ``ref`` has a release."""
+    with damage_named(path):
+        rows = db.execute("SELECT DISTINCT source FROM ref.release").fetchall()
+    return frozenset(str(source) for (source,) in rows)
+
+
+def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None:
+    """Refuse a snapshot that can decide nothing of a profile's graphs.
+
+    Args:
+        sources: Those that the snapshot has.
+        path: Where it is.
+        schema: Profile.
+
+    Raises:
+        SnapshotError: None of them is one that the profile asks.
+    """
+    if schema.sources and not schema.sources & sources:
+        raise SnapshotError(
+            f"{path} has no source that profile {schema.profile.name!r} asks: it has "
+            f"{', '.join(sorted(sources)) or 'none'}",
+            f"the profile asks {', '.join(sorted(schema.sources))}; build a snapshot from their files",
+        )
 
 
 def attach_snapshots(

@@ -20,7 +20,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.profile.schema import load_schema
-from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, kgcheck, of_run
+from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, demo_audit, kgcheck, of_run
 from tests.support.facts import Facts
 
 KEYS = [
@@ -55,19 +55,15 @@ def store() -> Iterator[EmbeddedStore]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain() -> Path:
     """A folder with the ledger of an audit of everything."""
-    folder = tmp_path_factory.mktemp("plain")
-    assert audit(folder).code == 1
-    return folder
+    return demo_audit()
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def everything() -> Path:
     """The same, with a finding for every task."""
-    folder = tmp_path_factory.mktemp("everything")
-    assert audit(folder, "--keep-all").code == 1
-    return folder
+    return demo_audit("--keep-all")
 
 
 def reported(folder: Path, *arguments: object) -> list[dict[str, Any]]:
@@ -255,7 +251,7 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", ["table", "json", "jsonl", "markdown", "html"])
 def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
-    said = audit(tmp_path, "--type", "existence", "--format", format_, "--output", "new/report")
+    said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--output", "new/report")
 
     assert (said.code, said.out) == (1, "")
     text = (tmp_path / "new/report").read_text(encoding="utf-8")
@@ -281,8 +277,8 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("--type", "existence"), 1),
-        (("--type", "existence", "--fail-on", "insufficient"), 1),
+        (("--type", "existence", "--label", "Protein"), 1),
+        (("--type", "existence", "--label", "Protein", "--fail-on", "insufficient"), 1),
         (("--type", "existence", "--fail-on", "never"), 3),
         (("--type", "existence", "--label", "Disease", "--fail-on", "never"), 0),
         (("--type", "existence", "--id", "A0A286YF18"), 3),
@@ -342,16 +338,22 @@ def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: st
     assert demo().store.read_bytes() == before
 
 
+@pytest.fixture(scope="module")
+def copy(store: EmbeddedStore) -> Iterator[tuple[duckdb.DuckDBPyConnection, GraphCopy]]:
+    with duckdb.connect() as db:
+        yield db, GraphCopy(db, store)
+
+
 @settings(max_examples=30)
 @given(text=st.text(max_size=40))
-def test_no_text_is_taken_for_an_id(store: EmbeddedStore, text: str) -> None:
+def test_no_text_is_taken_for_an_id(
+    store: EmbeddedStore, copy: tuple[duckdb.DuckDBPyConnection, GraphCopy], text: str
+) -> None:
     options = AuditOptions(types=(CheckType.EXISTENCE,), ids=(text,))
     units = make_plan(options, store.schema, store.counts())
-    with duckdb.connect() as db:
-        copy = GraphCopy(db, store)
 
-        with pytest.raises(UsageError):
-            TaskSelection(db, copy, store.schema, options).check_ids(store, units)
+    with pytest.raises(UsageError):
+        TaskSelection(*copy, store.schema, options).check_ids(store, units)
 
 
 @pytest.mark.parametrize(

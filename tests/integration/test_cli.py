@@ -14,7 +14,7 @@ import pytest
 
 from kgcheck.cli.main import _COMMANDS
 from kgcheck.ledger.ledger import Ledger
-from tests.support.audits import demo, kgcheck
+from tests.support.audits import demo, demo_audit, kgcheck
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "kgcheck"]
@@ -23,12 +23,9 @@ HEAVY = ("pydantic", "duckdb", "pyarrow", "neo4j", "ladybug", "sqlalchemy", "ric
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def audited() -> Path:
     """A folder with a ledger of one audit, where the demo is the default store and snapshot."""
-    folder = tmp_path_factory.mktemp("audited")
-    said = kgcheck("audit", "--store", demo().store, "--reference", demo().reference, cwd=folder)
-    assert said.code == 1
-    return folder
+    return demo_audit()
 
 
 # --- starting

@@ -22,12 +22,11 @@ from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.tables import ADDRESS_SQL, address
-from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, JsonText
 from kgcheck.model import CheckTask, CheckType, Finding, Ref
-from tests.support.audits import MemoryStore, audited, demo
+from tests.support.audits import LEDGER, MemoryStore, demo_audit, demo_audited
 from tests.support.facts import SCHEMA, Facts
 from tests.support.snapshots import GENES, MANY, TERMS, crowded_snapshots, snapshots
 
@@ -226,11 +225,10 @@ def assert_rows_are_findings(ledger: Path) -> int:
     return count
 
 
-def test_rows_of_the_demo_are_its_findings(tmp_path: Path) -> None:
-    with EmbeddedStore(demo().store, SCHEMA) as store:
-        audit = audited(store, tmp_path / "ledger.sqlite", demo().reference, keep_all=True)
+def test_rows_of_the_demo_are_its_findings() -> None:
+    audit = demo_audited("--keep-all")
 
-    assert assert_rows_are_findings(tmp_path / "ledger.sqlite") == len(audit.findings) > 100
+    assert assert_rows_are_findings(demo_audit("--keep-all") / LEDGER) == len(audit.findings) > 100
     assert {finding.task.type for finding in audit.findings} == set(CheckType)
     assert any(finding.names[0] for finding in audit.findings)
 

@@ -21,6 +21,7 @@ from tests.support.facts import (
     triple,
     verdict_on,
     verdicts_on,
+    verdicts_together,
     world,
 )
 from tests.support.snapshots import GENES, LABELS, PROTEINS, TERMS, snapshots
@@ -224,8 +225,8 @@ EXPECTED = [(*row[-2:],) for row in (*NODES, *ATTRIBUTES, *EDGES)]
 
 @pytest.fixture(scope="module")
 def judged(snapshot: Path) -> dict[CheckTask, Verdict]:
-    """The verdict on every task of the tables, each looked up by itself."""
-    return dict(zip(TASKS, verdicts_on(snapshot, TASKS), strict=True))
+    """The verdict on every task of the tables."""
+    return dict(zip(TASKS, verdicts_together(snapshot, TASKS), strict=True))
 
 
 @pytest.mark.parametrize(("task", "expected"), list(zip(TASKS, EXPECTED, strict=False)))
@@ -318,7 +319,7 @@ def test_list_says_which_names_it_lacks(snapshot: Path) -> None:
 
 
 def test_without_a_snapshot_only_the_form_of_an_id_can_be_judged() -> None:
-    for found in verdicts_on(None, TASKS):
+    for found in verdicts_together(None, TASKS):
         if found.evidence:
             assert {e.source for e in found.evidence} == {"profile"}
         else:

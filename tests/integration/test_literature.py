@@ -47,13 +47,6 @@ def lines(path: Path, *records: dict[str, Any]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
-    """The folder of the demo and what it said."""
-    out = tmp_path_factory.mktemp("literature") / "demo"
-    return out, kgcheck("demo", "--out", out, "--limit", "1")
-
-
-@pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the demo makes before it audits: graph, snapshot and index of notes."""
     folder = tmp_path_factory.mktemp("graph")
@@ -295,21 +288,6 @@ def test_no_paper_is_silence_and_what_papers_cannot_say_is_nothing(index: Path) 
 
     assert (silent.stance, silent.world) == (Stance.SILENT, World.OPEN)
     assert address(paper("p1")) == ""
-
-
-@pytest.mark.slow
-def test_the_demo_shows_what_papers_say(demo: tuple[Path, Said]) -> None:
-    said = demo[1]
-    table = said.out.split("What papers say of edges")[1]
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if "pmid:" in line]
-
-    # All that the notes are taken to say of edges. Their other genes and diseases meet only in mice, in denials or
-    # in what a drug does, and a paper that says no more must not count for an edge. Of BRAF and cancer the reader is
-    # not sure enough: benchmarks/README.md.
-    assert [(edge, stance, document) for edge, _, stance, document, _ in rows] == [
-        ("P00441 ASSOCIATED_WITH DOID:1289", "supports", "pmid:12442272"),
-        ("P00441 ASSOCIATED_WITH DOID:332", "supports", "pmid:12442272"),
-    ]
 
 
 @pytest.mark.slow

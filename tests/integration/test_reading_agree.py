@@ -47,6 +47,13 @@ def server(neo4j_server: Neo4jTarget, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
+def embedded() -> Iterator[EmbeddedStore]:
+    """The demo graph in a file."""
+    with EmbeddedStore(demo().store, CKG) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
 def canaries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
     with Canaries(tmp_path_factory.mktemp("canaries")) as made:
         yield made
@@ -70,9 +77,8 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("text", [text for text, _ in HONEST])
-def test_both_stores_answer_alike(server: Neo4jStore, text: str) -> None:
-    with EmbeddedStore(demo().store, CKG) as embedded:
-        assert rows(server, text) == rows(embedded, text)
+def test_both_stores_answer_alike(server: Neo4jStore, embedded: EmbeddedStore, text: str) -> None:
+    assert rows(server, text) == rows(embedded, text)
 
 
 @given(attack=attacks())
@@ -87,9 +93,8 @@ def test_no_attack_does_harm_on_a_server(server: Neo4jStore, canaries: Canaries,
     assert canaries.harm(shown) == []
 
 
-def test_no_attack_changed_the_server(server: Neo4jStore) -> None:
-    with EmbeddedStore(demo().store, CKG) as embedded:
-        assert server.counts() == embedded.counts()
+def test_no_attack_changed_the_server(server: Neo4jStore, embedded: EmbeddedStore) -> None:
+    assert server.counts() == embedded.counts()
 
 
 def test_without_the_guard_a_server_would_fetch(server: Neo4jStore, tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
-from tests.support.audits import Audited, comparable, kgcheck, of_run
-from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.audits import Audited, comparable, demo, demo_audited, kgcheck, of_run
+from tests.support.neo4j_fixtures import Neo4jTarget, erase
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,12 +39,29 @@ def agree(folder: Path, references: Path, server: Neo4jTarget, tmp_path: Path) -
     load(folder, server.uri, tmp_path / "server.jsonl")
 
     here = audit(embedded, snapshot, tmp_path / "embedded.sqlite")
-    there = audit(server.uri, snapshot, tmp_path / "server.sqlite")
+    agreeing(here, audit(server.uri, snapshot, tmp_path / "server.sqlite"))
+    return here
 
+
+def agreeing(here: Audited, there: Audited) -> None:
+    """Fail where two audits differ."""
     assert (here.run.nodes, here.run.edges) == (there.run.nodes, there.run.edges)
     assert comparable(here)[1] == comparable(there)[1]
     assert comparable(here)[0] == comparable(there)[0]
-    return here
+
+
+@pytest.fixture(scope="module")
+def demo_server(neo4j_server: Neo4jTarget, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the server, with the demo on it; the tests that read it come before those that empty it."""
+    if not neo4j_server.erasable:
+        pytest.fail(f"{neo4j_server.uri} was not empty when the tests began: not erasing it")
+    with pytest.MonkeyPatch.context() as patch, neo4j_server.driver() as driver:
+        erase(driver)
+        patch.setenv("KGCHECK_NEO4J_USER", neo4j_server.user)
+        patch.setenv("KGCHECK_NEO4J_PASSWORD", neo4j_server.password)
+        load(ROOT / "loaders/ckg/demo/import", neo4j_server.uri, tmp_path_factory.mktemp("demo") / "quarantine.jsonl")
+        yield neo4j_server.uri
+        erase(driver)
 
 
 @pytest.fixture
@@ -53,12 +71,42 @@ def server(clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> Neo4jTa
     return clean_neo4j
 
 
-def test_demo_is_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
-    demo = ROOT / "loaders/ckg/demo"
+def test_demo_is_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
+    found = demo_audited()
 
-    found = agree(demo / "import", demo / "reference", server, tmp_path)
-
+    agreeing(found, audit(demo_server, demo().reference, tmp_path / "server.sqlite"))
     assert len(found.findings) == 93
+
+
+def test_a_check_is_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
+    for words in ("MGEA5 TRANSLATED_INTO O60502", "attribute Protein P15056 synonyms", "P15O56 ACTS_ON P04049"):
+        here, there = (
+            kgcheck("check", words, "--store", store, "--reference", demo().reference, "--transcript", cwd=tmp_path)
+            for store in (demo().store, demo_server)
+        )
+        assert here.code == there.code
+        assert here.err == there.err
+        assert here.out.splitlines()[1:] == there.out.splitlines()[1:]
+
+
+def test_questions_are_the_same_in_both(demo_server: str) -> None:
+    for question in (
+        "Which protein does the gene MGEA5 code for?",
+        "How many diseases is O60502 associated with?",
+        "Which genes encode proteins that P15056 acts on?",
+        "Which structures does A0A286YF18 have?",
+    ):
+        here, there = (
+            kgcheck("ask", question, "--store", store, "--format", "json") for store in (demo().store, demo_server)
+        )
+        assert here.code == there.code == 0
+        assert by_id(here.out) == by_id(there.out)
+
+
+def by_id(text: str) -> tuple[object, ...]:
+    """An answer without its paths: of parallel edges, either may be shown."""
+    answer = json.loads(text)
+    return answer["status"], answer["understood"], answer.get("count"), [f["ref"] for f in answer["found"]]
 
 
 @pytest.mark.slow
@@ -71,47 +119,6 @@ def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
         run = ledger.run("latest")
         assert run.store == server.uri
         assert len(list(ledger.findings(run))) == 93
-
-
-def test_a_check_is_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
-    demo = ROOT / "loaders/ckg/demo"
-    embedded, snapshot = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
-    assert kgcheck("reference", "build", demo / "reference", "--out", snapshot).code == 0
-    for store in (embedded, server.uri):
-        load(demo / "import", store, tmp_path / "quarantine.jsonl")
-
-    for words in ("MGEA5 TRANSLATED_INTO O60502", "attribute Protein P15056 synonyms", "P15O56 ACTS_ON P04049"):
-        here, there = (
-            kgcheck("check", words, "--store", store, "--reference", snapshot, "--transcript", cwd=tmp_path)
-            for store in (embedded, server.uri)
-        )
-        assert here.code == there.code
-        assert here.err == there.err
-        assert here.out.splitlines()[1:] == there.out.splitlines()[1:]
-
-
-def test_questions_are_the_same_in_both(server: Neo4jTarget, tmp_path: Path) -> None:
-    embedded = tmp_path / "graph.lbdb"
-    for store in (embedded, server.uri):
-        load(ROOT / "loaders/ckg/demo/import", store, tmp_path / "quarantine.jsonl")
-
-    for question in (
-        "Which protein does the gene MGEA5 code for?",
-        "How many diseases is O60502 associated with?",
-        "Which genes encode proteins that P15056 acts on?",
-        "Which structures does A0A286YF18 have?",
-    ):
-        here, there = (
-            kgcheck("ask", question, "--store", store, "--format", "json") for store in (embedded, server.uri)
-        )
-        assert here.code == there.code == 0
-        assert by_id(here.out) == by_id(there.out)
-
-
-def by_id(text: str) -> tuple[object, ...]:
-    """An answer without its paths: of parallel edges, either may be shown."""
-    answer = json.loads(text)
-    return answer["status"], answer["understood"], answer.get("count"), [f["ref"] for f in answer["found"]]
 
 
 @pytest.mark.slow

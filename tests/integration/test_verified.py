@@ -23,7 +23,7 @@ from kgcheck.settings import Settings
 from kgcheck.workspace.verified import verified_of
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
-from tests.support.audits import Audited, MemoryStore, audited, demo, kgcheck
+from tests.support.audits import LEDGER, Audited, MemoryStore, audited, demo, demo_audit, demo_audited, kgcheck
 from tests.support.facts import SCHEMA, Facts, verdicts_on
 from tests.support.snapshots import crowded_snapshots
 
@@ -31,11 +31,9 @@ ACTS_ON = SCHEMA.pattern("Protein", "ACTS_ON", "Protein")
 
 
 @pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Audited]:
+def audit() -> tuple[Path, Audited]:
     """An audit of the demo, and its ledger."""
-    path = tmp_path_factory.mktemp("verified") / "ledger.sqlite"
-    with EmbeddedStore(demo().store, SCHEMA) as store:
-        return path, audited(store, path, demo().reference)
+    return demo_audit() / LEDGER, demo_audited()
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,9 @@ from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
 
+LEDGER = ".kgcheck/ledger.sqlite"
+"""Where a command keeps its ledger, in the folder in which it was run."""
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -177,6 +180,24 @@ def demo() -> Demo:
     return made
 
 
+@cache
+def demo_audit(*options: str) -> Path:
+    """A folder with the ledger of an audit of the whole demo, made once for all tests of a process; to be read only.
+
+    Args:
+        options: More options of the command.
+
+    Returns:
+        The folder, in which the command was run.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-audit-")
+    atexit.register(folder.cleanup)
+    where = ("--store", demo().store, "--reference", demo().reference)
+    ended = kgcheck("audit", *where, "--ledger", LEDGER, *options, cwd=Path(folder.name))
+    assert ended.code == 1, ended.err
+    return Path(folder.name)
+
+
 class Audited(NamedTuple):
     """What an audit came to."""
 
@@ -205,6 +226,12 @@ def audited(store: Any, ledger: Path, reference: Path | None = None, **options: 
 def of_run(ledger: Ledger, run: Run) -> Audited:
     """What the ledger holds of a run."""
     return Audited(run, list(ledger.findings(run)), ledger.tallies(run))
+
+
+def demo_audited(*options: str) -> Audited:
+    """What an audit of the whole demo came to, see `demo_audit`."""
+    with Ledger(demo_audit(*options) / LEDGER, create=False) as ledger:
+        return of_run(ledger, ledger.run("latest"))
 
 
 def comparable(audit: Audited) -> tuple[list[str], list[str]]:

@@ -209,6 +209,12 @@ def verdicts_on(
         return [verdict(task.type, *source.observe(task)) for task in tasks]
 
 
+def verdicts_together(snapshot: Path | None, tasks: Sequence[CheckTask]) -> list[Verdict]:
+    """The verdicts on tasks, those of one kind looked up together: that takes a fraction of the time."""
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
+        return [verdict(task.type, *found) for task, found in zip(tasks, source.observe_all(tasks), strict=True)]
+
+
 def verdict_on(snapshot: Path | None, task: CheckTask) -> Verdict:
     """The verdict on one task."""
     return verdicts_on(snapshot, [task])[0]

@@ -33,7 +33,7 @@ from kgcheck.llm.budget import Limits
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, Ref, Stance, Tier, World
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from tests.support.audits import MemoryStore, audited, demo, kgcheck
+from tests.support.audits import MemoryStore, audited, demo, demo_audited, kgcheck
 from tests.support.facts import Facts
 
 SCHEMA = load_schema()
@@ -578,11 +578,9 @@ def gaps_of(transcript: Transcript) -> list[Gap]:
 
 
 @pytest.mark.slow
-def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox, tmp_path: Path) -> None:
+def test_a_check_comes_to_what_the_audit_found(toolbox: Toolbox) -> None:
     """One verdict function: every finding of the demo's audit, asked for by itself, is the same finding."""
-    with EmbeddedStore(demo().store, SCHEMA) as store:
-        found = audited(store, tmp_path / "ledger.sqlite", demo().reference).findings
-    asked = [f for f in found if f.task.type is not CheckType.STRUCTURE]
+    asked = [f for f in demo_audited().findings if f.task.type is not CheckType.STRUCTURE]
 
     for finding in asked:
         task = finding.task
