@@ -13,6 +13,9 @@ from kgcheck.duck import identifier, literal
 from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
 from kgcheck.profile.catalogue import EdgeCheck
 
+_OF_LINKS = {"record": pa.string(), "score": pa.float64()}
+"""What is said of links, beside their pairs and where they stand."""
+
 
 class LinkOrigin(NamedTuple):
     """Where a link stands."""
@@ -50,7 +53,7 @@ class PlainPairs:
     def __init__(self, db: duckdb.DuckDBPyConnection, *, records: bool) -> None:
         self._db = db
         self._records = records
-        self._made: dict[tuple[str, PlainEnd], str] = {}
+        self._made: dict[tuple[str, PlainEnd], _FineEnds] = {}
 
     def among(self, pairs: Pairs, plain: PlainEdges) -> tuple[Alike, npt.NDArray[np.bool_]]:
         """The pairs that are plainly supported.
@@ -77,7 +80,8 @@ class PlainPairs:
         """The links that support pairs of nodes that are fine: numbers of the pairs, and what more is wanted."""
         head, tail = self._ends("head", pairs.heads, plain.head), self._ends("tail", pairs.tails, plain.tail)
         columns = ["(h.number << 32) | t.number AS number"]
-        if self._records:
+        is_bare = plain.bare and head.as_filed and tail.as_filed and len(origins) == 1
+        if self._records and not is_bare:
             # As `nullif(l.record, h.id || ' ' || t.id)`, of which a text would be made for every link.
             is_of_ends = """strlen(l.record) = strlen(h.lead) + strlen(t.id)
                 AND prefix(l.record, h.lead) AND suffix(l.record, t.id)"""
@@ -92,19 +96,19 @@ class PlainPairs:
         return self._db.sql(
             f"""
             SELECT {", ".join(columns)} FROM ({plain.links}) l
-            JOIN {head} h ON h.filed = l.head JOIN {tail} t ON t.filed = l.tail
+            JOIN {head.table} h ON h.filed = l.head JOIN {tail.table} t ON t.filed = l.tail
             """
         ).to_arrow_table()
 
-    def _ends(self, which: str, ids: Ids, end: PlainEnd) -> str:
-        """A table of the nodes that are fine: number, id, lead (of a record), and the id under which links file it."""
+    def _ends(self, which: str, ids: Ids, end: PlainEnd) -> "_FineEnds":
+        """The nodes that are fine: number, id, lead (of a record), and the id under which links file it."""
         made = (ids.name, end)
         if made in self._made:
             return self._made[made]
         name = identifier(f"fine {which}")
         if ids.name:
             # All nodes of a label: several patterns ask the same of them.
-            name = self._made[made] = identifier(f"fine {ids.name} {len(self._made)}")
+            name = identifier(f"fine {ids.name} {len(self._made)}")
         numbered = pa.table({"number": np.arange(len(ids.texts), dtype=np.uint64), "id": ids.texts})
         self._db.register("incoming", numbered)
         try:
@@ -116,7 +120,18 @@ class PlainPairs:
             ).fetchall()
         finally:
             self._db.unregister("incoming")
-        return name
+        others = self._db.execute(f"SELECT 1 FROM {name} WHERE filed <> id LIMIT 1").fetchall()
+        fine = _FineEnds(name, as_filed=not others)
+        if ids.name:
+            self._made[made] = fine
+        return fine
+
+
+class _FineEnds(NamedTuple):
+    """A table of nodes, and whether links file all of them under their own ids."""
+
+    table: str
+    as_filed: bool
 
 
 def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | None:
@@ -132,7 +147,8 @@ def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | Non
     """
     pairs = alike.pairs.numbers
     again = in_order[1:][in_order[1:] == in_order[:-1]]
-    if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in ("record", "score")):
+    of_links = [name for name in _OF_LINKS if name in links.column_names]
+    if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):
         numbers = as_numbers(links.column("number"))
         order = stable_order(numbers)
         return links.take(pa.array(order[are_in(in_order, pairs)]))
@@ -140,5 +156,5 @@ def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | Non
         return None
     # All that is to be said is how many links a pair has.
     numbers = np.sort(np.concatenate((pairs, again[are_in(again, pairs)])))
-    others = {name: pa.nulls(len(numbers), links.schema.field(name).type) for name in ("record", "score")}
+    others = {name: pa.nulls(len(numbers), kind) for name, kind in _OF_LINKS.items()}
     return pa.table({"number": numbers, **others})

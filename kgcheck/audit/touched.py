@@ -11,7 +11,6 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
-from kgcheck.audit.differing import SIDES, DifferingRows
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit, sources_of
 from kgcheck.duck import identifier, literal
@@ -24,6 +23,7 @@ from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.both import Side, read
+from kgcheck.reference.differing import SIDES, DifferingRows
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
 _NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
@@ -131,7 +131,7 @@ class SnapshotChanges:
         name = f"changed link {source} {relation}"
         if name not in self._made:
             named = "head, tail, head_now, tail_now"
-            self._make(name, self._differing.of(source, "link", f"= {literal(relation)}", named))
+            self._make(name, self._differing.of(source, "link", named, f"= {literal(relation)}"))
         return identifier(name)
 
     def _lifecycles(self, label: Label) -> str:
@@ -143,7 +143,7 @@ class SnapshotChanges:
         name = f"changed lifecycle {source}"
         if name not in self._made:
             where = f"source = {literal(source)}"
-            self._make(name, self._differing.of(source, "lifecycle", "= ''", "id, successors"))
+            self._make(name, self._differing.of(source, "lifecycle", "id, successors"))
             changed = identifier(name)
             self._db.execute(
                 f"""
@@ -160,7 +160,7 @@ class SnapshotChanges:
         """A select of the ids that have other values of an attribute."""
         name = f"changed value {source} {attribute}"
         if name not in self._made:
-            self._make(name, self._differing.of(source, "value", f"= {literal(attribute)}", "id"))
+            self._make(name, self._differing.of(source, "value", "id", f"= {literal(attribute)}"))
         return f"SELECT id FROM {identifier(name)}"
 
     def _covered(self, source: str, topic: str) -> str:
@@ -168,7 +168,7 @@ class SnapshotChanges:
         name = f"changed covered {source} {topic}"
         if name not in self._made:
             part = literal(topic + " ")
-            self._make(name, self._differing.of(source, "covered", f"|| ' ' ^@ {part}", "id"))
+            self._make(name, self._differing.of(source, "covered", "id", f"|| ' ' ^@ {part}"))
         return f"SELECT id FROM {identifier(name)}"
 
     def _ancestors(self, ontology: str) -> str:

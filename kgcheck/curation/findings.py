@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
+from itertools import product
 from typing import Any
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
 from kgcheck.curation.decisions import day_of
 from kgcheck.errors import UnknownName
-from kgcheck.ledger.comparisons import FEW, ComparisonState
+from kgcheck.ledger.comparisons import FEW, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.ledger import Run
 from kgcheck.ledger.rows import WORST_FIRST
@@ -139,6 +140,8 @@ class FindingList:
             parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
             left = limit
             for part in parts:
+                if left == 0:
+                    return
                 for one in self._diff.read(ledger, connection.execute(part.limit(left))):
                     left = None if left is None else left - 1
                     yield one
@@ -158,12 +161,42 @@ class FindingList:
             here = self._place(connection, after) if after else None
             if here or not after:
                 query = query.where(self.condition(connection, found.of, found.state, found.basis))
-                yield query.where(tuple_(*found.order) > tuple_(*here)) if here else query
+                if found.of is PLACE and self._wanted.reasons:
+                    yield from self._by_reason(query, here)
+                else:
+                    yield query.where(tuple_(*found.order) > tuple_(*here)) if here else query
         if set(states) & set(_NOT_THERE):
             query, state = self._diff.absent_rows(connection)
             query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
+
+    def _by_reason(self, query: Select[Any], here: tuple[Any, ...] | None) -> Iterator[Select[Any]]:
+        """What a select by reasons gives, in the same order: those of a reason stand together in a few places.
+
+        Asked of each place, nobody goes through the findings of other reasons.
+
+        Args:
+            query: Of findings by their places.
+            here: Begin after this one.
+
+        Yields:
+            Parts of the select, one after the other.
+        """
+        reasons = sorted({reason.value for reason in self._wanted.reasons})
+        for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
+            # Potential edges are ranked before they are told apart by their reasons.
+            is_ranked = kind is CheckType.POTENTIAL
+            for same in [()] if is_ranked else [(0.0, 0.0, reason) for reason in reasons]:
+                place = (severity, kind.value, *same)
+                begun = here[: len(place)] if here else ()
+                if place < begun:
+                    continue
+                count = len(place)
+                part = query.where(*(column == value for column, value in zip(SHOWN_ORDER, place, strict=False)))
+                if here and place == begun:
+                    part = part.where(tuple_(*SHOWN_ORDER[count:]) > tuple_(*here[count:]))
+                yield part
 
     def _decided(self, connection: Connection) -> Select[tuple[str]] | None:
         """What people decided about, where all that is wanted is among it, and it is little."""

@@ -18,6 +18,7 @@ from kgcheck.evidence.written import malformed, unlisted
 from kgcheck.model import Stance
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
+from kgcheck.reference.bare import is_bare
 from kgcheck.reference.ids_sql import authority, base, key
 
 
@@ -42,12 +43,14 @@ class PlainEdges(NamedTuple):
         tail: The same of the tail.
         alone: The check by which one link of a pair is all that is observed of it; none where other sources speak, too,
             or links of other pairs. Then how sure the verdict is differs from pair to pair in ways not looked at.
+        bare: No link has a score, and the record of each is made of the ids under which it files its pair.
     """
 
     links: str
     head: PlainEnd
     tail: PlainEnd
     alone: EdgeCheck | None
+    bare: bool
 
 
 def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
@@ -85,7 +88,8 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
         links = f"SELECT * FROM ({links}) WHERE (head, tail) NOT IN (FROM qualified)"
     ends = PlainEnd(key(head, "id"), _all_of(of_head)), PlainEnd(key(tail, "id"), _all_of(_fine(db, topics, tail)))
     alone = speaking[0] if len(speaking) == 1 and speaking[0].match != "descendant" else None
-    return PlainEdges(links, *ends, alone)
+    bare = all(c.match != "either_order" and is_bare(db, c.source, c.link) for c in deciding)
+    return PlainEdges(links, *ends, alone, bare)
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

@@ -10,7 +10,7 @@ from kgcheck.reference.snapshot import attach_snapshots
 
 Side = Literal["older", "newer"]
 
-_READ = ("release", "topic", "covered", "entity", "value", "link", "lifecycle", "ancestor")
+_READ = ("meta", "release", "topic", "covered", "entity", "value", "link", "lifecycle", "ancestor")
 
 
 def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None], None]:

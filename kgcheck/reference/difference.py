@@ -1,23 +1,27 @@
-"""What changed between two snapshots, by source and table."""
+"""What changed between two snapshots, by source and table.
+
+Of most rows digests and hashes tell that both have them (kgcheck.reference.hashes): these are counted, not compared.
+"""
 
 from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import connected
+from kgcheck.duck import connected, literal
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
+from kgcheck.reference.differing import SIDES, DifferingRows
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 
 EXAMPLES = 5
 """Rows that are shown of each kind of change."""
 
 _TABLES = {
-    "lifecycle": (("source", "id"), "state || coalesce(' now ' || nullif(array_to_string(successors, ', '), ''), '')"),
-    "value": (("source", "id", "attribute", "value"), "status"),
-    "link": (("source", "relation", "head", "tail"), "concat_ws(' ', CASE WHEN negated THEN 'NOT' END, score)"),
+    "lifecycle": (("id",), "state || coalesce(' now ' || nullif(array_to_string(successors, ', '), ''), '')"),
+    "value": (("id", "attribute", "value"), "status"),
+    "link": (("relation", "head", "tail"), "concat_ws(' ', CASE WHEN negated THEN 'NOT' END, score)"),
 }
-"""By table: what names a row, and what may change of it. Which release states it does not matter."""
+"""By table: what names a row of a source, and what may change of it. Which release states it does not matter."""
 
 
 class TableChange(Value):
@@ -47,54 +51,60 @@ def compare_snapshots(older: Path, newer: Path, schema: Schema) -> list[TableCha
     for path in (older, newer):
         Snapshot(path, schema).close()
     with connected() as db, damage_named(older, newer):
-        attach_snapshots(db, {"a": older, "b": newer})
-        return [change for table in _TABLES for change in _compare(db, table)]
+        attach_snapshots(db, dict(zip(SIDES, (older, newer), strict=True)))
+        differing = DifferingRows(db)
+        return [_compare(db, differing, table, source) for table in _TABLES for source in _sources(db, table)]
 
 
-def _compare(db: duckdb.DuckDBPyConnection, table: str) -> list[TableChange]:
+def _sources(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    either = " UNION ".join(f"SELECT source FROM {side}.{table}" for side in SIDES)
+    return [str(source) for (source,) in db.execute(f"{either} ORDER BY source").fetchall()]
+
+
+def _compare(db: duckdb.DuckDBPyConnection, differing: DifferingRows, table: str, source: str) -> TableChange:
     keys, content = _TABLES[table]
-    named = ", ".join(keys)
-    shown = " || ' ' || ".join(f"coalesce({key}, '')" for key in keys[1:])
-    for side in ("a", "b"):
+    named, of_source = ", ".join(keys), f"source = {literal(source)}"
+    # What names a row that both sides have alike, and no other row of which one side has alone, is as it was.
+    perhaps = differing.of(source, table, named)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE perhaps AS SELECT DISTINCT * FROM ({perhaps})").fetchall()
+    for side in SIDES:
         db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE {side}_rows AS
             SELECT {named}, string_agg(DISTINCT {content}, '; ' ORDER BY {content}) AS content
-            FROM {side}.{table} GROUP BY ALL
+            FROM {side}.{table} SEMI JOIN perhaps USING ({named}) WHERE {of_source} GROUP BY ALL
             """
         ).fetchall()
-    rows = db.execute(
+    shown = " || ' ' || ".join(f"coalesce({key}, '')" for key in keys)
+    added, removed, changed, examples = db.execute(
         f"""
         WITH compared AS (
-            SELECT {named}, coalesce(a.here, false) AS old, coalesce(b.here, false) AS new,
+            SELECT {named}, CASE WHEN a.here IS NULL THEN 'added' WHEN b.here IS NULL THEN 'removed'
+                                 WHEN a.content <> b.content THEN 'changed' END AS kind,
                    a.content AS was, b.content AS is_now
-            FROM (SELECT *, true AS here FROM a_rows) a FULL JOIN (SELECT *, true AS here FROM b_rows) b USING ({named})
-        ), told AS (
-            SELECT *, CASE WHEN NOT old THEN 'added' WHEN NOT new THEN 'removed' WHEN was <> is_now THEN 'changed' END
-                      AS kind
-            FROM compared
+            FROM (SELECT *, true AS here FROM older_rows) a FULL JOIN (SELECT *, true AS here FROM newer_rows) b
+            USING ({named})
         ), marked AS (
-            SELECT *, kind || ': ' || {shown} || coalesce(': ' || CASE kind WHEN 'changed' THEN was || ' -> ' || is_now
-                       ELSE nullif(coalesce(was, is_now), '') END, '') AS text,
-                   row_number() OVER (PARTITION BY source, kind ORDER BY {named}) AS place
-            FROM told
+            SELECT kind, kind || ': ' || {shown} || coalesce(': ' || CASE kind WHEN 'changed'
+                       THEN was || ' -> ' || is_now ELSE nullif(coalesce(was, is_now), '') END, '') AS text,
+                   row_number() OVER (PARTITION BY kind ORDER BY {named}) AS place
+            FROM compared
         )
-        SELECT source, count(*) FILTER (old), count(*) FILTER (new), count(*) FILTER (kind = 'added'),
-               count(*) FILTER (kind = 'removed'), count(*) FILTER (kind = 'changed'),
+        SELECT count(*) FILTER (kind = 'added'), count(*) FILTER (kind = 'removed'),
+               count(*) FILTER (kind = 'changed'),
                list(text ORDER BY kind, place) FILTER (kind IS NOT NULL AND place <= {EXAMPLES})
-        FROM marked GROUP BY source ORDER BY source
+        FROM marked
         """
-    ).fetchall()
-    return [
-        TableChange(
-            source=source,
-            table=table,
-            before=old,
-            after=new,
-            added=added,
-            removed=removed,
-            changed=changed,
-            examples=tuple(examples or ()),
-        )
-        for source, old, new, added, removed, changed, examples in rows
-    ]
+    ).fetchall()[0]
+    each = f"SELECT DISTINCT {named} FROM older.{table} WHERE {of_source}"
+    before = int(db.execute(f"SELECT count(*) FROM ({each})").fetchall()[0][0])
+    return TableChange(
+        source=source,
+        table=table,
+        before=before,
+        after=before + added - removed,
+        added=added,
+        removed=removed,
+        changed=changed,
+        examples=tuple(examples or ()),
+    )

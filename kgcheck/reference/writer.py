@@ -9,6 +9,7 @@ import pyarrow as pa
 from kgcheck import __version__
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
+from kgcheck.reference.bare import note_bare
 from kgcheck.reference.derive import derive
 from kgcheck.reference.hashes import fill_digests, fill_hashes
 from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES
@@ -88,6 +89,7 @@ class SnapshotWriter:
     def finish(self, dropped: Mapping[str, State]) -> None:
         """Derive what is looked up most, and say what the snapshot is."""
         derive(self._db, self._schema, dropped)
+        note_bare(self._db)
         fill_hashes(self._db)
         fill_digests(self._db)
         for key, value in (

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import SnapshotError
+from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.hashes import (
     HASHED_BY,
     LINK,
@@ -145,10 +146,15 @@ OTHERS = (
 )
 
 
-def test_digests_tell_what_all_hashes_tell(tmp_path: Path) -> None:
-    older, unlike = other("nothing").build(tmp_path / "older"), set[str]()
-    for what in OTHERS:
-        newer = other(what).build(tmp_path / what)
+@pytest.fixture(scope="module")
+def snapshots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("others")
+    return {what: other(what).build(folder / what) for what in OTHERS}
+
+
+def test_digests_tell_what_all_hashes_tell(snapshots: dict[str, Path]) -> None:
+    older, unlike = snapshots["nothing"], set[str]()
+    for what, newer in snapshots.items():
         with duckdb.connect() as db:
             attach_snapshots(db, {"older": older, "newer": newer})
             assert are_hashed_alike(db, SIDES)
@@ -171,6 +177,43 @@ def test_digests_tell_what_all_hashes_tell(tmp_path: Path) -> None:
                 assert (same["older"] == same["newer"]) == (above[0] == above[1]), what
                 unlike |= {what} if above[0] != above[1] else set()
     assert unlike == set(OTHERS) - {"nothing", "one twice"}
+
+
+def test_two_snapshots_are_compared_as_if_every_row_were_looked_at(snapshots: dict[str, Path], tmp_path: Path) -> None:
+    older = snapshots["nothing"]
+    pairs = [pair for newer in snapshots.values() for pair in ((older, newer), (newer, older))]
+    for version in (5, 6):
+        earlier = of_format(version, snapshots["score alone"], tmp_path / f"{version}.duckdb")
+        pairs += [(older, earlier), (earlier, older)]
+    unlike = 0
+    for before, after in pairs:
+        changes = compare_snapshots(before, after, SCHEMA)
+        found = {(c.table, c.source): (c.before, c.after, c.added, c.removed, c.changed) for c in changes}
+        assert found == compared(before, after)
+        assert all(len(c.examples) == min(c.added, 5) + min(c.removed, 5) + min(c.changed, 5) for c in changes)
+        unlike += any(c.examples for c in changes)
+    # What covers more, or the same once more, is no other row.
+    assert unlike == len(pairs) - 2 * len({"nothing", "one twice", "covered"})
+
+
+def compared(before: Path, after: Path) -> dict[tuple[str, str], tuple[int, ...]]:
+    """What a comparison should count, by table and source, from all rows of both snapshots."""
+    named = {"lifecycle": "row(id)", "value": "row(id, attribute, value)", "link": "row(relation, head, tail)"}
+    content = {"lifecycle": "row(state, successors)", "value": "row(status)", "link": "row(negated, score)"}
+    counts = {}
+    for table in named:
+        rows: list[dict[str, dict[str, set[str]]]] = []
+        for path in (before, after):
+            rows.append({})
+            with duckdb.connect(str(path), read_only=True) as db:
+                select = f"SELECT source, {named[table]}::VARCHAR, {content[table]}::VARCHAR FROM {table}"
+                for source, name, stating in db.execute(select).fetchall():
+                    rows[-1].setdefault(source, {}).setdefault(name, set()).add(stating)
+        for source in rows[0] | rows[1]:
+            old, new = (side.get(source, {}) for side in rows)
+            changed = sum(old[name] != new[name] for name in old.keys() & new.keys())
+            counts[table, source] = len(old), len(new), len(new.keys() - old), len(old.keys() - new), changed
+    return counts
 
 
 def stated(db: duckdb.DuckDBPyConnection, side: str, table: str, source: str) -> list[tuple[object, ...]]:

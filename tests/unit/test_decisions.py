@@ -414,6 +414,14 @@ def test_a_wrong_file_of_decisions_is_refused_whole(
 STATES = [state.value for state in DecisionState]
 
 
+def missing(one: Finding, confidence: float) -> Finding:
+    """The same finding about a potential edge: these are ranked."""
+    partner = Ref(label="Protein", id="P99999")
+    task = CheckTask(type=CheckType.POTENTIAL, subject=one.task.subject, relation="ACTS_ON", object=partner)
+    verdict = one.verdict.model_copy(update={"confidence": confidence})
+    return one.model_copy(update={"task": task, "fingerprint": task.fingerprint, "verdict": verdict})
+
+
 def many(ledger: Ledger) -> Run:
     """A run of findings that differ in all that they can be filtered by, some of them decided."""
     of = run("20260101-000000-many")
@@ -429,6 +437,7 @@ def many(ledger: Ledger) -> Run:
         )
         for n in range(40)
     ]
+    some = [missing(one, 0.9 - n / 100) if n % 9 == 4 else one for n, one in enumerate(some)]
     kept(ledger, of, *some)
     decide(ledger, some[:9], "reject", by="anna", note=HOSTILE)
     decide(ledger, some[5:7], "accept", by="ben")
@@ -441,7 +450,8 @@ def many(ledger: Ledger) -> Run:
     st.fixed_dictionaries(
         {},
         optional={
-            "reasons": st.just(["id_merged"]),
+            "reasons": st.sampled_from([["id_merged"], ["id_merged", "id_deleted"], ["id_deleted", "id_obsolete"]]),
+            "types": st.sampled_from([["existence"], ["potential", "existence"]]),
             "outcomes": st.just(["insufficient"]),
             "labels": st.sampled_from([["Gene"], ["Gene", "Protein"]]),
             "decisions": st.lists(
@@ -463,6 +473,7 @@ def test_pages_together_are_what_fits_the_filter(listed: RunDiff, filters: dict[
         return (
             f.verdict.reason.value in filters.get("reasons", [f.verdict.reason.value])
             and f.verdict.outcome.value in filters.get("outcomes", [f.verdict.outcome.value])
+            and f.task.type.value in filters.get("types", [f.task.type.value])
             and f.task.subject.label in filters.get("labels", [f.task.subject.label])
             and one.decided.state.value in filters.get("decisions", [one.decided.state.value])
             and one.state.value in filters.get("states", [one.state.value])

@@ -22,25 +22,28 @@ class DifferingRows:
         self._has_hashes = are_hashed_alike(db, SIDES)
         self._has_digests = self._has_hashes and have_digests(db, SIDES)
 
-    def of(self, source: str, table: str, kinds: str, wanted: str) -> str:
+    def of(self, source: str, table: str, wanted: str, kinds: str = "") -> str:
         """A select of what one side alone has of a source; it does not matter how often.
 
         Args:
             source: The source.
             table: Where its rows are: one of STATED.
-            kinds: Which of them: the end of a condition that begins with their kind.
             wanted: Columns.
+            kinds: Which of them: the end of a condition that begins with their kind; all if empty.
 
         Returns:
             SQL, to be run before anything else is compared.
         """
         kind, stated = STATED[table]
-        where, found = f"source = {literal(source)} AND {kind} {kinds}", [f"SELECT {wanted} FROM newer.{table} LIMIT 0"]
+        where, of_digests = f"source = {literal(source)}", "true"
+        if kinds:
+            where, of_digests = f"{where} AND {kind} {kinds}", f"kind {kinds}"
+        found = [f"SELECT {wanted} FROM newer.{table} LIMIT 0"]
         if table == "link" and self._has_hashes:
             hashed = {str(s): f"SELECT rowid AS number, hash FROM {s}.{table} WHERE {where}" for s in SIDES}
-            parts = {str(s): digests_of(s, table, source, f"kind {kinds}") for s in SIDES}
+            parts = {str(s): digests_of(s, table, source, of_digests) for s in SIDES}
             find_differing(self._db, hashed, parts if self._has_digests else None)
-        elif self.are_none(table, source, f"kind {kinds}"):
+        elif self.are_none(table, source, of_digests):
             return found[0]
         else:
             find_differing(self._db, {str(side): self._hashed(side, source, table, stated, where) for side in SIDES})
