@@ -4,7 +4,9 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS: dict[str, tuple[str, str]] = {}
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("kgcheck.cli.protocol_run", "Run its analyses and programs."),
+}
 
 
 @click.group("protocol", cls=LateGroup, late=_COMMANDS)

@@ -17,7 +17,12 @@ from kgcheck.protocols.programs.record import ProgramLimits, ReachedLimit
 
 _EVERY_S = 0.02
 _GRACE_S = 5.0
-_NO_MEMORY = ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate")
+_SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
+    "memory": ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate"),
+    "disk": ("File too large", "No space left on device"),
+    "open_files": ("Too many open files",),
+}
+"""What programs say at a limit that the kernel lets them know of."""
 _REPORT = "report"
 
 
@@ -155,8 +160,9 @@ class ProgramWatch:
             ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds)
         ):
             limit = "processor"
-        if limit is None and found.get("exit") != 0 and any(sign in stderr[-2000:] for sign in _NO_MEMORY):
-            limit = "memory"
+        if limit is None and found.get("exit") != 0:
+            last = stderr[-2000:]
+            limit = next((kind for kind, signs in _SIGNS.items() if any(sign in last for sign in signs)), None)
         return EndedProgram(
             exit=found.get("exit"),
             signal=ended_by,
