@@ -1,33 +1,28 @@
 """What steps of a protocol run over a workspace: ready analyses over what of its graph stands, and programs."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kgcheck.errors import KgcheckError, LedgerError, UnknownName
+from kgcheck.errors import InputError, LedgerError, ProgramError, UnknownName, UsageError
 from kgcheck.model import CheckType, Outcome, Triple
 from kgcheck.outputs import write_text
+from kgcheck.workspace.step_programs import (
+    KEY,
+    RunOptions,
+    StepOutcome,
+    StepPrograms,
+    digest_of_things,
+    forget,
+    is_kept,
+)
 
 if TYPE_CHECKING:
     from kgcheck.ledger.run import Run
     from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis
     from kgcheck.protocols.protocol import StudyProtocol, StudyStep
     from kgcheck.workspace.workspace import Workspace
-
-_KEY = "run.json"
-StepState = Literal["done", "kept", "failed", "skipped"]
-
-
-class StepOutcome(NamedTuple):
-    """What became of a step: ``kept`` was done before with the same things, ``skipped`` has nothing that runs it."""
-
-    step: str
-    state: StepState
-    folder: Path | None
-    message: str = ""
 
 
 class _Refuted(NamedTuple):
@@ -72,27 +67,18 @@ def analyse(
 
 
 def run_steps(
-    workspace: "Workspace",
-    protocol: "StudyProtocol",
-    out: Path,
-    *,
-    only: str = "",
-    genes: tuple[str, ...] = (),
-    target: str = "",
-    seed: int = 1,
+    workspace: "Workspace", protocol: "StudyProtocol", out: Path, options: RunOptions | None = None
 ) -> Iterator[StepOutcome]:
-    """Run the steps of a protocol that name a ready analysis; each into a folder of its own.
+    """Run the steps of a protocol that a ready analysis or a program runs; each into a folder of its own.
 
-    A step whose folder has the results of the same analysis over the same graph is not run again.
+    A step whose folder has the results of the same analysis over the same graph, or of the same program over the same
+    inputs, is not run again. With the brain ``llm``, a model writes the programs that are not given.
 
     Args:
-        workspace: Whose graph and ledger.
+        workspace: Whose graph, ledger and brain.
         protocol: The protocol.
         out: Folder of the folders.
-        only: Id of the one step to run; by default all.
-        genes: The gene set; by default what the objective is about.
-        target: The node beside it, e.g. a disease; by default what the objective is about, too.
-        seed: Of random numbers.
+        options: How they are run.
 
     Yields:
         What became of each step, in order.
@@ -100,50 +86,49 @@ def run_steps(
     Raises:
         UnknownName: The protocol has no such step.
     """
+    given = options or RunOptions()
     known = {step.id: step for step in protocol.steps}
-    if only and only not in known:
-        raise UnknownName("step", only, known)
-    for step in [known[only]] if only else known.values():
-        if not step.analysis:
-            yield StepOutcome(step.id, "skipped", None, "no analysis is named")
-            continue
+    if given.only and given.only not in known:
+        raise UnknownName("step", given.only, known)
+    programs = StepPrograms(workspace, protocol, out, given)
+    for step in [known[given.only]] if given.only else known.values():
         try:
-            yield _run_step(workspace, protocol, step, out / step.id, genes, target, seed)
-        except KgcheckError as error:
+            if step.analysis:
+                yield _run_analysis(workspace, protocol, step, out / step.id, given)
+            else:
+                yield programs.run(step.id)
+        except (InputError, ProgramError, UsageError) as error:
             yield StepOutcome(step.id, "failed", None, error.message)
 
 
-def _run_step(
-    workspace: "Workspace",
-    protocol: "StudyProtocol",
-    step: "StudyStep",
-    folder: Path,
-    genes: tuple[str, ...],
-    target: str,
-    seed: int,
+def _run_analysis(
+    workspace: "Workspace", protocol: "StudyProtocol", step: "StudyStep", folder: Path, given: RunOptions
 ) -> StepOutcome:
     from kgcheck.protocols.programs.analyses import ready_analysis, write_result
 
     analysis = ready_analysis(step.analysis)
     named = {p.name.casefold().replace(" ", "_"): str(p.number or p.value) for p in step.parameters}
     parameters = {name: value for name, value in named.items() if name in analysis.parameters}
-    about = protocol.objective.about
+    about, genes, target = protocol.objective.about, given.genes, given.target
     if not genes:
         genes = tuple(name for name in about if _is_there(workspace, analysis.member, name))
     if not target:
         labels = [link.label for link in analysis.targets]
         target = next((name for label in labels for name in about if _is_there(workspace, label, name)), "")
+    runs: list[str] = []
     with suppress(LedgerError):
         runs = [run.id for run, _ in workspace.runs(limit=1)]
-    asked_for = [analysis.model_dump(mode="json"), parameters, genes, target, seed, workspace.store]
-    key = hashlib.sha256(json.dumps([*asked_for, workspace.graph.state(), runs]).encode()).hexdigest()
-    kept = folder / _KEY
+    state = workspace.graph.state()
+    key = digest_of_things(
+        [analysis.model_dump(mode="json"), parameters, genes, target, given.seed, workspace.store, state, runs]
+    )
     # A graph that cannot say whether it changed is looked at again.
-    if workspace.graph.state() and (folder / "results.json").is_file() and kept.is_file() and kept.read_text() == key:
+    if state and is_kept(folder, key):
         return StepOutcome(step.id, "kept", folder)
-    found = analyse(workspace, analysis.name, genes, target=target, parameters=parameters, seed=seed)
+    forget(folder)
+    found = analyse(workspace, analysis.name, genes, target=target, parameters=parameters, seed=given.seed)
     write_result(found, folder)
-    write_text(kept, key)
+    write_text(folder / KEY, key)
     return StepOutcome(step.id, "done", folder)
 
 

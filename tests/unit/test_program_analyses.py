@@ -30,7 +30,7 @@ ANNOTATED = "Protein ASSOCIATED_WITH Biological_process"
 PARENT = "Biological_process HAS_PARENT Biological_process"
 ACTS = "Protein ACTS_ON Protein"
 
-annotations = st.sets(st.tuples(st.sampled_from(PROTEINS), st.sampled_from(TERMS)), min_size=1, max_size=40)
+has_terms = st.sets(st.tuples(st.sampled_from(PROTEINS), st.sampled_from(TERMS)), min_size=1, max_size=40)
 parents = st.sets(st.tuples(st.sampled_from(TERMS), st.sampled_from(TERMS)), max_size=8)
 links = st.sets(st.tuples(st.sampled_from(PROTEINS), st.sampled_from(PROTEINS)), min_size=1, max_size=30)
 members = st.sets(st.sampled_from(PROTEINS), min_size=1, max_size=6)
@@ -38,7 +38,9 @@ members = st.sets(st.sampled_from(PROTEINS), min_size=1, max_size=6)
 
 def graph(edges: Mapping[str, set[tuple[str, str]]], refuted: set[tuple[str, str]] = frozenset()) -> AnalysisGraph:  # type: ignore[assignment]
     rows = {
-        pattern: [{"head": head, "tail": tail, **({"score": 0.9} if pattern == ACTS else {})} for head, tail in sorted(pairs)]
+        pattern: [
+            {"head": head, "tail": tail, **({"score": 0.9} if pattern == ACTS else {})} for head, tail in sorted(pairs)
+        ]
         for pattern, pairs in edges.items()
     }
     nodes = {
@@ -69,7 +71,7 @@ def rows_of(result: AnalysisResult, name: str) -> dict[str, tuple[object, ...]]:
     return {str(row[0]): row for row in table.rows} if table else {}
 
 
-@given(has=annotations, up=parents, chosen=members, drop=st.integers(0, 3))
+@given(has=has_terms, up=parents, chosen=members, drop=st.integers(0, 3))
 @FEW
 def test_enrichment_is_fishers_exact_test_over_what_stands(
     has: set[tuple[str, str]], up: set[tuple[str, str]], chosen: set[str], drop: int
@@ -127,7 +129,9 @@ def test_neighbours_are_those_with_more_links_than_chance(edges: set[tuple[str, 
     assert set(found) == {p for p in within - chosen if near[p] & chosen}
     for id_, row in found.items():
         hits, size, drawn, others = len(near[id_] & chosen), len(near[id_]), len(chosen & within), len(within) - 1
-        p = fisher_exact([[hits, drawn - hits], [size - hits, others - size - drawn + hits]], alternative="greater").pvalue
+        p = fisher_exact(
+            [[hits, drawn - hits], [size - hits, others - size - drawn + hits]], alternative="greater"
+        ).pvalue
         assert row[2:4] == (hits, size)
         assert row[4] == pytest.approx(p, rel=1e-4)
 
@@ -151,9 +155,9 @@ def test_proximity_is_the_mean_of_shortest_paths(
         return
     within = [i for i, id_ in enumerate(ids) if id_ in part]
     places = {ids[i]: n for n, i in enumerate(within)}
-    as_places = [np.array([places[id_] for id_ in some]) for some in (first, second)]
-    found = statistics.proximity(adjacency[within][:, within], *as_places, 20, seed)
-    again = statistics.proximity(adjacency[within][:, within], *as_places, 20, seed)
+    ours, theirs = (np.array([places[id_] for id_ in some]) for some in (first, second))
+    found = statistics.proximity(adjacency[within][:, within], ours, theirs, 20, seed)
+    again = statistics.proximity(adjacency[within][:, within], ours, theirs, 20, seed)
     apart = {(a, b) for a, b in edges if a != b}
 
     assert found.distance == pytest.approx(np.mean([steps(apart, p, set(second)) for p in first]))

@@ -56,7 +56,9 @@ def gene_set(store: GraphStore, label: str, names: Iterable[str]) -> GeneSet:
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     of = store.schema.label(label)
     by_id = store.nodes(of, wanted)
-    found, unknown, several = {}, [], []
+    found: dict[str, str] = {}
+    unknown: list[str] = []
+    several: list[str] = []
     for name in wanted:
         ids = [name] if name in by_id else store.ids_named(of, name, 2)
         if len(ids) == 1:
@@ -361,9 +363,7 @@ def _proximity(
 _METHODS = {"enrichment": _enrichment, "expansion": _expansion, "proximity": _proximity}
 
 
-def _scored(
-    analysis: ReadyAnalysis, numbers: Mapping[str, int | float]
-) -> list[tuple[AnalysisLink, float | None]]:
+def _scored(analysis: ReadyAnalysis, numbers: Mapping[str, int | float]) -> list[tuple[AnalysisLink, float | None]]:
     return [(link, float(numbers[link.least]) if link.least else None) for link in analysis.links]
 
 

@@ -149,8 +149,9 @@ class ProgramWatch:
     def _ended(self) -> EndedProgram:
         seconds = time.monotonic() - self._began
         stdout, stderr = (self._text[name].decode(errors="backslashreplace") for name in ("stdout", "stderr"))
-        found: dict[str, Any] = json.loads(self._text[_REPORT] or "{}")
-        if "failed" in found or not found and self._limit is None:
+        # Where it could not be started, that comes first, and then how what should have become it ended.
+        found: dict[str, Any] = json.loads(self._text[_REPORT].partition(b"\n")[0] or "{}")
+        if "failed" in found or (not found and self._limit is None):
             why = found.get("failed") or (stderr.strip().splitlines() or ["it was ended from outside"])[-1]
             raise ProgramError(f"a program could not be started in the sandbox: {why[:300]}", "see docs/security.md")
         limit = self._limit
