@@ -123,7 +123,8 @@ for name in ("inputs/numbers.tsv", __file__):
 
 
 def test_the_libraries_of_statistics_are_there(tmp_path: Path) -> None:
-    program = "from scipy import stats\nimport numpy\nprint(round(stats.fisher_exact([[8, 2], [1, 5]]).pvalue, 6), numpy.ones(2))"
+    program = "from scipy import stats\nimport numpy\n"
+    program += "print(round(stats.fisher_exact([[8, 2], [1, 5]]).pvalue, 6), numpy.ones(2))"
     run = run_program(program, tmp_path / "work")
     assert (run.clean, run.stdout) == (True, "0.034965 [1. 1.]\n")
 
