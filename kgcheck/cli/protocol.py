@@ -12,6 +12,7 @@ _COMMANDS = {
     "replay": ("kgcheck.cli.protocol_replay", "Design a protocol again from its transcript."),
     "check": ("kgcheck.cli.protocol_check", "See which steps fell, and what is wrong or lacking."),
     "score": ("kgcheck.cli.protocol_score", "Measure one: completeness, detail, correctness, logic, structure."),
+    "run": ("kgcheck.cli.protocol_run", "Run its analyses and programs."),
 }
 
 

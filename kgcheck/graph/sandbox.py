@@ -34,6 +34,7 @@ class KernelCall(NamedTuple):
     arguments: Mapping[int, int] = {}
     answer: int | None = None
 
+
 # What Python and LadybugDB need to start threads, take memory, read and tell the time.
 _CALLS = """
     access brk clock_getres clock_gettime clock_nanosleep close epoll_create1 exit exit_group fcntl flock fstat fstatfs

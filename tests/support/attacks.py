@@ -99,9 +99,9 @@ class Canaries:
             self.calls += 1
             caller.close()
 
-    def _state(self) -> dict[str, tuple[int, int]]:
+    def _state(self) -> dict[str, tuple[int, int, int]]:
         entries = (Path(root) / name for root, _, names in os.walk(self.folder) for name in names)
-        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in entries}
+        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns, path.stat().st_mode) for path in entries}
 
 
 UNDISGUISED = (

@@ -45,7 +45,7 @@ _CALLS = """
 _PRETENDED = "chmod chown fchmod fchmodat fchmodat2 fchown fchownat futimesat lchown utime utimensat utimes".split()
 
 _UNSUPPORTED = {
-    errno.EOPNOTSUPP: "fallocate fgetxattr flistxattr fsetxattr getxattr lgetxattr listxattr llistxattr lsetxattr setxattr",
+    errno.EOPNOTSUPP: "fallocate fgetxattr flistxattr fsetxattr getxattr lgetxattr listxattr llistxattr setxattr",
     errno.ENOSYS: "copy_file_range io_uring_setup memfd_create openat2 sendfile",
 }
 """What libraries do in another way where the kernel or the file system does not have it."""

@@ -34,6 +34,9 @@ def filled(folder: Path, limits: ProgramLimits, leaving_out: str = "") -> Filled
 
     Returns:
         The files, and the limit.
+
+    Raises:
+        OSError: The disk cannot be read.
     """
     files: list[str] = []
     count = size = 0
@@ -66,7 +69,9 @@ def filled(folder: Path, limits: ProgramLimits, leaving_out: str = "") -> Filled
     return Filled(files, None)
 
 
-def made_files(folder: Path, limits: ProgramLimits, leaving_out: str) -> tuple[tuple[MadeFile, ...], ReachedLimit | None]:
+def made_files(
+    folder: Path, limits: ProgramLimits, leaving_out: str
+) -> tuple[tuple[MadeFile, ...], ReachedLimit | None]:
     """The files of a folder, with what they are.
 
     Args:

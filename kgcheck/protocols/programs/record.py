@@ -9,7 +9,7 @@ from kgcheck.model import Value
 
 Language = Literal["python", "r"]
 Guard = Literal["bubblewrap", "landlock"]
-ReachedLimit = Literal["seconds", "processor", "memory", "disk", "files", "output", "threads"]
+ReachedLimit = Literal["seconds", "processor", "memory", "disk", "files", "output", "threads", "open_files"]
 
 
 class ProgramLimits(Value):

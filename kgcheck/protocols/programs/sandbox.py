@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -298,7 +298,9 @@ def _inputs(inputs: Mapping[str, Path]) -> dict[str, Path]:
     found = {}
     for name, path in inputs.items():
         if not _NAME.fullmatch(name):
-            raise InputError(f"{name!r} is no name for an input", "take letters, digits, points, hyphens and underscores")
+            raise InputError(
+                f"{name!r} is no name for an input", "take letters, digits, points, hyphens and underscores"
+            )
         if not path.is_file():
             raise InputMissing(f"there is no file {path}")
         found[name] = path.resolve()

@@ -17,7 +17,12 @@ from kgcheck.protocols.programs.record import ProgramLimits, ReachedLimit
 
 _EVERY_S = 0.02
 _GRACE_S = 5.0
-_NO_MEMORY = ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate")
+_SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
+    "memory": ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate"),
+    "disk": ("File too large", "No space left on device"),
+    "open_files": ("Too many open files",),
+}
+"""What programs say at a limit that the kernel lets them know of."""
 _REPORT = "report"
 
 
@@ -144,8 +149,9 @@ class ProgramWatch:
     def _ended(self) -> EndedProgram:
         seconds = time.monotonic() - self._began
         stdout, stderr = (self._text[name].decode(errors="backslashreplace") for name in ("stdout", "stderr"))
-        found: dict[str, Any] = json.loads(self._text[_REPORT] or "{}")
-        if "failed" in found or not found and self._limit is None:
+        # Where it could not be started, that comes first, and then how what should have become it ended.
+        found: dict[str, Any] = json.loads(self._text[_REPORT].partition(b"\n")[0] or "{}")
+        if "failed" in found or (not found and self._limit is None):
             why = found.get("failed") or (stderr.strip().splitlines() or ["it was ended from outside"])[-1]
             raise ProgramError(f"a program could not be started in the sandbox: {why[:300]}", "see docs/security.md")
         limit = self._limit
@@ -155,8 +161,9 @@ class ProgramWatch:
             ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds)
         ):
             limit = "processor"
-        if limit is None and found.get("exit") != 0 and any(sign in stderr[-2000:] for sign in _NO_MEMORY):
-            limit = "memory"
+        if limit is None and found.get("exit") != 0:
+            last = stderr[-2000:]
+            limit = next((kind for kind, signs in _SIGNS.items() if any(sign in last for sign in signs)), None)
         return EndedProgram(
             exit=found.get("exit"),
             signal=ended_by,

@@ -1,0 +1,189 @@
+"""The ready analyses that steps can name, as `corpus/protocols/analyses.toml` declares them, and what they find."""
+
+import csv
+import io
+import json
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, UnknownName, UsageError
+from kgcheck.inputs import read_toml
+from kgcheck.model import Value
+from kgcheck.outputs import write_text
+from kgcheck.protocols.protocol import StepItem
+from kgcheck.resources import resource_dir
+
+AnalysisMethod = Literal["enrichment", "expansion", "proximity"]
+
+
+class AnalysisParameter(Value):
+    """A number that an analysis can be given."""
+
+    default: int | float
+    least: float
+    most: float
+    meaning: str
+
+    def read(self, name: str, text: str) -> int | float:
+        """A value as it was written.
+
+        Args:
+            name: Of the parameter, for the message.
+            text: The value.
+
+        Returns:
+            The number.
+
+        Raises:
+            UsageError: It is none, or out of bounds.
+        """
+        try:
+            number = int(text) if isinstance(self.default, int) and self.least >= 1 else float(text)
+        except ValueError:
+            number = float("nan")
+        if not self.least <= number <= self.most:
+            raise UsageError(f"{name} is {text!r}", f"it is a number from {self.least:g} to {self.most:g}")
+        return number
+
+
+class AnalysisLink(Value):
+    """Edges that an analysis reads."""
+
+    relation: str
+    label: str = Field(description="of the nodes at the other end")
+    least: str = Field(default="", description="name of the parameter that the score must reach")
+    up: str = Field(default="", description="relation by which those nodes have parents")
+
+
+class ReadyAnalysis(Value):
+    """An analysis that runs without a model."""
+
+    name: str = Field(pattern=r"^[a-z][a-z_]*$")
+    method: AnalysisMethod
+    title: str
+    words: tuple[str, ...] = Field(min_length=1, description="what a text says that wants it")
+    member: str = Field(description="label of the nodes that a gene set is of")
+    links: tuple[AnalysisLink, ...] = Field(min_length=1)
+    targets: tuple[AnalysisLink, ...] = Field(default=(), description="what a gene set is held against, beside it")
+    inputs: tuple[StepItem, ...]
+    outputs: tuple[StepItem, ...]
+    statistics: tuple[str, ...]
+    parameters: dict[str, AnalysisParameter]
+
+    def numbers(self, given: dict[str, str]) -> dict[str, int | float]:
+        """Its parameters, with those that were given in place of the defaults.
+
+        Args:
+            given: As they were written.
+
+        Returns:
+            A number for each.
+
+        Raises:
+            UnknownName: It has no parameter of that name.
+        """
+        for name in given:
+            if name not in self.parameters:
+                raise UnknownName(f"parameter of {self.name}", name, self.parameters)
+        return {n: p.read(n, given[n]) if n in given else p.default for n, p in self.parameters.items()}
+
+
+class ResultFigure(Value):
+    """A number that an analysis found."""
+
+    value: int | float
+    unit: str = ""
+    description: str = ""
+
+
+class ResultTable(Value):
+    """Rows that an analysis found; a cell is none where there is no such number."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+
+
+class AnalysisResult(Value):
+    """What an analysis found, and of what it was found."""
+
+    analysis: str
+    title: str
+    made_at: datetime
+    store: str
+    run: str = Field(default="", description="the newest audit of the graph; empty where there is none")
+    releases: dict[str, str] = Field(default_factory=dict, description="releases of that audit, by source")
+    seed: int | None = None
+    parameters: dict[str, int | float] = Field(default_factory=dict)
+    statistics: tuple[str, ...] = ()
+    genes: dict[str, str] = Field(default_factory=dict, description="id by name as given")
+    unknown: tuple[str, ...] = Field(default=(), description="names that the graph does not have")
+    several: tuple[str, ...] = Field(default=(), description="names that mean several nodes, left out")
+    edges: int = Field(description="that were read and stand")
+    left_out: int = Field(description="edges that an audit refuted")
+    figures: dict[str, ResultFigure] = Field(default_factory=dict)
+    tables: tuple[ResultTable, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_results(self) -> dict[str, Any]:
+        """The form of results.json, which `kgcheck ground --results` reads: rows by their names."""
+        about = self.model_dump(mode="json", exclude={"figures", "tables"})
+        figures = {n: f.model_dump(exclude_defaults=True) for n, f in self.figures.items()}
+        tables: dict[str, dict[str, Any]] = {}
+        for table in self.tables:
+            rows = tables.setdefault(table.name, {})
+            for row in table.rows:
+                id_, name = str(row[0]), str(row[1] or row[0])
+                cells = {c: v for c, v in zip(table.columns[2:], row[2:], strict=True) if v is not None}
+                rows[name if name not in rows else f"{name} ({id_})"] = {"id": id_, **cells}
+        return {"about": about, "results": figures, **tables}
+
+
+@cache
+def ready_analyses() -> dict[str, ReadyAnalysis]:
+    """All ready analyses, by name."""
+    path = resource_dir("corpus") / "protocols/analyses.toml"
+    try:
+        listed = [ReadyAnalysis.model_validate(entry) for entry in read_toml(path)["analyses"]]
+    except (ValidationError, KeyError, ValueError) as error:
+        raise ConfigurationError(f"{path} declares no analyses: {error}") from error
+    return {analysis.name: analysis for analysis in listed}
+
+
+def ready_analysis(name: str) -> ReadyAnalysis:
+    """An analysis by its name.
+
+    Args:
+        name: The name.
+
+    Returns:
+        The analysis.
+
+    Raises:
+        UnknownName: There is none of that name.
+    """
+    known = ready_analyses()
+    if name not in known:
+        raise UnknownName("ready analysis", name, known)
+    return known[name]
+
+
+def write_result(result: AnalysisResult, folder: Path) -> None:
+    """Write results.json and a table of tab-separated values for each table.
+
+    Args:
+        result: What was found.
+        folder: Where to.
+    """
+    for table in result.tables:
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in table.rows)
+        write_text(folder / f"{table.name.lower().replace(' ', '_')}.tsv", text.getvalue())
+    # Last: where it stands, everything does.
+    write_text(folder / "results.json", json.dumps(result.as_results(), indent=2, allow_nan=False) + "\n")

@@ -1,0 +1,249 @@
+"""Tasks for programs, out of the steps of a protocol, and what became of the programs that were run for them."""
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from kgcheck.errors import ConfigurationError, InputFormat
+from kgcheck.inputs import read_toml
+from kgcheck.model import Value
+from kgcheck.protocols.programs.made import read_program_results
+from kgcheck.protocols.programs.record import Language, ProgramRun
+from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol
+from kgcheck.resources import resource_dir
+
+LONGEST_PROGRAM = 100_000
+RESULTS = "results.json"
+
+
+class TaskFile(Value):
+    """What a program reads or leaves: a file of a kind, and the step that made it, where one did."""
+
+    name: str
+    kind: ItemKind
+    file: str
+    step: str = Field(default="", description="id of the step that leaves it; empty where it is given")
+
+
+class ProgramTask(Value):
+    """What a program is to do."""
+
+    id: str = Field(description="of the step")
+    description: str
+    language: Language = "python"
+    inputs: tuple[TaskFile, ...] = ()
+    outputs: tuple[TaskFile, ...] = ()
+    parameters: tuple[StepParameter, ...] = ()
+    statistics: tuple[str, ...] = ()
+
+
+class ProgramAttempt(Value):
+    """One program for a task: why it was not run, how it ran, what it lacks, and how bad that is."""
+
+    problems: tuple[str, ...] = Field(default=(), description="why it was not run")
+    run: ProgramRun | None = None
+    lacks: tuple[str, ...] = Field(default=(), description="files that it should have left, and what is wrong in them")
+    level: Literal[1, 2, 3, 4] | None = Field(default=None, description="none where all is well")
+
+
+class ProgramRecord(Value):
+    """All attempts at a task, the last one last."""
+
+    task: ProgramTask
+    written_by: str = Field(default="", description="a model, or empty: the program was given")
+    attempts: tuple[ProgramAttempt, ...]
+
+    @property
+    def success(self) -> bool:
+        """Whether the last program came to its end and left what it should."""
+        return bool(self.attempts) and self.attempts[-1].level is None
+
+
+class ErrorLevel(Value):
+    """The signs of errors of a level."""
+
+    level: Literal[1, 2, 3, 4]
+    meaning: str
+    errors: frozenset[str]
+    words: tuple[str, ...]
+    limits: frozenset[str]
+
+
+class ProgramRules(Value):
+    """What `corpus/protocols/programs.toml` says."""
+
+    suffixes: dict[ItemKind, str]
+    levels: tuple[ErrorLevel, ...]
+
+
+@cache
+def program_rules() -> ProgramRules:
+    """The rules for programs."""
+    path = resource_dir("corpus") / "protocols/programs.toml"
+    try:
+        return ProgramRules.model_validate(read_toml(path))
+    except (ValidationError, ValueError) as error:
+        raise ConfigurationError(f"{path} has no rules for programs: {error}") from error
+
+
+def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tuple[ProgramTask, ...]:
+    """The tasks of a protocol: its steps that make something and that no ready analysis runs.
+
+    Args:
+        protocol: The protocol.
+        language: Of the programs.
+
+    Returns:
+        A task for each, in order; what an earlier step makes comes from there.
+    """
+    made: dict[str, TaskFile] = {}
+    tasks = []
+    for step in protocol.steps:
+        outputs = tuple(_file(item, step.id) for item in step.outputs)
+        if outputs and not step.analysis:
+            inputs = tuple(made.get(item.name.casefold()) or _file(item) for item in step.inputs)
+            tasks.append(
+                ProgramTask(
+                    id=step.id,
+                    description=step.text,
+                    language=language,
+                    inputs=inputs,
+                    outputs=outputs,
+                    parameters=step.parameters,
+                    statistics=step.statistics,
+                )
+            )
+        # A ready analysis leaves its results as one file, whatever its outputs are called.
+        own = {o.name.casefold(): o.model_copy(update={"file": RESULTS}) if step.analysis else o for o in outputs}
+        made |= own
+    return tuple(tasks)
+
+
+def _file(item: StepItem, step: str = "") -> TaskFile:
+    """What a file is called that holds an item: letters and digits of its name, and the suffix of its kind."""
+    stem = re.sub(r"[^a-z0-9]+", "_", item.name.casefold()).strip("_")[:60] or "item"
+    return TaskFile(name=item.name, kind=item.kind, file=stem + program_rules().suffixes[item.kind], step=step)
+
+
+def problems_of(program: str, language: Language) -> tuple[str, ...]:
+    """What is wrong with a program that can be seen without running it.
+
+    Args:
+        program: Its text.
+        language: Of it. R is looked at when it is run.
+
+    Returns:
+        Errors of syntax, and modules that this machine does not have.
+    """
+    if not program.strip() or len(program) > LONGEST_PROGRAM:
+        return (f"SyntaxError: a program has from 1 to {LONGEST_PROGRAM:,} characters",)
+    if language != "python":
+        return ()
+    try:
+        tree = ast.parse(program)
+        imported = sorted(_modules(tree))
+    except SyntaxError as error:
+        return (f"SyntaxError: {error.msg} in line {error.lineno or 1}",)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return (f"SyntaxError: {error or 'it nests too deep'}",)
+    return tuple(f"ModuleNotFoundError: there is no module {name!r}" for name in imported if not _is_there(name))
+
+
+def _modules(tree: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name.split(".")[0] for alias in names}
+            case ast.ImportFrom(module=str(name), level=0):
+                found.add(name.split(".")[0])
+    return found
+
+
+def _is_there(module: str) -> bool:
+    try:
+        # Of a name without points, nothing is imported to find it.
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttempt:
+    """What became of a program that was run.
+
+    Args:
+        task: What it was for.
+        run: Its record.
+        folder: Where it worked.
+
+    Returns:
+        The attempt, with what it lacks and how bad that is.
+    """
+    if not run.clean:
+        return ProgramAttempt(run=run, level=error_level(run.stderr, run.limit or ""))
+    left = {file.name for file in run.files}
+    lacks = [f"it left no {output.file}" for output in task.outputs if output.file not in left]
+    try:
+        read_program_results(folder)
+    except InputFormat as error:
+        lacks.append(error.message.replace(str(folder), "").lstrip("/"))
+    return ProgramAttempt(run=run, lacks=tuple(lacks), level=4 if lacks else None)
+
+
+def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
+    r"""How bad an error is, after the paper's table.
+
+    Args:
+        stderr: What the program, or the gate, said.
+        limit: The limit that ended it.
+
+    Returns:
+        1 to 4.
+
+    >>> error_level("Traceback …\nKeyError: 'gene'")
+    3
+    >>> error_level("", limit="seconds")
+    1
+    """
+    levels = program_rules().levels
+    if limit:
+        return next((level.level for level in levels if limit in level.limits), 4)
+    lines = [line.strip() for line in stderr[-2_000:].splitlines() if line.strip()]
+    # The exception stands at the beginning of the last line that names one; a message may go on over several.
+    names = [line.split(":")[0].rpartition(".")[2] for line in reversed(lines[-10:])]
+    for name in names:
+        for level in levels:
+            if name in level.errors:
+                return level.level
+    last = "\n".join(lines[-10:])
+    return next((level.level for level in levels if any(words in last for words in level.words)), 4)
+
+
+class ProgramFigures(Value):
+    """How programs of a protocol fared."""
+
+    tasks: int
+    successes: int
+    levels: dict[int, int] = Field(description="tasks that were not completed, by the level of their last error")
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of the tasks that were completed; none where there are none."""
+        return self.successes / self.tasks if self.tasks else None
+
+
+def program_figures(records: Iterable[ProgramRecord]) -> ProgramFigures:
+    """Count how programs fared: the paper's success rate, and the levels of what was not completed."""
+    listed = list(records)
+    last = [record.attempts[-1].level or 4 for record in listed if not record.success and record.attempts]
+    return ProgramFigures(
+        tasks=len(listed),
+        successes=sum(record.success for record in listed),
+        levels={level: last.count(level) for level in sorted(set(last))},
+    )

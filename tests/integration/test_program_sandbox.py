@@ -1,0 +1,208 @@
+"""Programs that want out of the sandbox: none gets out, and each leaves a clear record."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import landlock
+import pytest
+
+from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
+from kgcheck.protocols.programs.made import read_program_results
+from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.sandbox import best_guard, bubblewrap, run_program
+from tests.support.attacks import SECRET, Canaries
+from tests.support.hostile_programs import ESCAPED, HostileProgram, hostile_programs
+
+SMALL = ProgramLimits(
+    seconds=120, processor_seconds=1, memory_mib=256, disk_mib=8, files=200, output_kib=64, threads=8, open_files=32
+)
+HOSTILE = hostile_programs()
+FEW = {"reads a file outside", "calls over TCP", "bombs with threads", "makes deep folders", "ignores every signal"}
+GUARDS: tuple[Guard, ...] = ("bubblewrap", "landlock")
+
+try:
+    best_guard()
+except ProgramError as missing:
+    pytest.skip(missing.message, allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def canaries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
+    folder = tmp_path_factory.mktemp("canaries")
+    with Canaries(folder) as made, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGCHECK_LLM_API_KEY", SECRET)
+        yield made
+
+
+def ran(text: str, folder: Path, guard: Guard, limits: ProgramLimits = SMALL) -> ProgramRun:
+    if guard == "bubblewrap" and not bubblewrap():
+        pytest.skip("this machine has no Bubblewrap that works")
+    return run_program(text, folder, limits=limits, guard=guard)
+
+
+def processes() -> set[int]:
+    own = os.getpid()
+    return {int(child) for child in Path(f"/proc/{own}/task/{own}/children").read_text().split()}
+
+
+def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries: Canaries) -> None:
+    before = processes()
+    limits = SMALL.model_copy(update={"seconds": 2}) if program.limit == "seconds" else SMALL
+    run = ran(canaries.aim(program.text), folder / "work", guard, limits)
+
+    # A traceback quotes the program, but shows nothing that it got.
+    assert ESCAPED not in run.stdout
+    assert canaries.harm(run.stdout + run.stderr.replace(canaries.aim(program.text), "")) == []
+    assert processes() == before
+    assert run.limit if program.limit == "any" else run.limit == program.limit
+    assert (run.exit is None) == bool(run.signal)
+    assert {path.name for path in folder.iterdir()} <= {"work"}
+    assert sum(file.bytes for file in run.files) <= SMALL.disk_mib << 20
+    assert len(run.stdout) <= 4 * SMALL.output_kib << 10
+    if run.limit:
+        assert not run.clean
+    with_results = (folder / "work/results.json").exists()
+    if with_results:
+        with pytest.raises(InputFormat):
+            read_program_results(folder / "work")
+
+
+def test_there_are_a_hundred_hostile_programs() -> None:
+    assert len(HOSTILE) >= 100
+    assert len({program.name for program in HOSTILE}) == len(HOSTILE)
+
+
+@pytest.mark.parametrize("program", [p for p in HOSTILE if p.name in FEW], ids=lambda p: p.name)
+def test_a_hostile_program_is_shut_in(program: HostileProgram, tmp_path: Path, canaries: Canaries) -> None:
+    assert_shut_in(program, best_guard(), tmp_path, canaries)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("program", HOSTILE, ids=lambda p: p.name)
+def test_every_hostile_program_is_shut_in(
+    program: HostileProgram, guard: Guard, tmp_path: Path, canaries: Canaries
+) -> None:
+    assert_shut_in(program, guard, tmp_path, canaries)
+
+
+def test_a_program_reads_its_inputs_and_leaves_results(tmp_path: Path) -> None:
+    given = tmp_path / "given.tsv"
+    given.write_text("1\n2\n")
+    program = """
+import json, os, statistics
+numbers = [int(line) for line in open("inputs/numbers.tsv")]
+os.makedirs("parts/one")
+open("parts/one/part.txt", "w").write("x")
+os.rename("parts/one/part.txt", "parts/part.txt")
+json.dump({"mean": {"value": statistics.mean(numbers), "unit": "cells"}}, open("results.json", "w"))
+for name in ("inputs/numbers.tsv", __file__):
+    try:
+        open(name, "a")
+    except OSError:
+        print("read-only")
+"""
+    for guard in GUARDS:
+        if guard == "bubblewrap" and not bubblewrap():
+            continue
+        run = run_program(program, tmp_path / "work", inputs={"numbers.tsv": given}, limits=SMALL, guard=guard)
+        assert (run.exit, run.limit, run.stdout, run.stderr) == (0, None, "read-only\n" * 2, "")
+        assert [file.name for file in run.files] == ["parts/part.txt", "results.json"]
+        assert run.inputs == {"numbers.tsv": hashlib.sha256(given.read_bytes()).hexdigest()}
+        assert read_program_results(tmp_path / "work") == {"mean": {"value": 1.5, "unit": "cells"}}
+        assert given.read_text() == "1\n2\n"
+        assert run.memory_bytes > 1 << 20
+
+
+def test_the_libraries_of_statistics_are_there(tmp_path: Path) -> None:
+    program = "from scipy import stats\nimport numpy\n"
+    program += "print(round(stats.fisher_exact([[8, 2], [1, 5]]).pvalue, 6), numpy.ones(2))"
+    run = run_program(program, tmp_path / "work")
+    assert (run.clean, run.stdout) == (True, "0.034965 [1. 1.]\n")
+
+
+def test_a_machine_without_a_guard_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> int:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(landlock, "landlock_abi_version", missing)
+    with pytest.raises(ProgramError, match="the kernel offers no Landlock"):
+        run_program("open('ran', 'w')", tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+
+
+def test_without_namespaces_the_second_wall_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.protocols.programs.sandbox.bubblewrap", lambda: "")
+    assert run_program("print(1)", tmp_path / "work", limits=SMALL).guard == "landlock"
+
+
+def test_a_guard_that_fails_inside_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.protocols.programs.sandbox._rights", lambda *_: {"/there/is/nothing": 4})
+    for guard in GUARDS:
+        if guard == "landlock" or bubblewrap():
+            with pytest.raises(ProgramError, match="could not be started in the sandbox"):
+                run_program("print(1)", tmp_path / "work", limits=SMALL, guard=guard)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is not None, reason="there is R here")
+def test_without_r_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="there is no Rscript"):
+        run_program("cat(1)", tmp_path / "work", language="r")
+
+
+@pytest.mark.parametrize("name", ["../x", "", ".hidden", "a/b", "a\nb", "x" * 200])
+def test_an_input_has_a_plain_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("x")
+    with pytest.raises(InputError, match="no name for an input"):
+        run_program("print(1)", tmp_path / "work", inputs={name: tmp_path / "given"})
+    with pytest.raises(InputMissing, match="there is no file"):
+        run_program("print(1)", tmp_path / "work", inputs={"x": tmp_path / "none"})
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_program_ends_with_the_one_who_started_it(guard: Guard, tmp_path: Path) -> None:
+    if guard == "bubblewrap" and not bubblewrap():
+        pytest.skip("this machine has no Bubblewrap that works")
+    code = "import sys; from pathlib import Path; from kgcheck.protocols.programs.sandbox import run_program;"
+    code += (
+        'run_program(\'open("up", "w").close()\\nimport time; time.sleep(77)\', Path(sys.argv[1]), guard=sys.argv[2])'
+    )
+    work = tmp_path / "work"
+    with subprocess.Popen([sys.executable, "-c", code, str(work), guard]) as started:
+        wait_for(lambda: (work / "up").exists())
+        below = descendants(started.pid)
+        started.kill()
+    assert len(below) >= 2
+    wait_for(lambda: not [pid for pid in below if Path(f"/proc/{pid}/cmdline").exists() and alive(pid)])
+
+
+def descendants(parent: int) -> list[int]:
+    found, left = [], [parent]
+    while left:
+        here = left.pop()
+        under = [int(p) for p in Path(f"/proc/{here}/task/{here}/children").read_text().split()]
+        found += under
+        left += under
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.02)
