@@ -168,6 +168,10 @@ class _Setting:
             return "significance level"
         return ""
 
+    def may_share(self, unit: str) -> bool:
+        """Whether it may be a member of a list whose last member has the unit: it has neither one nor a name."""
+        return not self.ends_in_unit and (self.unit == unit or not (self.unit or self.name()))
+
     def _is_symbol(self) -> bool:
         """Whether a name stands before a sign, as in ``minDepth = 5``."""
         last = self.words[-1] if self.words else ""
@@ -280,7 +284,7 @@ def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
             else:
                 last.is_range = True
             last.end, last.unit = setting.end, setting.unit
-        elif setting.unit and _LIST.fullmatch(between) and last.unit in ("", setting.unit) and not last.ends_in_unit:
+        elif setting.unit and _LIST.fullmatch(between) and last.may_share(setting.unit):
             first = kept.pop()
             while kept and not kept[-1].unit and _LIST.fullmatch(text[kept[-1].end : first.start]):
                 first = kept.pop()

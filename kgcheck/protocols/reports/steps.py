@@ -44,7 +44,7 @@ _PHRASE_ENDS = re.compile(
 _FROM = re.compile(r"\bfrom\s", re.IGNORECASE)
 _INTO = re.compile(r"\binto\s", re.IGNORECASE)
 _DETERMINER = re.compile(
-    r"^(?:(?:the|a|an|all|each|every|these|those|this|that|our|their|its|both|some|any|such|then|also|finally|briefly|first|next|here|thus|for|in|total|"
+    r"^(?:(?:the|a|an|all|each|every|these|those|this|that|our|their|its|both|some|any|such|then|also|finally|briefly|first|next|here|thus|for|"
     r"subsequently|additionally|further|remaining|resulting|same|\d[\d,.]*)\s)+",
     re.IGNORECASE,
 )
