@@ -254,7 +254,9 @@ def test_nothing_of_a_retracted_paper_is_taken_over(report: ExperimentalReport) 
 
 words = st.sampled_from(
     "we was were then used 5 mM 37°C p < 0.05 GSE1 PDB 1ABC R version 2.1 ( ) [ , . ; of at to the SPSS 1:10 \u2212 ± from"
-    " into analysis participants 10\u22125 software package \u00a0 % fold".split(" ")
+    " into analysis participants 10\u22125 software package \u00a0 % fold day 3 days 5-7 has been implemented".split(
+        " "
+    )
 )
 
 
