@@ -149,9 +149,24 @@ def _is_headed(section: Section, wanted: re.Pattern[str]) -> bool:
 
 
 def _sentences(paragraph: Paragraph, *, strict: bool = False) -> Iterator[MethodSentence]:
-    for start, end in sentences(paragraph.text):
+    for start, end in _spans(paragraph.text):
         cited = tuple((m.start - start, m.end - start) for m in paragraph.markers if start <= m.start and m.end <= end)
         yield MethodSentence(paragraph.text[start:end], cited, strict)
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """Sentences, also where a unit or an acronym before the stop made the splitter take it for an abbreviation."""
+    for start, end in sentences(text):
+        at = start
+        for stop in _UNIT_BEFORE_STOP.finditer(text, start, end):
+            yield at, stop.end() - 1
+            at = stop.end()
+        yield at, end
+
+
+_UNIT_BEFORE_STOP = re.compile(
+    r"(?:\d\s?(?:h|hr|min|s|d|g|mg|kg|ml|mL|\u00b5l|\u03bcl|mM|M|V|W|\u00b0C|cm|mm|nm|rpm|bp|kb)|\b[A-Z]{2,6})\.\s(?=[A-Z][a-z]+\s)"
+)
 
 
 def _has_detail(step: ReportStep) -> bool:

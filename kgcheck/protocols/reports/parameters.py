@@ -16,6 +16,7 @@ from kgcheck.protocols.protocol import StepParameter
 from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, parameter_words
 
 _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6})(?![\w:/]|\.\d)")
+_DAY = re.compile(r"\b[Dd]ays? (?P<value>\d{1,3}(?:\s?(?:[-\u2013]|to|or|and)\s?\d{1,3})?)(?![\w.,/]\d|\w)")
 _RANGE = re.compile(r"\s?(?:[-\u2010-\u2014\u2212]|to|and)\s?$")
 _LIST = re.compile(r",\s|,?\s(?:and|or)\s")
 _SIGN = re.compile(r"([<>=≤≥~≈\u223c\u2264\u2265])\s?$")
@@ -65,6 +66,9 @@ def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParamete
         left_out.append(match.span())
         if not text[: match.start()].rstrip().endswith(("ratio", "ratio of")):
             found.append((match.start(), StepParameter(name="dilution", value=match[0])))
+    for match in _DAY.finditer(text):
+        left_out.append(match.span("value"))
+        found.append((match.start(), StepParameter(name="day", value=match["value"], number=_only(match["value"]))))
     numbers = {q.start: q for q in (*_like_years(text), *quantities(text, left_out))}
     for setting in _joined(text, [_Setting(text, numbers[at]) for at in sorted(numbers)]):
         if name := setting.name():
@@ -80,6 +84,10 @@ def _like_years(text: str) -> Iterator[WrittenNumber]:
         start, end = match.span()
         if _words().unit.match(text, end):
             yield WrittenNumber(start, end, end, Decimal(match[0]), Decimal(1))
+
+
+def _only(value: str) -> Decimal | None:
+    return Decimal(value) if value.isdecimal() and value.isascii() else None
 
 
 class _Setting:
@@ -147,7 +155,7 @@ class _Setting:
             return ""
         if not self.unit and _FORMULA.match(self.text, self.end):
             return ""
-        if self.unit == "M" and self.number >= 100:
+        if self.unit == "M" and (self.number >= 100 or self.text[self.end : self.end + 1] == "-"):
             return ""
         if self.unit == "fold":
             return "cross-validation" if _CROSS_VALIDATION.match(self.text, self.end) else ""
@@ -167,6 +175,12 @@ class _Setting:
         if "significan" in self.text[max(0, self.start - 60) : self.start].lower() and 0 < self.number < 1:
             return "significance level"
         return ""
+
+    def may_share(self, unit: str) -> bool:
+        """Whether it may be a member of a list whose last member has the unit: it has neither one nor a name."""
+        if self.ends_in_unit:
+            return False
+        return unit.startswith(self.unit) if self.unit else not self.name()
 
     def _is_symbol(self) -> bool:
         """Whether a name stands before a sign, as in ``minDepth = 5``."""
@@ -269,18 +283,14 @@ def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
         between = text[last.end : setting.start] if last else ""
         if last is None or len(between) > 5:
             kept.append(setting)
-        elif (
-            _RANGE.fullmatch(between)
-            and (not last.unit or last.unit == setting.unit)
-            and _is_range(text, last, between)
-        ):
+        elif _RANGE.fullmatch(between) and setting.unit.startswith(last.unit) and _is_range(text, last, between):
             if text[last.start : setting.start] == "10\u2212":
                 # A power whose digits are no longer set high.
                 last.number = Decimal(10) ** -min(int(setting.number), 99)
             else:
                 last.is_range = True
             last.end, last.unit = setting.end, setting.unit
-        elif setting.unit and _LIST.fullmatch(between) and last.unit in ("", setting.unit) and not last.ends_in_unit:
+        elif setting.unit and _LIST.fullmatch(between) and last.may_share(setting.unit):
             first = kept.pop()
             while kept and not kept[-1].unit and _LIST.fullmatch(text[kept[-1].end : first.start]):
                 first = kept.pop()

@@ -12,7 +12,6 @@ from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
 
-
 _HINT = "name a file of whole papers, in JATS XML or PDF, or the folder of an index"
 
 

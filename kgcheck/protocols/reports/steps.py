@@ -22,6 +22,12 @@ _PASSIVE = re.compile(
     rf"\b(?P<be>was|were|is|are){_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b(?P<out>\sout\b)?",
     re.IGNORECASE,
 )
+_PASSIVE_AFTER_A_WORD = re.compile(
+    r"\b(?P<be>was|were)\s(?!the\b|more\b|less\b|than\b|from\b|for\b|with\b|not\b|those\b|these\b|as\b|to\b|an?\b)[a-z]{3,12}\s"
+    r"(?P<verb>[a-z]{2,15}(?:-[a-z]{2,20})?)\b(?P<out>\sout\b)?"
+)
+_PERFECT = re.compile(r"\b(?:has|have)\s(?P<be>been)\s(?:\w{2,20}ly\s)?(?P<verb>[a-z]{2,15})\b(?P<out>\sout\b)?")
+_SERVED = re.compile(r"\b(?P<verb>served|acted) as\b")
 _ACTIVE = re.compile(
     rf"\b(?:we|I|the authors)(?:\shave|\shad)?{_ADVERBS}\s(?P<verb>[a-z]{{2,15}}(?:-[a-z]{{2,20}})?)\b"
     r"(?P<out>\sout\b)?",
@@ -44,7 +50,7 @@ _PHRASE_ENDS = re.compile(
 _FROM = re.compile(r"\bfrom\s", re.IGNORECASE)
 _INTO = re.compile(r"\binto\s", re.IGNORECASE)
 _DETERMINER = re.compile(
-    r"^(?:(?:the|a|an|all|each|every|these|those|this|that|our|their|its|both|some|any|such|then|also|finally|briefly|first|next|here|thus|for|in|total|"
+    r"^(?:(?:the|a|an|all|each|every|these|those|this|that|our|their|its|both|some|any|such|then|also|finally|briefly|first|next|here|thus|for|"
     r"subsequently|additionally|further|remaining|resulting|same|\d[\d,.]*)\s)+",
     re.IGNORECASE,
 )
@@ -76,17 +82,21 @@ def deeds_of(text: str) -> tuple[Deed, ...]:
     """
     text = text[:MOST_CHARACTERS]
     patterns = _patterns()
-    if patterns.not_steps.search(text):
-        return ()
     found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, patterns))]
+    found += [d for m in _PASSIVE_AFTER_A_WORD.finditer(text) if (d := _passive(m, patterns))]
+    found += [
+        d for m in _PERFECT.finditer(text) if (d := _passive(m, patterns)) and d.verb.split()[0] in patterns.perfect
+    ]
     found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, patterns))]
     found += [
         Deed(m["verb"].lower(), m.span("verb"), passive=False)
-        for pattern in (patterns.people, patterns.things, patterns.settings)
+        for pattern in (patterns.people, patterns.things, patterns.settings, _SERVED)
         for m in pattern.finditer(text)
     ]
     if not found and (order := _ORDER.match(text)) and order["verb"].lower() in patterns.orders:
         found.append(Deed(order["verb"].lower(), order.span("verb"), passive=False))
+    if patterns.not_steps.search(text):
+        found = [d for d in found if d.verb.split()[0] not in patterns.permits]
     found.sort(key=lambda d: d.span)
     return tuple(d for n, d in enumerate(found) if not n or d.span[0] >= found[n - 1].span[1])
 
@@ -301,6 +311,8 @@ class _StepPatterns(NamedTuple):
     people: re.Pattern[str]
     things: re.Pattern[str]
     settings: re.Pattern[str]
+    perfect: frozenset[str]
+    permits: frozenset[str]
     not_steps: re.Pattern[str]
     makes: frozenset[str]
     takes: frozenset[str]
@@ -358,6 +370,8 @@ def _patterns() -> _StepPatterns:
         settings=re.compile(
             rf"\b(?:{either(words.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b", re.IGNORECASE
         ),
+        perfect=frozenset(words.perfect.split()),
+        permits=frozenset(words.permits.split()),
         not_steps=re.compile("|".join(map(re.escape, words.not_steps)), re.IGNORECASE),
         makes=frozenset(words.verbs.makes.split()),
         takes=frozenset(words.verbs.takes.split()),

@@ -13,7 +13,7 @@ _NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
 _COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
 _VERSION = (
     r"(?:(?:versions?|ver\.|vers\.|v\.?|release|build|ver|rev\.)\s?(?P<named>\d[\w.]{0,15}|[A-Z]\d{4}[ab]|[XIV]{1,4}\b)"
-    r"|(?P<bare>\d{1,2}(?:\.\d{1,3}){1,3}(?:[a-z]\d{0,2})?\b|CS\d\b|R20\d\d[ab]\b))"
+    r"|(?P<bare>\d{1,2}(?:\.\d{1,3}){1,3}(?:[a-z]\d{0,2})?\b(?:[-\u2013]\d{1,2}(?:\.\d{1,3}){1,3})?|CS\d\b|R20\d\d[ab]\b))"
 )
 _BETWEEN = (
     r"software|package|program|suite|toolbox|statistics|statistical software|for (?:Windows|Mac\w{0,8})|Pro|Premium"
@@ -27,16 +27,22 @@ _ANYWHERE = re.compile(rf"[^()]{{0,80}}?\b{_VERSION}", re.IGNORECASE)
 _BRACKET = re.compile(r"[^\s()]{0,12}(?:\s(?:software|package|program|suite|statistical software|for \w{3,12}))?\s?\(")
 _WHOLE_NUMBER = re.compile(r"\s(\d{1,2}|20\d\d)\b(?![.,]?\d|\s?(?:%|\u00b0|[a-z]))")
 _VERSIONED = re.compile(
-    rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,)?\s(?:software |package |program )?"
+    rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,\s|\s)(?:software |package |program )?"
     r"(?:[Vv]ersions?|[Vv]er\.|[Vv]\.?|release)\s?(?P<version>\d[\w.]{0,15})",
 )
 
 
+_NUMBERED = re.compile(
+    r"\b(?:using|in|with|by|via|bundled|and) (?:the )?(?P<name>[A-Z][\w+-]{2,20}(?: [A-Z][\w+-]{1,20})?) "
+    r"(?P<version>\d{1,2}(?:\.\d{1,3}){1,3}(?:\s?[-\u2013]\s?\d{1,2}(?:\.\d{1,3}){1,3})?)"
+    r"(?=[,.;)]?(?:\s[\[(a-z]|\s?$|\sversion)|[,;)])(?!\s?(?:[a-zA-Z\u00b5\u03bc]{1,2}\b|%|\u00b0|ml|mg|mm|cm|kb|fold|times|million))"
+)
+_ADDRESS = re.compile(r"\bgithub\.com/[\w.-]{1,60}/(?P<name>[\w.-]{1,60})")
 _DONE_WITH = re.compile(
     r"\b(?:performed|analy[sz]ed|calculated|computed|processed|aligned|mapped|implemented|identified|predicted|conducted"
     r"|done|generated|built|constructed|run|carried out|fitted|simulated|visuali[sz]ed|made|annotated|assembled)"
     r" (?:using|with|in|by) (?:the )?(?P<name>[A-Z][A-Za-z]{0,14}[A-Z0-9][\w+-]{0,14}|[a-z]{1,6}[A-Z][A-Za-z]{2,14})"
-    r" ?(?:\[\d|\((?:http|www))"
+    r" ?(?:\[\d|\([^()]{0,60}(?:http|www))"
 )
 _LIST = re.compile(r"\b[\w.+-]{2,30}, (?:[\w.+-]{2,30}, ){0,6}(?:and )?[\w.+-]{2,30} (?:packages|libraries)\b")
 _DIGITS_OF_VERSION = re.compile(r"([A-Za-z]{3,20}?)(\d{1,2}(?:\.\d{1,3}){1,3})")
@@ -68,7 +74,7 @@ def tools_in(text: str) -> tuple[ToolAt, ...]:
         if any(a < end and start < b for a, b in places):
             continue
         places.append((start, end))
-        name = text[start:end].rstrip(".")
+        name = text[start:end].rstrip(".").removeprefix("The ").removesuffix(" Software").removesuffix(" software")
         if not version and (joined := _DIGITS_OF_VERSION.fullmatch(name)):
             name, version = joined.groups()
         known = found.get(name.casefold())
@@ -113,6 +119,13 @@ def _named(text: str) -> Iterator[_Named]:
                 # A version may follow the word for software, not the name.
                 version, reach = _version(text, max(end, match.end()))
                 yield _Named(start, end, version, reach)
+    for match in _ADDRESS.finditer(text):
+        name = match["name"].removesuffix(".git").rstrip(".")
+        yield _Named(match.start("name"), match.start("name") + len(name), "", match.end())
+    for match in _NUMBERED.finditer(text):
+        words = match["name"].lower().split()
+        if not set(words) & patterns.not_software and not set(words) & patterns.techniques:
+            yield _Named(*match.span("name"), match["version"], match.end())
     for match in _VERSIONED.finditer(text):
         start, end = match.span("name")
         last = re.split(r"[\s-]", text[start:end])[-1].lower()
@@ -193,6 +206,9 @@ def _patterns() -> _ToolPatterns:
             ),
             re.compile(rf"\b{before_name} {quoted}(?P<name>{lower}){quoted}(?![\w-])"),
             re.compile(rf"\b(?:program|package|software|library) (?P<name>{lower})(?= \d{{1,2}}\.\d)"),
+            re.compile(
+                rf"(?<![\w-])(?P<name>{capital}(?: [A-Z][\w.+-]{{0,20}}){{0,2}})(?= [\d.]{{1,8}} (?:{kinds})\b)"
+            ),
             re.compile(
                 rf"(?<![\w-]){quoted}(?P<name>{capital}(?: [A-Z][\w.+-]{{0,20}}){{0,2}}){quoted} (?:{kinds})(?:s|es)?\b"
             ),

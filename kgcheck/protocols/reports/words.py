@@ -42,6 +42,8 @@ class StepWords(Value):
     things: str
     things_verbs: str
     settings: tuple[str, ...]
+    perfect: str
+    permits: str
     not_steps: tuple[str, ...]
     not_headings: str
     headings: str
