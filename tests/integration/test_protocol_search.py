@@ -18,7 +18,10 @@ from kgcheck.protocols.search.model_search import SearchModel
 from kgcheck.protocols.search.run import MODEL_FILE, RECORDS_FILE, SEARCH_FILE, SearchMeans, search_for
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
+from kgcheck.workspace.protocol_search import look_up_data_sets
 from tests.support import loopback
+from tests.support.audits import kgcheck
 from tests.support.chat_server import Asked, Move, Say, Script, chat_server
 from tests.support.loopback import Loopback, Reply, answers
 from tests.support.study_services import StudyServices, gds_summary, pmc_article, pubmed_article
@@ -301,10 +304,13 @@ def test_without_a_network_the_local_papers_are_searched_and_it_is_noted(
         found = look(index=index, **means)
         assert [(p.paper.id, p.places, p.kept) for p in found.papers] == [("x:1", ("index",), True)]
         assert "the papers are those of" in found.notes[0]
+        assert found.unsearched == ()
     assert services.server.calls == []
 
     services.server.always = answers(503)
-    assert [p.paper.id for p in look(index=index).kept] == ["x:1"]
+    found = look(index=index)
+    assert [p.paper.id for p in found.kept] == ["x:1"]
+    assert len(found.unsearched) == 15
 
 
 def test_with_nowhere_to_look_there_is_an_error(look: Callable[..., StudySearch]) -> None:
@@ -399,3 +405,51 @@ def test_a_model_that_has_no_budget_left_goes_on_later(
 
     assert len(requests) == 2
     assert found.papers
+
+
+# The command
+
+
+def command(tmp_path: Path, *more: str) -> Any:
+    (tmp_path / "objective.toml").write_text(
+        'title = "Immune cells in grey fever by transcriptomics"\nobjective = "Find them."\nabout = ["grey fever"]\n'
+    )
+    return kgcheck("protocol", "search", "objective.toml", "--out", "found", *more, cwd=tmp_path)
+
+
+@pytest.fixture
+def environment(services: StudyServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyServices:
+    for name, value in services.settings().items():
+        monkeypatch.setenv(f"KGCHECK_{name.upper()}", str(value))
+    monkeypatch.setenv("KGCHECK_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("KGCHECK_HTTP_ATTEMPTS", "1")
+    return services
+
+
+def test_the_command_shows_what_is_kept_and_no_control_characters(environment: StudyServices, tmp_path: Path) -> None:
+    environment.summaries["gds"]["200000005"]["title"] = "Grey fever\x1b[2J \u202e of blood"
+    done = command(tmp_path)
+
+    assert done.code == 0, done.err
+    assert "pmid:11" in done.out
+    assert "GSE5" in done.out
+    assert not {"\x1b", "\u202e"} & set(done.out)
+    assert "5 queries" in done.out or "4 queries" in done.out
+
+
+def test_the_command_ends_with_3_where_a_place_is_down(environment: StudyServices, tmp_path: Path) -> None:
+    environment.server.always = answers(503)
+    done = command(tmp_path, "--place", "pubmed")
+
+    assert done.code == 3
+    assert "pubmed, query 1: could not be looked at" in done.err
+    assert "no service could be looked at, and no index of papers is named" in done.err
+
+
+def test_a_workspace_looks_data_sets_up(environment: StudyServices, tmp_path: Path) -> None:
+    with Workspace() as workspace:
+        found = look_up_data_sets(workspace, ["GSE5", "GSE95"], tmp_path / "kept.jsonl")
+    assert [d.state for d in found] == ["found", "missing"]
+    with Workspace(offline=True) as workspace:
+        found = look_up_data_sets(workspace, ["GSE95", "GSE96"], tmp_path / "kept.jsonl")
+    assert [d.state for d in found] == ["missing", "not_looked"]

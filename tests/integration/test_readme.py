@@ -26,6 +26,7 @@ NOT_RUN = {
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
     r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, tests/unit/test_improve.py",
     r"gather --topic": "asks services: tests/integration/test_gather_topic.py",
+    r"protocol search (?!.*--offline)": "asks services: tests/integration/test_protocol_search.py",
     r"^npx ": "needs a program of npm's",
     r"Klippel-Feil": "asks the graph of ../shared/data: tests/integration/test_kgqa_real.py",
     "createdb|postgresql": "needs a PostgreSQL server: tests/integration/test_ledger_places.py, test_ledger_copy.py",
@@ -49,7 +50,7 @@ NOT_RUN_COUNT = {
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 6}
-NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1}
+NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
 CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1), "ground": (0, 1)}
 """Exit codes that mean that a command did its work; 0 for the others."""
@@ -108,6 +109,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(demo().store, folder / place)
     for place in ("reference.duckdb", "old.duckdb", "new.duckdb", "kgcheck-demo/reference.duckdb"):
         shutil.copy(demo().reference, folder / place)
+    objective = 'title = "SOD1 in sclerosis"\nobjective = "Find it."\n'
+    (folder / "objective.toml").write_text(objective, encoding="utf-8")
     (folder / "loaders").symlink_to(ROOT / "loaders")
     (folder / "corpus").symlink_to(ROOT / "corpus")
     shutil.copy(ROOT / "corpus/demo/notes.jsonl", folder / "notes.jsonl")

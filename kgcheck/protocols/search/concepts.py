@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 from pydantic import Field
 
@@ -19,11 +19,14 @@ Synonyms = Callable[[str], tuple[str, ...]]
 LONGEST_TERM = 80
 """Characters of a term in a query."""
 
-_LONGEST_PHRASE = 4
+_LONGEST_PHRASE = 3
 """Words."""
 
-_MOST_PHRASES = 12
-"""Phrases of an objective for which names are looked up."""
+_MEASURE = re.compile(r"\d+(?:[.-]\d+)*[a-z]{0,4}")
+"""A number, perhaps with its unit."""
+
+_MOST_PHRASES = 7
+"""Phrases that an objective is taken to be about: more would make each of them count for little."""
 
 _SYMBOL = 5
 """Characters up to which a word without a small letter is a symbol, which is matched by its case."""
@@ -102,19 +105,17 @@ def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept
     found: dict[str, SearchConcept] = {}
     for name in objective.about:
         _put(found, "subject", (name, *synonyms(name)))
-    text = " ".join((objective.title, objective.objective))
-    for phrase in [*_phrases(objective.title), *_phrases(objective.objective)][:_MOST_PHRASES]:
-        method = method_named(phrase)
-        if method:
-            _put(found, "method", (*_own_words(phrase, method),))
-        elif others := synonyms(phrase):
-            _put(found, "subject", (phrase, *others))
-        else:
-            _put(found, "facet", (phrase,))
     for assay in objective.assays:
         method = method_named(assay)
         _put(found, "method", (assay, *(method.words if method else ())))
-    return _in_order(found, text)
+    for names in [*_phrases(objective.title), *_phrases(objective.objective)][:_MOST_PHRASES]:
+        method = next(filter(None, map(method_named, names)), None)
+        others = tuple(other for name in names for other in synonyms(name))
+        if method:
+            _put(found, "method", (*_own_words(names[0], method),))
+        else:
+            _put(found, "subject" if others else "facet", (*names, *others, *_shorter(names[0])))
+    return _in_order(found, objective)
 
 
 def method_named(text: str) -> KnownMethod | None:
@@ -127,13 +128,15 @@ def method_named(text: str) -> KnownMethod | None:
         The method, or None.
     """
     own = stems(words_of(text))
-    fitting = [
-        (len(word), method)
-        for method in search_rules().methods
-        for word in (method.name, *method.words)
-        if (parts := stems(words_of(word))) and parts <= own
-    ]
-    return max(fitting, key=lambda f: f[0])[1] if fitting else None
+    return next((method for parts, method in _method_words() if parts <= own), None)
+
+
+@cache
+def _method_words() -> tuple[tuple[frozenset[str], KnownMethod], ...]:
+    """The stems of every word for a method, the longest word first."""
+    words = [(word, method) for method in search_rules().methods for word in (method.name, *method.words)]
+    words.sort(key=lambda w: -len(w[0]))
+    return tuple((parts, method) for word, method in words if (parts := stems(words_of(word))))
 
 
 def _own_words(phrase: str, method: KnownMethod) -> Iterator[str]:
@@ -154,14 +157,14 @@ def _put(found: dict[str, SearchConcept], kind: ConceptKind, names: tuple[str, .
     found |= {term: concept for term in terms}
 
 
-def _in_order(found: Mapping[str, SearchConcept], text: str) -> tuple[SearchConcept, ...]:
+def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple[SearchConcept, ...]:
     """Each once: subjects, facets, methods; without a subject, the phrase that is named most often is taken for it."""
     known = list(dict.fromkeys(found.values()))
     known = [c for c in known if c.kind != "facet" or not any(_is_within(c, other) for other in known)]
     if not any(c.kind == "subject" for c in known):
         facets = [c for c in known if c.kind == "facet"]
         if facets:
-            first = max(facets, key=lambda c: _weight(c.name, text))
+            first = max(facets, key=lambda c: _weight(c.name, objective))
             known[known.index(first)] = first.model_copy(update={"kind": "subject"})
     order = ("subject", "facet", "method")
     return tuple(sorted(known, key=lambda c: order.index(c.kind)))
@@ -173,29 +176,61 @@ def _is_within(facet: SearchConcept, other: SearchConcept) -> bool:
     return facet != other and any(own <= stems(words_of(term)) for term in other.terms)
 
 
-def _weight(phrase: str, text: str) -> tuple[int, int]:
-    """How often a phrase is named, and whether something is in it or of it: what happens in X is about X."""
-    folded = text.casefold()
-    within = any(f"{word} {phrase.casefold()}" in folded for word in ("in", "of"))
-    return min(folded.count(phrase.casefold()), 3), int(within)
+def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
+    """How telling a phrase is: of the title, a name, named often, or what something is in or of."""
+    own, title = phrase.casefold(), objective.title.casefold()
+    folded = f"{title} {objective.objective.casefold()}"
+    within = any(f"{word} {own}" in folded for word in ("in", "of"))
+    named = any(map(_is_name, phrase.split()))
+    return int(own in title) + int(named) + min(folded.count(own), 3) + int(within), len(phrase)
 
 
-def _phrases(text: str) -> list[str]:
-    """Runs of words between words that name nothing, each once, in order."""
+def _is_name(word: str) -> bool:
+    """Whether a word has capitals or digits within, as names of genes and viruses do."""
+    return len(word) > 2 and any(c.isupper() or c.isdigit() for c in word[1:]) and any(map(str.isalpha, word))
+
+
+def _shorter(phrase: str) -> tuple[str, ...]:
+    """What papers may call a phrase that is too long to be found as it stands: the names in it, or its last words."""
+    words = phrase.split()
+    names = tuple(word for word in words if _is_name(word)) if len(words) > 1 else ()
+    return names or ((" ".join(words[-2:]),) if len(words) > 2 else ())
+
+
+def _phrases(text: str) -> list[tuple[str, ...]]:
+    """Runs of words between words that name nothing, each once, in order, with the abbreviation in brackets behind."""
+    found: dict[str, tuple[str, ...]] = {}
+    run: list[str] = []
+    last = ""
+    parts = [*_TOKEN.findall(_plain(text[:2_000])), "."]
+    for at, part in enumerate(parts):
+        if part[0].isalnum() and not _names_nothing(part) and len(run) < _LONGEST_PHRASE:
+            run.append(part)
+            continue
+        if any(len(word) > 2 for word in run):
+            phrase = " ".join(run)
+            short = last and len(run) == 1 and part == ")" and parts[at - 2] == "(" and _is_symbol(phrase)
+            if short:
+                found[last] = (*found[last], phrase)
+            else:
+                found.setdefault(phrase.casefold(), (phrase,))
+            last = "" if short or part != "(" else phrase.casefold()
+        elif part != "(":
+            last = ""
+        run = [] if not part[0].isalnum() or _names_nothing(part) else [part]
+    return list(found.values())
+
+
+def _names_nothing(word: str) -> bool:
+    return bool(_MEASURE.fullmatch(word.casefold())) or bool(stems(words_of(word)) <= _generic())
+
+
+@cache
+def _generic() -> frozenset[str]:
+    """The stems of words that name nothing."""
     from bm25s.stopwords import STOPWORDS_EN
 
-    generic = search_rules().words.generic
-    found: list[str] = []
-    run: list[str] = []
-    for token in (*_TOKEN.findall(_plain(text[:2_000])), "."):
-        stop = not token[0].isalnum() or token.casefold() in STOPWORDS_EN or token.casefold() in generic
-        if not stop and len(run) < _LONGEST_PHRASE:
-            run.append(token)
-            continue
-        if run and any(len(word) > 2 for word in run):
-            found.append(" ".join(run))
-        run = [] if stop else [token]
-    return list(dict.fromkeys(found))
+    return stems((*STOPWORDS_EN, *search_rules().words.generic))
 
 
 def _plain(text: str) -> str:

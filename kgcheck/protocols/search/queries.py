@@ -126,17 +126,11 @@ def _combined(concepts: Sequence[SearchConcept]) -> Iterator[tuple[str, tuple[Te
     def both(*others: SearchConcept) -> tuple[TermGroup, ...]:
         return subject, *(TermGroup(terms=c.terms) for c in others)
 
-    for one in sides[:1]:
+    for one in (*sides[:1], *methods[:1], *sides[1:2]):
         yield f"{first.name} and {one.name}", both(one)
-    for one in methods[:1]:
-        yield f"{first.name} by {one.name}", both(one)
-    for one in sides[1:2]:
-        yield f"{first.name} and {one.name}", both(one)
-    if sides and methods:
-        yield f"{sides[0].name} by {methods[0].name}, elsewhere", both(sides[0], methods[0])[1:]
+    for one, other in zip(sides[:1], (*methods[:1], *sides[1:2]), strict=False):
+        yield f"{one.name} and {other.name}, elsewhere", both(one, other)[1:]
     yield f"data of {first.name}", (subject, TermGroup(terms=search_rules().words.data, data=True))
-    for one in methods[1:]:
-        yield f"{first.name} by {one.name}", both(one)
-    for one in sides[2:]:
+    for one in (*methods[1:], *sides[2:]):
         yield f"{first.name} and {one.name}", both(one)
     yield first.name, (subject,)

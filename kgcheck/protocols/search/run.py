@@ -217,6 +217,9 @@ class _Search:
         self._notes.append(
             f"{why}: the papers are those of {self._means.index.folder}, and data sets were not searched"
         )
+        if self._means.http is None or self._means.http.settings.offline:
+            # Whoever is offline by choice misses nothing: it is in the note.
+            self._unsearched.clear()
         place = IndexPlace(self._means.index)
         for number, query in enumerate(queries, 1):
             self._search(place, number, query)
