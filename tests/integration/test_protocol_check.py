@@ -136,7 +136,7 @@ def test_jobs_that_name_no_such_job_or_folder(folder: Path, job: Said) -> None:
 def test_a_paper_that_a_list_retracts(folder: Path, job: Said) -> None:
     (folder / "retracted.tsv").write_text("99990001\n", encoding="utf-8")
     (folder / "notes.jsonl").write_text(
-        json.dumps({"id": "99990001", "title": "A made-up title", "abstract": "So it was not."}) + "\n"
+        json.dumps({"id": "pmid:99990001", "title": "A made-up title", "abstract": "So it was not."}) + "\n"
     )
     index = ("corpus", "add", "notes.jsonl", "--index", "papers", "--model", "none")
     assert kgcheck(*index, "--retractions", "retracted.tsv", cwd=folder).code == 0

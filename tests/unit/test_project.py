@@ -133,7 +133,7 @@ def test_every_mistake_comes_at_once_with_its_key(tmp_path: Path) -> None:
             "jobs.nightly.thresholds[2]: a threshold needs warn_if or error_if",
             f"jobs.nightly.reports[1].format: there is no form 'pdf': known: {', '.join(sorted(FORMATS))}",
             "jobs.nightly.reports[1].path: {job.__class__} is no place in a path: {job}, {date}, {time}, {run} are",
-            "jobs.x: there is no such kind: 'load', 'audit', 'refresh', 'batch' are",
+            "jobs.x: there is no such kind: 'load', 'audit', 'refresh', 'batch', 'protocols' are",
             "jobs.y: the key kind is missing",
             "jobs.a b: a name has letters, digits, and _ . - within, and at most 64 of them",
             "jobs.a b.directory: this key is missing",

@@ -279,7 +279,8 @@ def test_order_is_wrong_exactly_where_a_simple_walk_finds_it_wrong(shape: list[t
 
     study = protocol(*(step(n, takes=named(t), makes=named(m)) for n, (t, m) in enumerate(shape, 1)))
     made: set[int] = set()
-    later, never = set(), set()
+    later: set[tuple[str, str]] = set()
+    never: set[tuple[str, str]] = set()
     for number, (takes, makes) in enumerate(shape, 1):
         for item in takes - made:
             makers = [n for n, (_, m) in enumerate(shape, 1) if item in m and n > number]

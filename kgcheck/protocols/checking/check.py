@@ -18,6 +18,7 @@ from kgcheck.protocols.checking.sources import (
     data_set_remarks,
     paper_remarks,
 )
+from kgcheck.protocols.checking.usual import usual_remarks
 from kgcheck.protocols.protocol import StudyProtocol
 
 _ORDER = list(StudyState)
@@ -116,6 +117,7 @@ def check_protocol(
     found += flow.remarks()
     found += lack_remarks(protocol)
     found += parameter_remarks(protocol)
+    found += usual_remarks(protocol)
     fallen = _fallen(protocol, flow, found)
     found += _following(flow, [f.step for f in fallen])
     place = {step.id: number for number, step in enumerate(protocol.steps)}

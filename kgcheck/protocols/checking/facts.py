@@ -1,6 +1,7 @@
 """The facts of a protocol again: what the newest audit found of them, and whether the graph still has them."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC
 from typing import Protocol
 
 from kgcheck.ledger.verified import Verified
@@ -64,7 +65,7 @@ def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarke
 
 def _remark(fact: StudyFact, world: FactWorld) -> StudyRemarked:
     now = world.judged(fact.task)
-    if now and fact.at and now.at < fact.at:
+    if now and _is_older(now, fact):
         # Another ledger, or a copy of an earlier day: what it holds was known when the protocol was made.
         now = None
     if outdated := next(_outdated_ends(fact, world, now), None):
@@ -88,7 +89,7 @@ def _remark(fact: StudyFact, world: FactWorld) -> StudyRemarked:
             return _of(StudyRemark.FACT_UNAVAILABLE, fact, now, found, unavailable=True)
         case Outcome.REFUTED:
             kind = StudyRemark.FACT_REFUTED if fact.verified else StudyRemark.FACT_FALSE
-            return _of(kind, fact, now, found, **_repair(fact.task, world))
+            return _of(kind, fact, now, found, repair=_repair(fact.task, world))
         case Outcome.INSUFFICIENT:
             kind = StudyRemark.FACT_UNVERIFIED if fact.verified else StudyRemark.FACT_UNDECIDED
             return _of(kind, fact, now, found)
@@ -105,14 +106,22 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
         ]
         ends += [(task, world.judged(task)) for task in tasks]
     for task, judged in ends:
-        older = judged and fact.at and judged.at < fact.at
-        if judged and not older and judged.outcome is Outcome.REFUTED and judged.reason in OUTDATED:
+        if not judged or _is_older(judged, fact):
+            continue
+        if judged.outcome is Outcome.REFUTED and judged.reason in OUTDATED:
             note = f"{_named(task)}: {judged.reason.value.replace('_', ' ')}, by run {judged.run}"
-            yield _of(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, of=task, **_repair(task, world))
+            yield _of(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, of=task, repair=_repair(task, world))
 
 
 def _of(
-    kind: StudyRemark, fact: StudyFact, now: Verified | None, note: str, *, of: CheckTask | None = None, **more: object
+    kind: StudyRemark,
+    fact: StudyFact,
+    now: Verified | None,
+    note: str,
+    *,
+    of: CheckTask | None = None,
+    repair: str = "",
+    unavailable: bool = False,
 ) -> StudyRemarked:
     stated = f"{fact.id} {fact.stated!r}"
     source = (now.source, now.release, now.record) if now else (fact.source, fact.release, fact.record)
@@ -122,18 +131,25 @@ def _of(
         about=fact.id,
         finding=(of or fact.task).fingerprint if now else fact.finding,
         rests_on=" ".join(part for part in source if part),
-        **more,
+        unavailable=unavailable,
+        **({"repair": repair} if repair else {}),
     )
 
 
-def _repair(task: CheckTask, world: FactWorld) -> dict[str, str]:
+def _is_older(judged: Verified, fact: StudyFact) -> bool:
+    """Whether a judgement was there when the fact was stated; times without a zone are of UTC."""
+    times = [at if at.tzinfo else at.replace(tzinfo=UTC) for at in (judged.at, fact.at or judged.at)]
+    return times[0] < times[1]
+
+
+def _repair(task: CheckTask, world: FactWorld) -> str:
     """The repair of the finding in words, where it proposes one that names something."""
     change = world.change(task)
     if change and change.to:
-        return {"repair": f"{change.kind.value.replace('_', ' ')}: {change.to}"}
+        return f"{change.kind.value.replace('_', ' ')}: {change.to}"
     if change and change.candidates:
-        return {"repair": f"choose one of {', '.join(change.candidates[:5])}"}
-    return {}
+        return f"choose one of {', '.join(change.candidates[:5])}"
+    return ""
 
 
 def _named(task: CheckTask) -> str:

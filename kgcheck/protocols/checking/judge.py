@@ -5,7 +5,7 @@ An answer that is not of the form, or that names a step that was not sent, is an
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -92,9 +92,9 @@ def _lots(protocol: StudyProtocol) -> Iterator[tuple[StudySection, tuple[StudySt
 
 def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
     """The form in which only ids of these steps can stand."""
-    ids = Literal[tuple(step.id for step in steps)]  # type: ignore[valid-type]
-    some = (list[ids], Field(max_length=len(steps)))
-    form: type[SectionAnswer] = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)  # type: ignore[call-overload]
+    ids: Any = Literal.__getitem__(tuple(step.id for step in steps))
+    some: Any = (list.__class_getitem__(ids), Field(max_length=len(steps)))
+    form: type[SectionAnswer] = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)
     return form
 
 

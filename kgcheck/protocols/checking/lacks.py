@@ -51,12 +51,13 @@ def _versions(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             uses.setdefault(tool.name.casefold(), []).append((step.id, tool.name, tool.version))
     for found in uses.values():
         versions = list(dict.fromkeys(version for _, _, version in found if version))
-        (step, name, _), others = found[0], tuple(dict.fromkeys(s for s, _, _ in found[1:] if s != found[0][0]))
+        first, name, _ = found[0]
+        others = tuple(dict.fromkeys(place for place, _, _ in found[1:] if place != first))
         if not versions:
-            yield remarked(StudyRemark.VERSION_MISSING, name, step=step, about=name, steps=others)
+            yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
         elif len(versions) > 1:
             note = f"{name} {' and '.join(versions)}"
-            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=step, about=name, steps=others)
+            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
 
 
 def _shown(step: StudyStep) -> str:

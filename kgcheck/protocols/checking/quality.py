@@ -15,6 +15,7 @@ from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import sentences
 from kgcheck.model import Value
 from kgcheck.protocols.checking.flow import StepFlow
+from kgcheck.protocols.checking.ordering import order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
 from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.resources import resource_dir
@@ -151,6 +152,7 @@ def study_counts(protocol: StudyProtocol) -> StudyCounts:
         "sections with a rationale": _share([bool(s.rationale) for s in sections]),
         "headings of their own": len({s.heading.casefold() for s in sections}) / len(sections),
         "steps in order": _share([step.id not in odd for step in steps]),
+        "steps in the usual order": order_agreement([step.text for step in steps]),
         "steps whose inputs are made": _share([step.id not in loose for step in steps]),
         "steps with evidence": _share([bool(step.facts or step.passages) for step in steps]),
     }

@@ -63,6 +63,8 @@ class StudyRemark(StrEnum):
     VERSION_DIFFERS = "version_differs"
     PARAMETER_FAR = "parameter_far"
     PARAMETER_NOT_IN_SOURCE = "parameter_not_in_source"
+    VALUE_UNUSUAL = "value_unusual"
+    RATIONALE_DIFFERS = "rationale_differs"
     EVIDENCE_MISSING = "evidence_missing"
 
     FOLLOWS_FALLEN = "follows_fallen"

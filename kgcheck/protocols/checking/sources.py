@@ -99,16 +99,16 @@ def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> l
     found = []
     for data_set in now.values():
         steps = [step.id for step in protocol.steps if data_set.id in step.data_sets] or [""]
-        for remark in _of_data_set(data_set, protocol.objective, failed, asked=lookup is not None):
+        for remark in _of_data_set(data_set, protocol.objective, failed, looked=lookup is not None):
             found += [remark.model_copy(update={"step": step}) for step in steps]
     return found
 
 
-def _of_data_set(data_set: StudyDataSet, objective: Objective, failed: str, *, asked: bool) -> Iterable[StudyRemarked]:
+def _of_data_set(data_set: StudyDataSet, objective: Objective, failed: str, *, looked: bool) -> Iterable[StudyRemarked]:
     common = {"about": data_set.id, "rests_on": " ".join(filter(None, (data_set.source, str(data_set.at or ""))))}
     if failed or data_set.state == "not_looked":
-        why = failed or ("it could not be looked up" if asked else "nobody has looked it up")
-        yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, f"{data_set.id}: {why}", unavailable=asked, **common)
+        why = failed or ("it could not be looked up" if looked else "nobody has looked it up")
+        yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, f"{data_set.id}: {why}", unavailable=looked, **common)
     elif data_set.state == "missing":
         yield remarked(
             StudyRemark.DATA_SET_MISSING, f"{data_set.id}: {data_set.repository or 'its repository'} has none", **common

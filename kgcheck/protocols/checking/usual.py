@@ -1,0 +1,193 @@
+"""Values of a step that are outside what is usual, and words in which a step and its rationale differ.
+
+What is usual stands in corpus/protocols/usual.toml, by hand; of what is not in it, nothing is remarked.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from kgcheck.inputs import read_toml
+from kgcheck.model import Value
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
+from kgcheck.protocols.protocol import StudyProtocol
+from kgcheck.resources import resource_dir
+
+ErrorKind = Literal["parameter", "reagent", "operation"]
+"""What an error in a step is of, as BioProBench parts them."""
+
+_MOST = 4_000
+_CLOSE = 25
+"""So many characters may stand between a value and what it is of."""
+
+_NUMBER = r"(?<![\w.,/-])(?P<number>-?\d{1,3}(?:,\d{3})+|-?\d{1,9}(?:\.\d{1,6})?)"
+_BREAK = re.compile(r"[;]|\.\s|\band\b|,\s")
+
+
+class UsualValue(Value):
+    """What is usual of one thing in one unit."""
+
+    of: tuple[str, ...] = Field(min_length=1)
+    unit: str
+    least: float
+    most: float
+    kind: ErrorKind
+    with_: tuple[str, ...] = Field(default=(), alias="with")
+    without: tuple[str, ...] = ()
+
+
+class UsualRules(Value):
+    """corpus/protocols/usual.toml."""
+
+    units: dict[str, tuple[str, ...]]
+    value: tuple[UsualValue, ...]
+    alike: dict[str, tuple[str, ...]]
+
+
+class OddValue(NamedTuple):
+    """A value that is outside what is usual."""
+
+    of: str
+    written: str
+    least: float
+    most: float
+    kind: ErrorKind
+
+
+class OddWord(NamedTuple):
+    """A word of a step in whose place its rationale has another one of the same kind."""
+
+    written: str
+    other: str
+
+
+class _ReadRule(NamedTuple):
+    rule: UsualValue
+    of: re.Pattern[str]
+    number: re.Pattern[str]
+    wanted: re.Pattern[str] | None
+    unwanted: re.Pattern[str] | None
+
+
+def odd_values(text: str) -> list[OddValue]:
+    """Values of a text that are outside what is usual.
+
+    Args:
+        text: A step.
+
+    Returns:
+        Them; none where nothing is known of what the values are of.
+
+    >>> [(odd.of, odd.written) for odd in odd_values("Lyse the pellet in buffer with 10 mM PMSF.")]
+    [('PMSF', '10 mM')]
+    >>> odd_values("Lyse the pellet in buffer with 1 mM PMSF.")
+    []
+    """
+    shown = text[:_MOST]
+    found = []
+    for read in _rules():
+        if (read.wanted and not read.wanted.search(shown)) or (read.unwanted and read.unwanted.search(shown)):
+            continue
+        numbers = list(read.number.finditer(shown))
+        if not numbers:
+            continue
+        for named in read.of.finditer(shown):
+            number = _nearest(shown, named, numbers)
+            if number is None:
+                continue
+            value = float(number["number"].replace(",", ""))
+            if not read.rule.least <= value <= read.rule.most:
+                rule = read.rule
+                found.append(OddValue(named[0], number[0].strip(), rule.least, rule.most, rule.kind))
+    return found
+
+
+def odd_words(text: str, rationale: str) -> list[OddWord]:
+    """Words of a text in whose place its rationale has another one of the same kind.
+
+    Args:
+        text: A step.
+        rationale: What it is for.
+
+    Returns:
+        Them, where each of the two names one thing of a kind, and not the same.
+
+    >>> odd_words("Inject it subcutaneously.", "An intraperitoneal injection")
+    [OddWord(written='subcutaneously', other='intraperitoneal')]
+    """
+    found = []
+    for patterns in _alike():
+        own = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(text[:_MOST]))}
+        other = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(rationale[:_MOST]))}
+        if len(own) == 1 and len(other) == 1 and set(own) != set(other):
+            found.append(OddWord(next(iter(own.values())), next(iter(other.values()))))
+    return found
+
+
+def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Values that are unusual, and words in which a step and its rationale differ.
+
+    Args:
+        protocol: The protocol.
+
+    Yields:
+        Remarks.
+    """
+    for step in protocol.steps:
+        for odd in odd_values(step.text):
+            note = f"{odd.of} {odd.written}; usual are {odd.least:g} to {odd.most:g}"
+            yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
+        for word in odd_words(step.text, step.rationale):
+            note = f"{word.written!r}, and {word.other!r} in its rationale"
+            yield remarked(StudyRemark.RATIONALE_DIFFERS, note, step=step.id, about=word.written)
+
+
+def _nearest(text: str, named: re.Match[str], numbers: list[re.Match[str]]) -> re.Match[str] | None:
+    """The value nearest to a name, if it is close and nothing else is named between."""
+    best, least = None, _CLOSE + 1
+    for number in numbers:
+        if number.end() <= named.start():
+            between = text[number.end() : named.start()]
+        elif number.start() >= named.end():
+            between = text[named.end() : number.start()]
+        else:
+            continue
+        if len(between) < least and not _BREAK.search(between):
+            best, least = number, len(between)
+    return best
+
+
+@cache
+def _usual() -> UsualRules:
+    return UsualRules.model_validate(read_toml(resource_dir("corpus") / "protocols" / "usual.toml"))
+
+
+@cache
+def _rules() -> tuple[_ReadRule, ...]:
+    units = _usual().units
+    return tuple(
+        _ReadRule(
+            rule=rule,
+            of=re.compile(rf"(?<!\w)(?:{'|'.join(rule.of)})(?!\w)", re.IGNORECASE),
+            number=re.compile(_NUMBER + _unit_pattern(units[rule.unit])),
+            wanted=re.compile("|".join(rule.with_), re.IGNORECASE) if rule.with_ else None,
+            unwanted=re.compile("|".join(rule.without), re.IGNORECASE) if rule.without else None,
+        )
+        for rule in _usual().value
+    )
+
+
+def _unit_pattern(spellings: tuple[str, ...]) -> str:
+    return rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
+
+
+@cache
+def _alike() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    # An abbreviation in capitals is one only so.
+    return tuple(
+        tuple(re.compile(rf"(?<!\w)(?:{w})(?!\w)", re.IGNORECASE if w == w.lower() else 0) for w in words)
+        for words in _usual().alike.values()
+    )
