@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kgcheck.model import Outcome
+from kgcheck.protocols.protocol_file import read_protocol
 from tests.support.audits import Said, kgcheck
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +29,7 @@ class Shown(NamedTuple):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     out = tmp_path_factory.mktemp("demo") / "kgcheck-demo"
-    said = kgcheck("demo", "--out", out)
+    said = kgcheck("demo", "--protocol", "--out", out)
     return Shown(out, said, findings(out))
 
 
@@ -104,6 +106,19 @@ def test_every_finding_has_evidence_that_says_where_it_stands(shown: Shown) -> N
 def test_every_refuted_finding_proposes_a_change(shown: Shown) -> None:
     for finding in shown.findings:
         assert (finding["proposed_change"] is not None) == (finding["outcome"] == "refuted"), finding
+
+
+@pytest.mark.parametrize("name", ["alzheimer", "rasopathies"])
+def test_demo_designs_protocols_on_what_it_verified(shown: Shown, name: str) -> None:
+    protocol = read_protocol(shown.out / "protocols" / name / "protocol.json")
+    facts = {fact.id: fact for fact in protocol.facts}
+
+    assert {step.analysis for step in protocol.steps} == {"", "enrichment", "proximity", "neighbourhood"}
+    assert all(facts[id_].verified for step in protocol.steps for id_ in step.facts)
+    assert sum(fact.verified for fact in protocol.facts) > 80
+    assert any(fact.outcome is Outcome.REFUTED for fact in protocol.facts)
+    assert f"protocol: {shown.out / 'protocols' / name / 'protocol.html'}" in shown.said.out
+    assert kgcheck("protocol", "replay", shown.out / "protocols" / name).code == 0
 
 
 @pytest.mark.slow
