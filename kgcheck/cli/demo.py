@@ -1,11 +1,16 @@
 """``kgcheck demo``: the main job on a small graph of real facts."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.cli.options import FilePath
-from kgcheck.cli.output import note, result
+from kgcheck.cli.output import note, result, text_result
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 _EVERYTHING = 1_000
 """More findings than the demo has."""
@@ -24,7 +29,8 @@ _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "
 )
 @click.option("--store", help="Load the graph here instead, e.g. into an empty Neo4j; the environment is not asked.")
 @click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings.")
-def command(out: Path, store: str | None, limit: int | None) -> None:
+@click.option("--protocol", is_flag=True, help="Design two protocols on what was verified, too, and check them.")
+def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> None:
     """Load a small graph of real facts, audit it against pinned references, and write an HTML and a Markdown report.
 
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
@@ -75,7 +81,27 @@ def command(out: Path, store: str | None, limit: int | None) -> None:
             workspace.report(audit.run, format_, output=out / name)
             result(f"report: {(out / name).resolve()}")
         results().print(papers_table(audit.papers))
+        if protocol:
+            for objective in sorted((demo / "protocols").glob("*.toml")):
+                _design(workspace, objective, out / "protocols" / objective.stem, show_step)
     note(f"next: open the HTML report, or kgcheck explain FINDING --ledger {settings.ledger_file}")
+
+
+def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:
+    """Design a protocol by rules, without papers, and check it."""
+    from kgcheck.protocols.checking.rendering import rendered_checks
+    from kgcheck.protocols.design.replay import FILE
+    from kgcheck.protocols.objective import read_objective
+
+    options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"
+    show_step(f"kgcheck protocol design {objective} --out {folder} {options}")
+    made, _ = workspace.design_protocol(read_objective(objective), folder)
+    for line in made.notes:
+        note(line)
+    show_step(f"kgcheck protocol check {folder / FILE} {options} --reference {workspace.reference}")
+    (checked,), _ = workspace.check_protocols([folder / FILE])
+    text_result(rendered_checks([checked], "table", 0))
+    result(f"protocol: {(folder / 'protocol.html').resolve()}")
 
 
 def _clear(out: Path) -> None:

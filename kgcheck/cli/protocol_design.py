@@ -21,11 +21,19 @@ from kgcheck.cli.output import note, result
 @ledger_option()
 @profile_option()
 @click.option(
+    "--literature", type=FilePath(file_okay=False), help="Literature index: its whole papers that fit best are read."
+)
+@click.option(
+    "--papers", multiple=True, type=FilePath(dir_okay=False), help="A file of whole papers; may be given again."
+)
+@click.option(
     "--reports",
     multiple=True,
     type=FilePath(dir_okay=False),
-    help="Reports of papers, made by kgcheck protocol report --format json.",
+    help="Reports of papers, made by kgcheck protocol report --format json; may be given again.",
 )
+@click.option("--search", type=FilePath(file_okay=False), help="Folder of kgcheck protocol search: what it kept.")
+@click.option("--live", is_flag=True, help="Look up the data sets that papers name.")
 @brain_options()
 def command(
     objective: Path,
@@ -34,7 +42,11 @@ def command(
     reference: Path | None,
     ledger: str | None,
     profile: str,
+    literature: Path | None,
+    papers: tuple[Path, ...],
     reports: tuple[Path, ...],
+    search: Path | None,
+    live: bool,
     brain: str,
     tokens: int | None,
     money: float | None,
@@ -49,16 +61,28 @@ def command(
     answer.
     """
     from kgcheck.cli.console import RichProgress
+    from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.protocols.design.material import read_reports
     from kgcheck.protocols.objective import read_objective
     from kgcheck.workspace import Workspace
 
-    wanted = read_objective(objective)
+    wanted, given = read_objective(objective), read_reports(reports)
     with Workspace(
-        store=store, reference=reference, ledger=ledger, profile=profile, brain=brain, progress=RichProgress()
+        store=store,
+        reference=reference,
+        ledger=ledger,
+        profile=profile,
+        literature=literature,
+        live=live,
+        brain=brain,
+        progress=RichProgress(),
     ) as workspace:
-        made = workspace.design_protocol(wanted, out, reports=read_reports(reports), tokens=tokens, money=money)
-    for line in made.notes:
+        made = workspace.design_protocol(
+            wanted, out, papers=papers, reports=given, search=search, tokens=tokens, money=money
+        )
+    for line in made.protocol.notes:
         note(line)
-    steps = sum(1 for _ in made.steps)
-    result(f"{len(made.sections):,} sections, {steps:,} steps: {out / 'protocol.json'}")
+    steps = sum(1 for _ in made.protocol.steps)
+    result(f"{len(made.protocol.sections):,} sections, {steps:,} steps: {out / 'protocol.json'}")
+    if made.unavailable:
+        click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kgcheck.errors import InputFormat, StoreMissing
 from kgcheck.workspace.grounding import Grounding
@@ -11,12 +11,23 @@ from kgcheck.workspace.opened import noting
 from kgcheck.workspace.opening import Spending, spent_note
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kgcheck.model import Ref
     from kgcheck.protocols.design.material import DesignMaterial, StudyNode
     from kgcheck.protocols.design.transcript import DesignFolder
     from kgcheck.protocols.objective import Objective
     from kgcheck.protocols.protocol import StudyFact, StudyProtocol
     from kgcheck.protocols.report import ExperimentalReport
+    from kgcheck.workspace.protocol_sources import StudySources
+    from kgcheck.workspace.workspace import Workspace
+
+
+class DesignedProtocol(NamedTuple):
+    """A protocol, and the sources that could not be looked at."""
+
+    protocol: "StudyProtocol"
+    unavailable: tuple[str, ...]
 
 
 class Protocols(Grounding):
@@ -27,10 +38,12 @@ class Protocols(Grounding):
         objective: "Objective",
         out: str | Path,
         *,
+        papers: Sequence[str | Path] = (),
         reports: "Sequence[ExperimentalReport]" = (),
+        search: str | Path | None = None,
         tokens: int | None = None,
         money: float | None = None,
-    ) -> "StudyProtocol":
+    ) -> "DesignedProtocol":
         """Design a protocol, and write it with all that it rests on.
 
         With the brain ``rules``, every step is a quoted sentence of a paper or a fixed one about verified facts and
@@ -40,38 +53,51 @@ class Protocols(Grounding):
         Args:
             objective: What the protocol is for.
             out: Folder of the protocol, its pages and its transcript; it is made.
-            reports: What papers did.
+            papers: Files of whole papers; beside them, the papers of the workspace that fit best are read.
+            reports: What was read of papers before.
+            search: Folder of a search for this objective, whose papers and data sets are taken.
             tokens: Most tokens that a model may take, with those of earlier calls.
             money: Most money that it may cost.
 
         Returns:
-            The protocol; its notes say what could not be done or looked at.
+            The protocol, and which sources could not be looked at.
 
         Raises:
-            InputFormat: The folder is of another objective.
+            InputFormat: The folder, or the search, is of another objective.
             JobUnderWay: Another process is at work in that folder.
         """
         from kgcheck.protocols.design.by_rules import design_by_rules
         from kgcheck.protocols.design.transcript import DesignFolder
         from kgcheck.protocols.rendering import write
+        from kgcheck.workspace.protocol_sources import study_sources
+
+        def made() -> "DesignMaterial":
+            found = study_sources(
+                cast("Workspace", self),
+                objective,
+                papers=[Path(paper) for paper in papers],
+                reports=reports,
+                search=Path(search) if search else None,
+            )
+            return self._material(objective, found)
 
         with DesignFolder(Path(out)) as folder:
             if self.brain == "rules":
-                material = self._material(objective, reports)
+                material = made()
                 folder.begin(material)
                 protocol = design_by_rules(material)
             else:
-                protocol = self._designed_by_model(objective, reports, folder, Spending(tokens, money))
+                material, protocol = self._by_model(objective, made, folder, Spending(tokens, money))
             write(protocol, folder.path)
-        return protocol
+        return DesignedProtocol(protocol, material.unavailable)
 
-    def _designed_by_model(
+    def _by_model(
         self,
         objective: "Objective",
-        reports: "Sequence[ExperimentalReport]",
+        made: "Callable[[], DesignMaterial]",
         folder: "DesignFolder",
         spending: Spending,
-    ) -> "StudyProtocol":
+    ) -> "tuple[DesignMaterial, StudyProtocol]":
         from kgcheck.llm.budget import RunMeter
         from kgcheck.llm.client import ChatClient
         from kgcheck.protocols.design.by_model import ModelDesigner
@@ -80,7 +106,7 @@ class Protocols(Grounding):
         with noting() as notes, ChatClient(self.settings) as client:
             material = folder.read()
             if material is None:
-                material = self._material(objective, reports).model_copy(update={"made_by": client.model})
+                material = made().model_copy(update={"made_by": client.model})
                 folder.begin(material)
             elif material.objective != objective or material.made_by != client.model:
                 raise InputFormat(
@@ -89,23 +115,25 @@ class Protocols(Grounding):
                 )
             total = RunMeter(spending.limits(), client.prices)
             try:
-                return ModelDesigner(material, DesignConversation(folder, client, total), self.progress).design()
+                talk = DesignConversation(folder, client, total)
+                return material, ModelDesigner(material, talk, self.progress).design()
             finally:
                 notes += spent_note(total)
 
-    def _material(self, objective: "Objective", reports: "Sequence[ExperimentalReport]") -> "DesignMaterial":
-        from kgcheck.protocols.design.material import DesignMaterial, named_data_sets
+    def _material(self, objective: "Objective", found: "StudySources") -> "DesignMaterial":
+        from kgcheck.protocols.design.material import DesignMaterial
 
-        notes: list[str] = []
+        notes = [*found.notes, *found.unavailable]
         nodes = self._study_nodes(objective, notes)
         return DesignMaterial(
             objective=objective,
             made_at=datetime.now(UTC).replace(microsecond=0),
             nodes=nodes,
             facts=self._study_facts(nodes, notes),
-            reports=tuple(reports),
-            data_sets=named_data_sets(reports),
-            notes=tuple(notes),
+            reports=found.reports,
+            data_sets=found.data_sets,
+            notes=tuple(dict.fromkeys(notes)),
+            unavailable=found.unavailable,
         )
 
     def _study_nodes(self, objective: "Objective", notes: list[str]) -> "tuple[StudyNode, ...]":
@@ -130,7 +158,7 @@ class Protocols(Grounding):
         most = design_rules().limits.nodes
         if len(found) > most:
             notes.append(f"the objective is about {len(found):,} nodes, of which the first {most} are looked at")
-        names = self._names()
+        names = self.names()
         nodes = []
         for ref, name in [*found.items()][:most]:
             known = names.of(ref)
@@ -160,7 +188,7 @@ class Protocols(Grounding):
             *(task for ref in refs for task in tasks_of_node(self.graph, ref, most)),
         ]
         tasks = dict.fromkeys(task for task in found if task.type is not CheckType.ATTRIBUTE)
-        names, called = self._names(), {node.ref: node.name for node in nodes}
+        names, called = self.names(), {node.ref: node.name for node in nodes}
 
         def name(ref: "Ref") -> str:
             if ref not in called:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kgcheck.model import Outcome
+from kgcheck.protocols.protocol_file import read_protocol
 from tests.support.audits import Said, kgcheck
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +30,7 @@ class Shown(NamedTuple):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     out = tmp_path_factory.mktemp("demo") / "kgcheck-demo"
-    said = kgcheck("demo", "--out", out)
+    said = kgcheck("demo", "--protocol", "--out", out)
     return Shown(out, said, findings(out))
 
 
@@ -143,6 +145,19 @@ def test_the_example_of_a_note_has_four_faults_and_the_rest_is_confirmed(shown: 
         7: ("contradicted", {"edge_verified", "marker_out_of_range"}),
         8: ("verified", {"papers_support", "number_verified", "cited_supports"}),
     }
+
+
+@pytest.mark.parametrize("name", ["alzheimer", "rasopathies"])
+def test_demo_designs_protocols_on_what_it_verified(shown: Shown, name: str) -> None:
+    protocol = read_protocol(shown.out / "protocols" / name / "protocol.json")
+    facts = {fact.id: fact for fact in protocol.facts}
+
+    assert {step.analysis for step in protocol.steps} == {"", "enrichment", "proximity", "neighbourhood"}
+    assert all(facts[id_].verified for step in protocol.steps for id_ in step.facts)
+    assert sum(fact.verified for fact in protocol.facts) > 80
+    assert any(fact.outcome is Outcome.REFUTED for fact in protocol.facts)
+    assert f"protocol: {shown.out / 'protocols' / name / 'protocol.html'}" in shown.said.out
+    assert kgcheck("protocol", "replay", shown.out / "protocols" / name).code == 0
 
 
 @pytest.mark.slow

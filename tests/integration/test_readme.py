@@ -24,7 +24,7 @@ NOT_RUN = {
     r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
     r"--neo4j-home": "needs a stopped Neo4j installation: tests/integration/test_load_offline.py",
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
-    r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, tests/unit/test_improve.py",
+    r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, test_improve.py, test_protocol_design.py",
     r"gather --topic": "asks services: tests/integration/test_gather_topic.py",
     r"protocol search (?!.*--offline)": "asks services: tests/integration/test_protocol_search.py",
     r"^npx ": "needs a program of npm's",
@@ -49,7 +49,7 @@ NOT_RUN_COUNT = {
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
-NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 6}
+NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 7}
 NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
 CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1), "ground": (0, 1)}

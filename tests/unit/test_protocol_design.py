@@ -143,7 +143,7 @@ def test_one_step_of_two_sources_is_there_once_with_what_they_set_otherwise(prot
     (both,) = [s for s in protocol.steps if len(s.passages) > 1]
 
     assert [(p.value, p.passage) for p in both.parameters] == list(zip(["0.1", "0.05"], both.passages, strict=True))
-    assert "otherwise: < 0.05" in both.rationale
+    assert f"otherwise: < 0.05 [{both.passages[1]}]" in both.rationale
     assert both.tools[0].version == "3.1"
 
 
@@ -172,9 +172,9 @@ def test_what_is_missing_is_named() -> None:
     notes = design_by_rules(MATERIAL).notes
     bare = MATERIAL.model_copy(update={"reports": (), "data_sets": (), "nodes": MATERIAL.nodes[:1]})
 
-    assert "doi:10.5555/three is retracted, and nothing was taken from it" in notes
+    assert "retracted papers, from which nothing was taken: doi:10.5555/three" in notes
     assert "steps at the bench, which a dry-lab protocol does not take over: 1" in notes
-    assert "no method of the papers names DEF2 (Gene DEF2)" in notes
+    assert "no method of the papers names DEF2, GHI3" in notes
     assert {
         "no paper was read: what others did is not in this protocol",
         "no step names a data set of a repository",
@@ -182,7 +182,7 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_referability_decides_where_somebody_judged_it() -> None:
-    low, high = (TWO.sections[n].model_copy(update={"referability": r}) for n, r in ((0, 2), (1, 4)))
+    low, high = (TWO.sections[n].model_copy(update={"referability": r}) for n, r in ((0, 1), (1, 4)))
     judged = MATERIAL.model_copy(update={"reports": (TWO.model_copy(update={"sections": (low, high)}),)})
 
     assert [taken.section for taken in taken_sections(judged)] == [1]
@@ -257,7 +257,7 @@ class Desk:
         with Workspace(brain="llm", settings=settings) as workspace:
             # What a graph gives is in the material; here it is given.
             workspace._material = lambda *_: MATERIAL  # type: ignore[method-assign]
-            return workspace.design_protocol(OBJECTIVE, self.out, reports=MATERIAL.reports, **more)
+            return workspace.design_protocol(OBJECTIVE, self.out, reports=MATERIAL.reports, **more).protocol
 
     def asked(self, form: str) -> list[dict[str, Any]]:
         named = [(r, r["response_format"]["json_schema"]["name"]) for r in self.server.requests]

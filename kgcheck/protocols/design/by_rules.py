@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from kgcheck.literature.names import naming
 from kgcheck.protocols.design.assembling import UNNUMBERED, QuotedPassages, assembled
 from kgcheck.protocols.design.design_rules import StudyStage, design_rules, stage_of
-from kgcheck.protocols.design.from_graph import analysis_step, fitting_analyses, graph_steps
-from kgcheck.protocols.design.material import DesignMaterial, facts_named, likeness, taken_sections
+from kgcheck.protocols.design.from_graph import analysis_step, distinct, fitting_analyses, graph_steps
+from kgcheck.protocols.design.material import DesignMaterial, facts_named, fitting_reports, likeness, taken_sections
 from kgcheck.protocols.protocol import (
     StepParameter,
     StepTool,
@@ -57,12 +58,8 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
     for name, use in fitting_analyses(material):
         for pattern in use.steps:
             by_stage[pattern.stage].append(analysis_step(name, use, pattern, material))
-    sections = [
-        _section(stage, with_alternatives(by_stage[stage.name]))
-        for stage in design_rules().stages
-        if by_stage[stage.name]
-    ]
-    return assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)])
+    sections = [_section(stage, by_stage[stage.name]) for stage in design_rules().stages]
+    return with_alternatives(assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)]))
 
 
 def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
@@ -80,11 +77,19 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
         yield "no paper was read: what others did is not in this protocol"
     elif not any(step.passages for step in steps):
         yield f"no step of the {len(material.reports):,} papers read is relevant enough to be taken over"
-    for report in material.reports:
-        if report.retracted:
-            yield f"{report.paper} is retracted, and nothing was taken from it"
-        elif not report.sections:
-            yield f"{report.paper} has no methods that could be read"
+    fitting = fitting_reports(material)
+    retracted = [report.paper for report in material.reports if report.retracted]
+    empty = [r.paper for r in material.reports if not r.retracted and not any(part.steps for part in r.sections)]
+    others = len(material.reports) - len(retracted) - len(empty) - len(fitting)
+    if retracted:
+        yield f"retracted papers, from which nothing was taken: {_few(retracted)}"
+    if empty:
+        yield f"papers without methods that could be read: {_few(empty)}"
+    if others:
+        yield f"papers that do not fit the objective: {others:,}"
+    for data_set in material.data_sets:
+        if data_set.state == "missing":
+            yield f"papers name {data_set.id}, which its repository does not have: it is left out"
     if not any(step.data_sets for step in steps):
         yield "no step names a data set of a repository"
     if not any(step.control for step in steps):
@@ -94,48 +99,53 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
     for stage in design_rules().stages:
         if not by_stage.get(stage.name):
             yield f"there is no step of the stage {stage.heading!r}"
-    for node in material.nodes:
-        names = (node.name, node.ref.id)
-        if material.reports and not any(
-            n in s.text for r in material.reports for q in r.sections for s in q.steps for n in names
-        ):
-            yield f"no method of the papers names {node.name} ({node.ref})"
+    methods = " ".join(step.text for n in fitting for part in material.reports[n].sections for step in part.steps)
+    patterns = ((node.name, naming(node.called)) for node in distinct(material.nodes))
+    unnamed = [name for name, pattern in patterns if pattern and not pattern.search(methods)]
+    if methods and unnamed:
+        yield f"no method of the papers names {_few(unnamed)}"
 
 
-def with_alternatives(steps: Sequence[StudyStep]) -> list[StudyStep]:
-    """Steps whose rationale names settings of the same thing that another source has otherwise.
+def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
+    """A protocol whose steps name, in their rationale, what another paper sets otherwise for the same tool or test.
 
     Args:
-        steps: Of one stage.
+        protocol: Numbered.
 
     Returns:
-        The steps, in order.
+        The protocol.
     """
-    settings: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for step in steps:
-        for key, value, passage in _settings(step):
-            settings[key][value].append(passage)
-    found = []
-    for step in steps:
-        lines = []
-        for key, value, _ in _settings(step):
-            for other, passages in settings[key].items():
-                if other != value and passages[0]:
-                    lines.append(f"Another source sets the {key[1]} otherwise: {other} ({', '.join(passages)}).")
-        rationale = " ".join(filter(None, (step.rationale, *dict.fromkeys(lines))))
-        found.append(step.model_copy(update={"rationale": rationale}))
-    return found
+    papers = {passage.id: passage.paper for passage in protocol.passages}
+    sections = []
+    for section in protocol.sections:
+        known = [(key, p) for step in section.steps for key in _things(step) for p in step.parameters if p.passage]
+        steps = []
+        for step in section.steps:
+            lines = dict.fromkeys(
+                f"Another paper sets the {p.name} otherwise: {_setting(other)} [{other.passage}]."
+                for p in step.parameters
+                if p.passage
+                for key, other in known
+                if key in _things(step) and _differs(p, other) and papers[p.passage] != papers[other.passage]
+            )
+            steps.append(step.model_copy(update={"rationale": " ".join(filter(None, (step.rationale, *lines)))}))
+        sections.append(section.model_copy(update={"steps": tuple(steps)}))
+    return protocol.model_copy(update={"sections": tuple(sections)})
 
 
-def _settings(step: StudyStep) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """What a parameter is of (a tool or a test), its name, its value and its passage."""
-    of = sorted({*(tool.name.casefold() for tool in step.tools), *(s.casefold() for s in step.statistics)}) or [""]
-    for parameter in step.parameters:
-        value = (
-            parameter.value if parameter.comparator in parameter.value else f"{parameter.comparator} {parameter.value}"
-        )
-        for thing in of:
-            yield (thing, parameter.name.casefold()), value.removeprefix("= "), parameter.passage
+def _things(step: StudyStep) -> frozenset[str]:
+    """What the parameters of a step may be of."""
+    return frozenset(name.casefold() for name in (*(tool.name for tool in step.tools), *step.statistics))
+
+
+def _differs(one: StepParameter, other: StepParameter) -> bool:
+    same_name = one.name.casefold() == other.name.casefold() and one.unit == other.unit
+    return same_name and (one.comparator, one.value) != (other.comparator, other.value)
+
+
+def _setting(parameter: StepParameter) -> str:
+    sign = "" if parameter.comparator in ("=", parameter.value[:1]) else f"{parameter.comparator} "
+    return f"{sign}{parameter.value}"
 
 
 def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[TakenStep]], int]:
@@ -157,9 +167,8 @@ def _alike(steps: Iterable[TakenStep]) -> list[list[TakenStep]]:
     """Steps that are one, together: no step is in a protocol twice."""
     groups: list[list[TakenStep]] = []
     for taken in steps:
-        same = next(
-            (g for g in groups if likeness(g[0].step.text, taken.step.text) >= design_rules().limits.alike), None
-        )
+        text = taken.step.text
+        same = next((g for g in groups if likeness(g[0].step.text, text) >= design_rules().limits.alike), None)
         if same is None:
             groups.append([taken])
         else:
@@ -171,7 +180,7 @@ def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: D
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
     first = group[0].step
     quoted = [(taken.step, passages.add(*taken)) for taken in group]
-    known = {data_set.id for data_set in material.data_sets}
+    known = {data_set.id for data_set in material.data_sets if data_set.state != "missing"}
     papers = list(dict.fromkeys(taken.report.paper for taken in group))
     heading = group[0].section.heading
     return StudyStep(
@@ -203,6 +212,11 @@ def _tools(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepTool,
         for own in step.tools:
             found.setdefault((own.name, own.version), own.model_copy(update={"passage": passage.id}))
     return tuple(found.values())
+
+
+def _few(names: Sequence[str]) -> str:
+    most = design_rules().limits.named
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _heading(stage: str) -> str:

@@ -17,6 +17,9 @@ class DesignLimits(Value):
 
     referability: int = Field(ge=1, le=5)
     relevance: float = Field(ge=0, le=1)
+    paper: float = Field(ge=0, le=1)
+    paper_of_few: float = Field(ge=0, le=1)
+    few: int = Field(gt=0)
     sections: int = Field(gt=0)
     steps: int = Field(gt=0)
     alike: float = Field(gt=0, le=1)

@@ -8,16 +8,25 @@ from kgcheck.protocols.design.design_rules import AnalysisUse, StepPattern, desi
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode
 from kgcheck.protocols.protocol import StudyFact, StudyStep
 
+_LONGEST = 100
+"""Characters of the title of a data set."""
+
 
 def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
-    """The steps that take nodes and verified edges out of the graph, with the stage of each.
+    """The steps that take data sets, and nodes and verified edges of the graph, with the stage of each.
 
     Args:
-        material: With nodes and facts.
+        material: With nodes, facts and data sets.
 
     Yields:
-        Stage and step; none where the objective is about no node.
+        Stage and step.
     """
+    found = [one for one in material.data_sets if one.state == "found"]
+    if found:
+        about = ((one.repository, one.assay, one.title[:_LONGEST]) for one in found)
+        names = [f"{one.id} ({', '.join(filter(None, words))})" for one, words in zip(found, about, strict=True)]
+        stage, step = _of_graph("data_sets", material, names, ())
+        yield stage, step.model_copy(update={"data_sets": tuple(one.id for one in found)})
     uses = design_rules().analyses.values()
     members = material.of_labels(label for use in uses for label in use.members)
     targets = material.of_labels(label for use in uses for label in use.against)
@@ -44,7 +53,7 @@ def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUs
         Name, and how it is used.
     """
     for name, use in design_rules().analyses.items():
-        members = _distinct(material.of_labels(use.members))
+        members = distinct(material.of_labels(use.members))
         if len(members) >= use.least and (not use.against or material.of_labels(use.against)):
             yield name, use
 
@@ -54,11 +63,8 @@ def _of_graph(
 ) -> tuple[str, StudyStep]:
     rules = design_rules()
     pattern, most = rules.graph_steps[name], rules.limits.named
-    relations = sorted({(fact.task.relation or "").lower().replace("_", " ") for fact in facts} - {""})
     more = f"; and {len(names) - most:,} more" if len(names) > most else ""
-    text = pattern.text.format(
-        count=f"{len(names):,}", names="; ".join(names[:most]) + more, relations=", ".join(relations)
-    )
+    text = pattern.text.format(count=f"{len(names):,}", names="; ".join(names[:most]) + more)
     return pattern.stage, StudyStep(
         id=UNNUMBERED,
         text=text,
@@ -130,11 +136,18 @@ def standing_of_fact(fact: StudyFact) -> str:
 
 
 def _names(nodes: Sequence[StudyNode]) -> list[str]:
-    return [f"{node.name} ({node.ref})" for node in _distinct(nodes)]
+    return [f"{node.name} ({node.ref})" for node in distinct(nodes)]
 
 
-def _distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
-    """One node a name: a gene and its protein may both answer to a symbol."""
+def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
+    """One node a name: a gene and its protein may both answer to a symbol.
+
+    Args:
+        nodes: Some nodes.
+
+    Returns:
+        Those that share no name with one before them.
+    """
     kept: list[StudyNode] = []
     seen: set[str] = set()
     for node in nodes:

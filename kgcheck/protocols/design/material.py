@@ -54,6 +54,7 @@ class DesignMaterial(Value):
     reports: tuple[ExperimentalReport, ...] = ()
     data_sets: tuple[StudyDataSet, ...] = ()
     notes: tuple[str, ...] = ()
+    unavailable: tuple[str, ...] = Field(default=(), description="sources that could not be looked at")
 
     def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
         """The nodes of some labels."""
@@ -70,7 +71,7 @@ class TakenSection(Value):
 
 
 def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
-    """The sections that a protocol takes from: those that are referable and relevant, the best first.
+    """The sections that a protocol takes from: of papers that fit the objective, those that are referable, best first.
 
     A retracted paper is no ground. Where nobody judged how referable a section is, its relevance alone decides.
 
@@ -81,11 +82,11 @@ def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
         The sections, at most as many as the rules allow.
     """
     limits = design_rules().limits
+    fitting = fitting_reports(material)
     places = [
         (r, s)
-        for r, report in enumerate(material.reports)
-        if not report.retracted
-        for s, section in enumerate(report.sections)
+        for r in fitting
+        for s, section in enumerate(material.reports[r].sections)
         if any(step.dry for step in section.steps)
     ]
     texts = [_text(material.reports[r].sections[s]) for r, s in places]
@@ -101,6 +102,27 @@ def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
         return (-(referable or 0), -taken.relevance, taken.report, taken.section)
 
     return tuple(sorted(found, key=rank)[: limits.sections])
+
+
+def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
+    """The places of the reports that fit the objective: not retracted, with steps, and near enough to its words.
+
+    How rare a word is among the papers counts, so that the least is lower where there are few of them.
+
+    Args:
+        material: With reports.
+
+    Returns:
+        Places of reports, in order.
+    """
+    limits = design_rules().limits
+    places = [
+        n for n, own in enumerate(material.reports) if not own.retracted and any(part.steps for part in own.sections)
+    ]
+    texts = [" ".join((own.title, *map(_text, own.sections))) for own in (material.reports[n] for n in places)]
+    least = limits.paper if len(texts) >= limits.few else limits.paper_of_few
+    found = relevances(material.objective.text, texts)
+    return tuple(n for n, relevance in zip(places, found, strict=True) if relevance >= least)
 
 
 def relevances(text: str, others: Sequence[str]) -> list[float]:
