@@ -12,15 +12,19 @@ from typing import NamedTuple
 
 from kgcheck.grounding.facts.constructions import Grammar
 from kgcheck.grounding.facts.named import NamedThing, without_marks
+from kgcheck.grounding.facts.phrases import is_thing
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.profile.claims import ClaimForm
 
-_TOKEN = re.compile(r"\u00a7\d+|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
+_TOKEN = re.compile(r"\u00a7\d+|(?<=\s)'s\b|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
 _BRACKET = re.compile(r"\([^()]{0,200}\)")
 _LONGEST = 1_500
 """Characters of a sentence; a longer one is no sentence."""
 
 _MOST_THINGS = 40
+
+_ASIDE = 14
+"""Words of what is told beside."""
 
 
 class StatedEdge(NamedTuple):
@@ -69,7 +73,7 @@ class SentenceReader:
             tails = {i for i, thing in enumerate(things) if form.tail in thing.ids}
             if not heads or not tails or len(heads | tails) < 2:
                 continue
-            for statement in grammar.statements(tokens):
+            for statement in grammar.statements(tokens, heads, tails):
                 alike = form.head == form.tail
                 if alike and statement.aspect:
                     continue
@@ -101,4 +105,19 @@ def _tokens(text: str, things: Sequence[NamedThing]) -> list[str]:
             found.append(token)
     # "as well as" joins as "and" does.
     text_of = " ".join(found).replace(" as well as ", " and ").replace(" together with ", " and ")
-    return text_of.split(" ") if text_of else []
+    return _without_asides(text_of.split(" ")) if text_of else []
+
+
+def _without_asides(tokens: list[str]) -> list[str]:
+    """Without what is told beside, between commas, of a thing: "A, whose regulation is complex, binds B"."""
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        opens = tokens[at] == "," and tokens[at + 1 : at + 2] and tokens[at + 1] in statement_words().lists["asides"]
+        end = next((i for i in range(at + 2, min(len(tokens), at + _ASIDE)) if tokens[i] == ","), 0) if opens else 0
+        if end and not any(is_thing(token) or token == "and" for token in tokens[at + 1 : end + 2]):
+            at = end + 1
+        else:
+            found.append(tokens[at])
+            at += 1
+    return found
