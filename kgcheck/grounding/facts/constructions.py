@@ -13,6 +13,8 @@ from kgcheck.grounding.facts.phrases import Group, NamePhrases, is_thing, thing_
 _LONGEST_PREDICATE = 14
 """Words between two names that belong to one statement."""
 
+_WITHIN = ("in", "within", "inside", "at")
+
 _AFTERWARDS = 6
 """Words behind the second name that belong to the statement: "B is where A resides"."""
 
@@ -61,7 +63,7 @@ class Grammar(NamePhrases):
         Yields:
             Each statement.
         """
-        if self._cue is None or not any(self._is_cue(token) for token in tokens):
+        if self._cue is None or not (self._locates or any(self._is_cue(token) for token in tokens)):
             return
         groups = list(self._groups(tokens, heads, tails))
         for place, group in enumerate(groups):
@@ -69,7 +71,7 @@ class Grammar(NamePhrases):
                 yield from self._mutually(tokens, group)
             if place + 1 < len(groups) and group.things and groups[place + 1].things:
                 following = groups[place + 1]
-                yield from self._clause(tokens, group, groups[place + 1 :])
+                yield from self._clause(tokens, group, groups[place + 1 :], alike=heads == tails)
                 yield from self._fronted(tokens, group, following)
                 yield from self._possessive(tokens, group, following)
                 yield from self._found_in(tokens, group, following)
@@ -97,6 +99,8 @@ class Grammar(NamePhrases):
                 if self._is("unsure_denials", following):
                     return None
                 denials += 1
+            elif self._locates and self._is("equating", token) and following in _WITHIN:
+                cues.append("located")
             elif not self._is_known(token):
                 return None
             partial = partial or self._is("partial", token)
@@ -123,7 +127,9 @@ class Grammar(NamePhrases):
 
     # A binds B; the partners of A include B; B is where A resides
 
-    def _clause(self, tokens: Sequence[str], one: Group, rest: Sequence[Group]) -> Iterator[Statement]:
+    def _clause(
+        self, tokens: Sequence[str], one: Group, rest: Sequence[Group], *, alike: bool
+    ) -> Iterator[Statement]:
         two = rest[0]
         subject = self._subject_of(tokens, one)
         if subject is None:
@@ -141,10 +147,21 @@ class Grammar(NamePhrases):
         between = self._stretch(tokens, first, two.begin)
         if between is None or self._joins_at_end(tokens, first, two.begin):
             return
-        if before.cues and (between.cues or not between.equates):
+        if alike and before.cues and not (between.equates and all(self._is("equating", c) for c in between.cues)):
             # "Partners of A bind B": it is they that do.
             return
+        if between.denials and tokens[first - 1] == "that":
+            # "A that does not bind B": some of it.
+            return
+        if alike and any(self._is_object(tokens, first, at) for at in range(first, two.begin)):
+            # "A inhibits binding of B": to something else.
+            return
         end, after = self._after(tokens, two.end)
+        if tokens[:begin] == ["that"] and any(self._is("negations", t) for t in tokens[end:]):
+            # "That A binds B is not true."
+            return
+        if before.cues and not between.cues and not between.equates:
+            return
         read = before.joined(between)
         if not self._may_follow(tokens, end) or not read.cues:
             behind = self._behind(tokens, two.end) if between.equates else None
@@ -158,6 +175,13 @@ class Grammar(NamePhrases):
         yield from stated
         if stated:
             yield from self._further(tokens, begin, one, rest, read)
+
+    def _is_object(self, tokens: Sequence[str], first: int, at: int) -> bool:
+        """Whether a noun that relates is what another word does something to: "inhibits the binding of"."""
+        if not (at > first and self._is("nouns", tokens[at]) and self._is_cue(tokens[at]) and tokens[at + 1] == "of"):
+            return False
+        verbs = [t for t in tokens[first:at] if self._is("changing", t) or not self._is("nouns", t)]
+        return any(self._is("changing", t) or self._is_cue(t) for t in verbs)
 
     def _subject_of(self, tokens: Sequence[str], one: Group) -> tuple[int, _Stretch] | None:
         """Where a subject begins whose name a group is, and what it adds; None where it is none."""
@@ -173,7 +197,7 @@ class Grammar(NamePhrases):
         read = self._stretch(tokens, place, one.begin) if place < one.begin else None
         matrix = self._matrix(tokens, place)
         before = self._before_small(tokens, one.begin)
-        if read is None or matrix is None or before == one.begin:
+        if read is None or matrix is None or (before == one.begin and not self._is_cue(tokens[before - 1])):
             return None
         # What is part of a name for a thing relates nothing: "susceptibility to B depends on A".
         cues = tuple(cue for cue in read.cues if not self._is("kinds_of_terms", cue))
@@ -202,8 +226,8 @@ class Grammar(NamePhrases):
             end += 1
         if end - at > _AFTERWARDS:
             return None
-        read = self._stretch(tokens, at, end)
-        return (end, read) if read and read.cues else None
+        read = self._stretch(tokens, at, end) if end > at else None
+        return (end, read) if read else None
 
     def _further(
         self, tokens: Sequence[str], begin: int, one: Group, rest: Sequence[Group], read: _Stretch
@@ -230,12 +254,11 @@ class Grammar(NamePhrases):
     # In B, A is expressed
 
     def _fronted(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
-        place = one.begin
-        while place and (self._is("determiners", tokens[place - 1]) or self._is("kinds", tokens[place - 1])):
-            place -= 1
-        if not place or tokens[place - 1] not in ("in", "within", "during", "at", "throughout"):
+        begin = one.begin
+        while begin and self._is_known(tokens[begin - 1]) and not self._is("stops", tokens[begin - 1]):
+            begin -= 1
+        if tokens[begin] not in (*_WITHIN, "during", "throughout", "for", "among"):
             return
-        begin = place - 1
         if begin and not self._is("openings", tokens[begin - 1]):
             return
         first = self._after(tokens, one.end)[0]
@@ -243,12 +266,14 @@ class Grammar(NamePhrases):
             return
         matrix, between = self._matrix(tokens, begin), self._stretch(tokens, first + 1, two.begin)
         behind = self._behind(tokens, self._aspects(tokens, two.end)[0])
-        if matrix is None or between is None or between.cues or behind is None:
+        if matrix is None or between is None or behind is None:
             return
         end, read = behind
-        aspect = read.aspect or between.aspect or self._aspects(tokens, two.end)[1]
-        read = read._replace(denials=read.denials + between.denials, aspect=aspect)
-        yield from self._stated(tokens, (begin, end), one, two, read)
+        if between.cues and not self._found(tokens, self._aspects(tokens, two.end)[0]):
+            return
+        read = between.joined(read)
+        aspect = read.aspect or self._aspects(tokens, two.end)[1]
+        yield from self._stated(tokens, (begin, end), one, two, read._replace(aspect=aspect))
 
     # A and B interact
 
@@ -358,22 +383,30 @@ class Grammar(NamePhrases):
     # We detected A in B
 
     def _found_in(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
-        """A verb that relates before both: of people or studies, with a preposition between the two things."""
-        if one.end == two.begin or self._past_small(tokens, one.end) != two.begin:
+        """A verb before both, of people, studies or what relates, and a preposition between the two things."""
+        if one.end == two.begin:
             return
         begin = self._before_small(tokens, one.begin)
-        if not begin or not self._is_cue(tokens[begin - 1]) or self._is("nouns", tokens[begin - 1]):
+        if not begin or self._is("prepositions", tokens[begin - 1]) or tokens[one.end] in ("and", ","):
             return
-        place = begin - 1
-        while place and (self._is_known(tokens[place - 1]) or self._is("negations", tokens[place - 1])):
+        place = begin
+        while place and self._is_known_or_relates(tokens[place - 1]) and not self._is("stops", tokens[place - 1]):
+            if tokens[place - 1] in ("that", "which", "and", "but"):
+                break
             place -= 1
         if place and not self._is("stops", tokens[place - 1]) and tokens[place - 1] not in ("that", "and", "but"):
             return
-        end, aspect = self._after(tokens, two.end)
-        if not any(self._is("people", t) for t in tokens[place:begin]) or not self._may_follow(tokens, end):
+        subject = tokens[place : begin - 1]
+        if not any(self._is("people", t) or (self._is("nouns", t) and self._is_cue(t)) for t in subject):
             return
+        small = self._past_small(tokens, one.end) == two.begin
+        if not (small and self._is_cue(tokens[begin - 1])) and "as" not in tokens[one.end : two.begin]:
+            return
+        end, aspect = self._after(tokens, two.end)
         matrix, read = self._matrix(tokens, place), self._stretch(tokens, place, begin)
-        if matrix is not None and read is not None:
+        between = self._stretch(tokens, one.end, two.begin)
+        if matrix is not None and read is not None and between is not None and self._may_follow(tokens, end):
+            read = read.joined(between)
             read = read._replace(denials=read.denials + matrix, aspect=read.aspect or aspect)
             yield from self._stated(tokens, (place, end), one, two, read)
 

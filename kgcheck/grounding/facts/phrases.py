@@ -44,6 +44,7 @@ class NamePhrases:
         cues += [f"{word}*" for cue in form.cues for word in words.same.get(cue, ())]
         self._cue = beginning(cues) if cues else None
         self._denying = {word for word, of in words.denying.items() if any(c.startswith(tuple(of)) for c in form.cues)}
+        self._locates = any(cue.startswith(("locat", "present")) for cue in form.cues)
         self._possessed = any(cue.startswith("activit") for cue in form.cues)
 
     def _is(self, name: str, token: str) -> bool:
@@ -186,7 +187,7 @@ class NamePhrases:
         beside = [*tokens[max(0, begin - 8) : begin], *tokens[end : end + 8]]
         if any(self._words.conditions.match(token) for token in beside):
             return False
-        return all(self._words.deniable.match(cue) or cue in self._denying for cue in cues)
+        return not any(self._words.undeniable.match(cue) for cue in cues)
 
 
 def thing_at(token: str) -> int:

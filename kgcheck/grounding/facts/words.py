@@ -23,9 +23,10 @@ class StatementWords(NamedTuple):
     lists: dict[str, frozenset[str]]
     clouding: re.Pattern[str]
     conditions: re.Pattern[str]
-    deniable: re.Pattern[str]
+    undeniable: re.Pattern[str]
     mutual: re.Pattern[str]
     known: frozenset[str]
+    general: frozenset[str]
     denying: dict[str, frozenset[str]]
     same: dict[str, tuple[str, ...]]
     species: SpeciesNames
@@ -50,9 +51,10 @@ def statement_words() -> StatementWords:
         lists=lists,
         clouding=beginning(lists["clouding"]),
         conditions=beginning(lists["conditions"]),
-        deniable=beginning(lists["deniable"]),
+        undeniable=beginning(lists["undeniable"]),
         mutual=beginning(lists["mutual"]),
         known=frozenset().union(*(lists[name] for name in _KNOWN)),
+        general=frozenset(raw["general"]),
         denying={word: frozenset(cues.split()) for word, _, cues in denying},
         same={cue: tuple(text.split()) for cue, text in raw["same"].items()},
         species=SpeciesNames(*(frozenset(raw["species"][name].split()) for name in SpeciesNames._fields)),
