@@ -127,9 +127,7 @@ class Grammar(NamePhrases):
 
     # A binds B; the partners of A include B; B is where A resides
 
-    def _clause(
-        self, tokens: Sequence[str], one: Group, rest: Sequence[Group], *, alike: bool
-    ) -> Iterator[Statement]:
+    def _clause(self, tokens: Sequence[str], one: Group, rest: Sequence[Group], *, alike: bool) -> Iterator[Statement]:
         two = rest[0]
         subject = self._subject_of(tokens, one)
         if subject is None:
@@ -377,7 +375,9 @@ class Grammar(NamePhrases):
         if self._is_clouded(behind) or not self._may_follow(tokens, found or end):
             return
         aspect = aspect or read.aspect or self._wraps(tokens, one.end, two.begin)
-        read = read._replace(denials=read.denials + denied + matrix + sum(self._is("negations", t) for t in behind), aspect=aspect)
+        read = read._replace(
+            denials=read.denials + denied + matrix + sum(self._is("negations", t) for t in behind), aspect=aspect
+        )
         yield from self._stated(tokens, (begin, found or end), one, two, read)
 
     # We detected A in B

@@ -9,6 +9,7 @@ from kgcheck.profile.claims import ClaimForm
 _GROUP = 6
 """Things that stand beside each other in a list and are all meant; of more, none is."""
 
+
 class Group(NamedTuple):
     """Names in a list, by their places; none where they are part of other things, or too many."""
 
