@@ -5,7 +5,7 @@ that happens to be that of another group is wrong.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kgcheck.grounding.manuscript import Manuscript, Sentence
@@ -30,6 +30,15 @@ _FAR = 5
 _SURE_DIGITS = 3
 """A number of so many digits is hardly equal to a result by accident."""
 
+_COMPANIONS = 2
+"""Other numbers of a sentence that another one has, too, from which on both are of the same things."""
+
+_IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0,2}\s?$")
+"""Before a number over 1: no probability and no correlation is."""
+
+_SLIPS = 2
+"""Digits that differ where one is another, or two changed places."""
+
 _READ = ("abstract", "results", "discussion", "conclusion")
 
 
@@ -47,13 +56,109 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
     against = results or own_results(manuscript)
     if not against.all:
         return []
-    read = _READ if against.canonical else ("abstract",)
-    return [
-        remarked
-        for sentence in manuscript.sentences
-        if sentence.section in read
-        for remarked in _of_sentence(sentence, against)
+    read = [s for s in manuscript.sentences if s.section in (_READ if against.canonical else ("abstract",))]
+    found = [remarked for sentence in read for remarked in _of_sentence(sentence, against)]
+    return _with_left_over(read, found, against) if against.canonical else _with_companions(manuscript, found, against)
+
+
+def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Results) -> list[Remarked]:
+    """Remarks in which a number that no result is, and a result that no number is, differ where the words fit.
+
+    Of the abstract, which has each of its results once. Where one digit is another, whatever the size of both: 7.003
+    may be a slip of 0.003.
+    """
+    stated = {(s.number, q.start): (s, q) for s in read if s.section == "abstract" for q in quantities_of(s)}
+    left = [
+        (place, result)
+        for place, result in enumerate(against.all)
+        if not any(
+            q.comparator == "=" and _comparable(q, result, against) and _equal(q, result, against)
+            for _, q in stated.values()
+        )
     ]
+    named = []
+    for at, remarked in enumerate(found):
+        if remarked.remark is Remark.NUMBER_UNKNOWN and left:
+            sentence, quantity = stated[remarked.sentence or 0, remarked.start]
+            span = (quantity.start, quantity.end)
+            likeness = against.likeness(words_about(sentence.text, span))
+            near = against.likeness(words_about(sentence.text, span, fading=True))
+            named += [
+                (near[place], at, place, result)
+                for place, result in left
+                if likeness[place] >= _NAMED
+                and _comparable(quantity, result, against)
+                and (_near_enough(quantity, result) or _same_digits(quantity, result))
+            ]
+    told: set[int] = set()
+    used: set[int] = set()
+    for _, at, place, result in sorted(named, key=lambda n: -n[0]):
+        if at not in told and place not in used:
+            told.add(at)
+            used.add(place)
+            sentence, quantity = stated[found[at].sentence or 0, found[at].start]
+            found[at] = _differs(sentence, quantity, result, against)
+    return found
+
+
+def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Results) -> list[Remarked]:
+    """Remarks on numbers of the abstract, by the numbers beside them, where the text has no canonical results.
+
+    A number that the rest of the text has is no slip. One that it lacks is, where a sentence or a row of it has the
+    other numbers of the abstract's sentence, and another one in its place.
+    """
+    rest = [s for s in manuscript.sentences if s.section != "abstract"]
+    values = {(abs(number.value), number.step) for s in rest for number in quantities_of(s)}
+    values |= {(abs(number.value), number.step) for number in against.all}
+    together: dict[str, list[Result]] = {}
+    for result in against.all:
+        together.setdefault(result.quote, []).append(result)
+    remarked = {(r.sentence, r.start): r for r in found}
+    for sentence in manuscript.sentences:
+        if sentence.section != "abstract":
+            continue
+        stated = quantities_of(sentence)
+        for quantity in stated:
+            key = (sentence.number, quantity.start)
+            if (abs(quantity.value), quantity.step) in values:
+                if key in remarked and remarked[key].remark is Remark.NUMBER_DIFFERS:
+                    del remarked[key]
+                continue
+            least = (
+                1 if _IMPOSSIBLE.search(sentence.text[: quantity.start]) and abs(quantity.value) > 1 else _COMPANIONS
+            )
+            if other := _in_its_place(quantity, stated, together, against, least):
+                remarked[key] = _differs(sentence, quantity, other, against)
+    return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
+
+
+def _in_its_place(
+    quantity: WrittenNumber,
+    stated: Sequence[WrittenNumber],
+    together: Mapping[str, list[Result]],
+    against: Results,
+    least: int,
+) -> Result | None:
+    """The number that stands, in what has most of the other numbers of a sentence, where one is not."""
+    best: tuple[int, Result | None] = (least - 1, None)
+    for results in together.values():
+        others = [r for r in results if r.unit == quantity.unit and not any(_equal(q, r, against) for q in stated)]
+        shared = {
+            q.value
+            for q in stated
+            if q != quantity and q.digits > 1 and any(q.unit == r.unit and _equal(q, r, against) for r in results)
+        }
+        if others and len(shared) > best[0]:
+            alike = [r for r in others if _same_digits(quantity, r)]
+            best = (len(shared), min(alike or others, key=lambda r: abs(r.value - quantity.value)))
+    return best[1]
+
+
+def _same_digits(quantity: WrittenNumber, result: Result) -> bool:
+    """Whether two numbers are written alike but for one digit, or two that changed places."""
+    places = max(0, *(-int(step.normalize().as_tuple().exponent) for step in (quantity.step, result.value)))
+    one, other = (f"{abs(value):.{places}f}" for value in (quantity.value, result.value))
+    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) <= _SLIPS
 
 
 def numbers_of_results(text: str, results: Results) -> list[Span]:
@@ -215,7 +320,9 @@ def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:
             return any(v <= quantity.value for v in values) and _near(values, quantity)
         case ">" | "≥":
             return any(v >= quantity.value for v in values) and _near(values, quantity)
-    step = quantity.step if against.canonical else max(quantity.step, result.step)
+    # A number that is written with fewer digits is another's rounding; 0 is no rounding of 0.007.
+    coarse = not against.canonical and result.value != 0 and abs(result.value) >= 10 * result.step
+    step = max(quantity.step, result.step) if coarse else quantity.step
     return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.about else 0) / 2 for v in values)
 
 

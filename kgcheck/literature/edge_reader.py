@@ -62,7 +62,7 @@ class TripleReader:
         """
         form = form_of(triple, self.schema)
         if form is None:
-            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address)]
+            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address) if f.for_papers]
             pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
             raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
         head, tail = self._names.of(triple.head), self._names.of(triple.tail)

@@ -24,6 +24,7 @@ class ClaimForm(Value):
         words: Further words of a search.
         cues: Beginnings of words; a sentence of a paper speaks of such an edge only if it holds one of them. Where
             there are none, any sentence may.
+        for_papers: Whether papers are searched for such edges; where not, only manuscripts are read for them.
     """
 
     relation: str
@@ -33,6 +34,7 @@ class ClaimForm(Value):
     words: str = Field(default="", max_length=_LONGEST)
     # As the key was called in version 0.1.
     cues: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("cues", "says"))
+    for_papers: bool = True
 
     @field_validator("claim")
     @classmethod
@@ -66,6 +68,7 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
 
 
 def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
-    """How an edge is put into words, or None where papers do not write such things."""
+    """How an edge is put into words, or None where papers are not searched for such edges."""
     wanted = (triple.head.label, triple.relation, triple.tail.label)
-    return next((f for f in load_claim_forms(schema.address) if (f.head, f.relation, f.tail) == wanted), None)
+    forms = (form for form in load_claim_forms(schema.address) if form.for_papers)
+    return next((form for form in forms if (form.head, form.relation, form.tail) == wanted), None)

@@ -12,15 +12,20 @@ from typing import NamedTuple
 
 from kgcheck.grounding.facts.constructions import Grammar
 from kgcheck.grounding.facts.named import NamedThing, without_marks
+from kgcheck.grounding.facts.phrases import is_thing
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.profile.claims import ClaimForm
 
-_TOKEN = re.compile(r"\u00a7\d+|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
+_TOKEN = re.compile(r"\u00a7\d+|(?<=\s)'s\b|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
+_JOINED = re.compile(r"(\u00a7\d+) (?:together|along) with ")
 _BRACKET = re.compile(r"\([^()]{0,200}\)")
 _LONGEST = 1_500
 """Characters of a sentence; a longer one is no sentence."""
 
 _MOST_THINGS = 40
+
+_ASIDE = 14
+"""Words of what is told beside."""
 
 
 class StatedEdge(NamedTuple):
@@ -47,8 +52,8 @@ class SentenceReader:
     """
 
     def __init__(self, forms: Sequence[ClaimForm]) -> None:
-        words = statement_words()
-        self._grammars = [(form, Grammar(form, words)) for form in forms]
+        self._words = statement_words()
+        self._grammars = [(form, Grammar(form, self._words)) for form in forms]
 
     def read(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
         """What a sentence states.
@@ -62,14 +67,19 @@ class SentenceReader:
         """
         if len(text) > _LONGEST or not 2 <= len(things) <= _MOST_THINGS or text.rstrip().endswith("?"):
             return []
-        tokens = _tokens(text, things)
+        named = {i: thing for i, thing in enumerate(things) if not self._is_word(thing)}
+        tokens: dict[frozenset[int], list[str]] = {}
         found: list[StatedEdge] = []
         for form, grammar in self._grammars:
-            heads = {i for i, thing in enumerate(things) if form.head in thing.ids}
-            tails = {i for i, thing in enumerate(things) if form.tail in thing.ids}
-            if not heads or not tails or len(heads | tails) < 2:
+            heads = {i for i, thing in named.items() if form.head in thing.ids}
+            tails = {i for i, thing in named.items() if form.tail in thing.ids}
+            both = frozenset(heads | tails)
+            if not heads or not tails or len(both) < 2:
                 continue
-            for statement in grammar.statements(tokens):
+            if both not in tokens:
+                # What is neither is a word like others: "cells need A for B".
+                tokens[both] = _tokens(text, [(i, things[i]) for i in sorted(both)])
+            for statement in grammar.statements(tokens[both], heads, tails):
                 alike = form.head == form.tail
                 if alike and statement.aspect:
                     continue
@@ -84,11 +94,15 @@ class SentenceReader:
                         found.append(StatedEdge(form, things[head], things[tail], statement.denied))
         return found
 
+    def _is_word(self, thing: NamedThing) -> bool:
+        """Whether it names everything of a kind, and nothing in particular: disease, molecular function."""
+        return thing.text.lower() in self._words.general
 
-def _tokens(text: str, things: Sequence[NamedThing]) -> list[str]:
+
+def _tokens(text: str, things: Sequence[tuple[int, NamedThing]]) -> list[str]:
     """The words of a sentence in lower case, with a mark for each thing; what stands in brackets is left out."""
     pieces, at = [], 0
-    for number, thing in enumerate(things):
+    for number, thing in things:
         pieces += [text[at : thing.start].lower(), f" \u00a7{number} "]
         at = thing.end
     joined = "".join([*pieces, text[at:].lower()])
@@ -99,6 +113,21 @@ def _tokens(text: str, things: Sequence[NamedThing]) -> list[str]:
             found += [token[:-3], "not"]
         else:
             found.append(token)
-    # "as well as" joins as "and" does.
-    text_of = " ".join(found).replace(" as well as ", " and ").replace(" together with ", " and ")
-    return text_of.split(" ") if text_of else []
+    # "as well as" joins as "and" does; so does "together with" behind a name.
+    text_of = _JOINED.sub(r"\1 and ", " ".join(found).replace(" as well as ", " and "))
+    return _without_asides(text_of.split(" ")) if text_of else []
+
+
+def _without_asides(tokens: list[str]) -> list[str]:
+    """Without what is told beside, between commas, of a thing: "A, whose regulation is complex, binds B"."""
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        opens = tokens[at] == "," and tokens[at + 1 : at + 2] and tokens[at + 1] in statement_words().lists["asides"]
+        end = next((i for i in range(at + 2, min(len(tokens), at + _ASIDE)) if tokens[i] == ","), 0) if opens else 0
+        if end and not any(is_thing(token) or token == "and" for token in tokens[at + 1 : end + 2]):
+            at = end + 1
+        else:
+            found.append(tokens[at])
+            at += 1
+    return found

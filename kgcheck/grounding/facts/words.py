@@ -23,12 +23,22 @@ class StatementWords(NamedTuple):
     lists: dict[str, frozenset[str]]
     clouding: re.Pattern[str]
     conditions: re.Pattern[str]
-    deniable: re.Pattern[str]
+    undeniable: re.Pattern[str]
+    mutual: re.Pattern[str]
+    known: frozenset[str]
+    general: frozenset[str]
     denying: dict[str, frozenset[str]]
     same: dict[str, tuple[str, ...]]
     species: SpeciesNames
     beside: frozenset[str]
     unsure: frozenset[str]
+
+
+_KNOWN = (
+    *("determiners", "kinds", "kinds_of_terms", "aspects", "aspect_links", "auxiliaries", "links", "prepositions"),
+    *("equating", "people", "finding", "noun_modifiers"),
+)
+"""Lists of words that may stand in a statement and relate nothing by themselves."""
 
 
 @cache
@@ -41,7 +51,10 @@ def statement_words() -> StatementWords:
         lists=lists,
         clouding=beginning(lists["clouding"]),
         conditions=beginning(lists["conditions"]),
-        deniable=beginning(lists["deniable"]),
+        undeniable=beginning(lists["undeniable"]),
+        mutual=beginning(lists["mutual"]),
+        known=frozenset().union(*(lists[name] for name in _KNOWN)),
+        general=frozenset(raw["general"]),
         denying={word: frozenset(cues.split()) for word, _, cues in denying},
         same={cue: tuple(text.split()) for cue, text in raw["same"].items()},
         species=SpeciesNames(*(frozenset(raw["species"][name].split()) for name in SpeciesNames._fields)),

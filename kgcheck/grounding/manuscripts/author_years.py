@@ -32,6 +32,7 @@ _REST = (
 _PIECE = re.compile(rf"\s*{_LEAD}(?P<mark>{_NAMES},? \(?{_YEARS}\)?){_REST}\s*")
 _GROUP = re.compile(r"[(\[]([^()\[\]]{4,20000})[)\]]")
 _ONLY_YEARS = re.compile(rf"\s*{_YEARS}{_REST}\s*")
+_SPAN = re.compile(r"\s*(?:1[6-9]|20)\d\d ?[-\u2013\u2014] ?(?:1[6-9]|20)\d\d\s*")
 _NAMES_BEFORE = re.compile(rf"(?<![\w-]){_NAMES}(?:['\u2019]s?)? ?$")
 _ONE_YEAR = re.compile(r"((?:1[6-9]|20)\d\d)([a-z]?)|\b([a-z])\b")
 _PARTICLES = frozenset("van von de der den del della di da dos du la le el al ter ten bin ibn zu zur".split())
@@ -83,7 +84,8 @@ class AuthorYears:
             inner, at = group[1], group.start(1)
             if only := _ONLY_YEARS.fullmatch(inner):
                 before = text[max(0, group.start() - _LONGEST_NAMES) : group.start()]
-                if names := self._names(before):
+                names = self._names(before)
+                if names and not (_SPAN.fullmatch(inner) and not self._has_all(names, inner)):
                     yield from self._mark(
                         names, only["years"], group.start() - len(before) + names.start(), group.end()
                     )
@@ -99,6 +101,11 @@ class AuthorYears:
         while found and found["words"] and not self._works(found):
             found = _NAMES_BEFORE.search(text, found.start("words") + 1)
         return found
+
+    def _has_all(self, names: re.Match[str], years: str) -> bool:
+        """Whether the list has works of all years: those of a life, as in "Maury (1806-1873)", are of none."""
+        listed = {work.year for work, _ in self._works(names)}
+        return all(int(year) in listed for year in re.findall(r"\d{4}", years))
 
     def _works(self, names: re.Match[str]) -> list[tuple[CitedWork, str]]:
         """The works of a first author."""

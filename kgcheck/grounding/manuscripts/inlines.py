@@ -12,6 +12,7 @@ from kgcheck.literature.jats import set_high
 
 _PLAIN = frozenset({"Emph", "Strong", "Underline", "SmallCaps", "Subscript"})
 _SPACES = frozenset({"Space", "SoftBreak", "LineBreak"})
+_ESCAPED = re.compile(r"\\([\[\]()<>_*#!~^`{}.+|\\-])")
 _DOI_LINK = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
 _PUBMED_LINK = re.compile(
     r"^https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/(\d{1,9})/?$"
@@ -135,8 +136,12 @@ class Inlines:
 
     def _link(self, content: Any) -> None:
         start = len(self._text)
-        self.take(content[1])
         target = str(content[2][0])
+        if "uri" in content[0][1]:
+            # Within an address that stands by itself pandoc leaves the escapes of Markdown as they are.
+            target = _ESCAPED.sub(r"\1", target)
+            content = [content[0], [{**e, "c": _ESCAPED.sub(r"\1", str(e["c"]))} for e in content[1]], content[2]]
+        self.take(content[1])
         if doi := _DOI_LINK.match(target):
             name = f"doi:{doi[1].rstrip('.,;').lower()}"
             self._mark(start, [self._works.get(name, name)], "key")
