@@ -109,7 +109,8 @@ def designed(folder: Path, worlds: Worlds, data: Path, count: int, draw: Draw) -
         if made == count:
             return
         text = paper.read_text(encoding="utf-8")
-        about = [g for g in dict.fromkeys(re.findall(r"\b[A-Z][A-Z0-9]{2,7}\b", text)) if g in genes][:3]
+        symbols = Counter(s for s in re.findall(r"\b[A-Z][A-Z0-9]{2,7}\b", text) if s in genes)
+        about = [symbol for symbol, times in symbols.most_common(4) if times >= 5]
         title = re.search(r"<article-title>(.*?)</article-title>", text, re.DOTALL)
         if len(about) < 2 or title is None:
             continue
@@ -182,8 +183,7 @@ def main() -> None:
 
 
 def _checked(file: Path, ends: list[str]) -> Protocol:
-    rows = json.loads(output_of(["protocol", "check", str(file), *ends]))
-    return dict(rows[0] if isinstance(rows, list) else rows)
+    return dict(json.loads(output_of(["protocol", "check", str(file), *ends]))["protocols"][0])
 
 
 def _refuted(worlds: Worlds) -> list[Protocol]:
