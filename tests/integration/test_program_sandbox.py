@@ -18,8 +18,9 @@ from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
 from kgcheck.protocols.programs.made import read_program_results
 from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
 from kgcheck.protocols.programs.sandbox import best_guard, bubblewrap, run_program
+from tests.support import ROOT
 from tests.support.attacks import SECRET, Canaries
-from tests.support.hostile_programs import ESCAPED, HostileProgram, hostile_programs
+from tests.support.hostile_programs import CALLS, ESCAPED, REFUSED, HostileProgram, hostile_programs
 
 SMALL = ProgramLimits(
     seconds=120, processor_seconds=1, memory_mib=256, disk_mib=8, files=200, output_kib=64, threads=8, open_files=32
@@ -64,6 +65,8 @@ def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries
     assert processes() == before
     assert run.limit if program.limit == "any" else run.limit == program.limit
     assert (run.exit is None) == bool(run.signal)
+    if program.name.startswith(CALLS):
+        assert run.stdout in REFUSED or run.signal == "SIGSYS"
     assert {path.name for path in folder.iterdir()} <= {"work"}
     assert sum(file.bytes for file in run.files) <= SMALL.disk_mib << 20
     assert len(run.stdout) <= 4 * SMALL.output_kib << 10
@@ -77,6 +80,8 @@ def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries
 
 def test_there_are_a_hundred_hostile_programs() -> None:
     assert len(HOSTILE) >= 100
+    page = (ROOT / "docs/protocol_programs.md").read_text(encoding="utf-8")
+    assert f"have {len(HOSTILE)} programs" in page or len(HOSTILE) < 150  # those of another kind of processor
     assert len({program.name for program in HOSTILE}) == len(HOSTILE)
 
 

@@ -37,7 +37,10 @@ _INSIDE = "kgcheck.protocols.programs.inside"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PROBE_S = 20.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv")
+_NAMESPACES = (
+    *("--unshare-all", "--unshare-user", "--disable-userns"),
+    *("--die-with-parent", "--new-session", "--clearenv"),
+)
 
 
 class Interpreter(NamedTuple):
@@ -203,7 +206,7 @@ def _run(
 
 def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mapping[str, Path]) -> list[str]:
     """Options of Bubblewrap: what there is in its namespaces, and nothing else, not even /proc."""
-    walls = [*_NAMESPACES, "--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    walls = [*_NAMESPACES, "--cap-drop", "ALL", "--hostname", "sandbox"]
     for link in ("/bin", "/lib", "/lib64"):
         if os.path.islink(link):
             walls += ["--symlink", os.readlink(link), link]
