@@ -17,7 +17,7 @@ import pytest
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
 from kgcheck.protocols.programs.made import read_program_results
 from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
-from kgcheck.protocols.programs.sandbox import best_guard, bubblewrap, run_program
+from kgcheck.protocols.programs.sandbox import _links, best_guard, bubblewrap, run_program
 from tests.support import ROOT
 from tests.support.attacks import SECRET, Canaries
 from tests.support.hostile_programs import CALLS, ESCAPED, REFUSED, HostileProgram, hostile_programs
@@ -187,6 +187,17 @@ def test_a_program_ends_with_the_one_who_started_it(guard: Guard, tmp_path: Path
         started.kill()
     assert len(below) >= 2
     wait_for(lambda: not [pid for pid in below if Path(f"/proc/{pid}/cmdline").exists() and alive(pid)])
+
+
+def test_an_interpreter_is_followed_through_its_links(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "python3.99").write_text("")
+    (tmp_path / "bin/python3").symlink_to("../python3.99")
+    (tmp_path / "python").symlink_to(tmp_path / "bin/python3")
+    (tmp_path / "round").symlink_to("round")
+
+    assert _links(tmp_path / "python") == [tmp_path / "python", tmp_path / "bin/python3", tmp_path / "python3.99"]
+    assert _links(tmp_path / "round") == [tmp_path / "round"]
 
 
 def descendants(parent: int) -> list[int]:

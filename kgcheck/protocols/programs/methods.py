@@ -239,8 +239,8 @@ def _enrichment(
         listed = []
         for row, id_ in zip(rows, ids, strict=True):
             place = int(found.terms[row])
-            held_by = of_term.indices[of_term.indptr[place] : of_term.indptr[place + 1]]
-            who = ", ".join(sorted(called.get(set_ids[m], set_ids[m]) for m in held_by))
+            having = of_term.indices[of_term.indptr[place] : of_term.indptr[place + 1]]
+            who = ", ".join(sorted(called.get(set_ids[m], set_ids[m]) for m in having))
             listed.append((id_, names.get(id_, id_), *_cells(found, row), who))
         tables.append(ResultTable(name=kind, columns=("id", "name", *_ROW), rows=tuple(listed)))
         figures |= {

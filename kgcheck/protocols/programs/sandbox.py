@@ -269,10 +269,21 @@ def _python() -> Interpreter:
     base = Path(sys.base_prefix)
     # Of a Python that shares its folder with other programs, its own parts alone.
     shared = base in (Path("/usr"), Path("/usr/local"))
-    own = [base / "lib", Path(os.path.realpath(sys.executable))] if shared else [base]
+    own = [base / "lib", *_links(Path(sys.executable))] if shared else [base]
     venv = [Path(sys.prefix)] if sys.prefix != sys.base_prefix else []
     # -I: neither the environment nor the folder that the program may write is looked at for modules.
     return Interpreter((sys.executable, "-I", "-B", "{program}"), _outermost([*_libraries(), *own, *venv]), {})
+
+
+def _links(path: Path) -> list[Path]:
+    """A path, where it leads, and so on: an interpreter is often a link to a link."""
+    found = [path]
+    while found[-1].is_symlink():
+        there = Path(os.path.normpath(found[-1].parent / found[-1].readlink()))
+        if there in found:
+            break
+        found.append(there)
+    return found
 
 
 @cache
