@@ -95,7 +95,10 @@ class AnalysisGraph:
         Returns:
             Two columns of ids.
         """
-        tables = [t.select([c for c in ("head", "tail", "score") if c in t.column_names]) for t in self._scan(pattern)]
+        tables = [
+            t.select([c for c in ("head", "tail", "score") if c in t.column_names])
+            for t in self.store.scan_edges(pattern)
+        ]
         if not tables:
             return pa.chunked_array([], pa.string()), pa.chunked_array([], pa.string())
         table = pa.concat_tables(tables)
@@ -109,9 +112,6 @@ class AnalysisGraph:
         self.left_out += table.num_rows - kept.num_rows
         self.edges += kept.num_rows
         return kept["head"], kept["tail"]
-
-    def _scan(self, pattern: Pattern) -> Iterable[pa.Table]:
-        return self.store.scan_edges(pattern)
 
     def network(self, label: str, links: Iterable[tuple[AnalysisLink, float | None]]) -> tuple[list[str], Any]:
         """The network of a label: ids, and who is linked to whom, in either direction; none to itself."""
