@@ -17,9 +17,10 @@ import pytest
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
 from kgcheck.protocols.programs.made import read_program_results
 from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
-from kgcheck.protocols.programs.sandbox import best_guard, bubblewrap, run_program
+from kgcheck.protocols.programs.sandbox import _links, best_guard, bubblewrap, run_program
+from tests.support import ROOT
 from tests.support.attacks import SECRET, Canaries
-from tests.support.hostile_programs import ESCAPED, HostileProgram, hostile_programs
+from tests.support.hostile_programs import CALLS, ESCAPED, REFUSED, HostileProgram, hostile_programs
 
 SMALL = ProgramLimits(
     seconds=120, processor_seconds=1, memory_mib=256, disk_mib=8, files=200, output_kib=64, threads=8, open_files=32
@@ -64,6 +65,8 @@ def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries
     assert processes() == before
     assert run.limit if program.limit == "any" else run.limit == program.limit
     assert (run.exit is None) == bool(run.signal)
+    if program.name.startswith(CALLS):
+        assert run.stdout in REFUSED or run.signal == "SIGSYS"
     assert {path.name for path in folder.iterdir()} <= {"work"}
     assert sum(file.bytes for file in run.files) <= SMALL.disk_mib << 20
     assert len(run.stdout) <= 4 * SMALL.output_kib << 10
@@ -77,6 +80,8 @@ def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries
 
 def test_there_are_a_hundred_hostile_programs() -> None:
     assert len(HOSTILE) >= 100
+    page = (ROOT / "docs/protocol_programs.md").read_text(encoding="utf-8")
+    assert f"have {len(HOSTILE)} programs" in page or len(HOSTILE) < 150  # those of another kind of processor
     assert len({program.name for program in HOSTILE}) == len(HOSTILE)
 
 
@@ -182,6 +187,17 @@ def test_a_program_ends_with_the_one_who_started_it(guard: Guard, tmp_path: Path
         started.kill()
     assert len(below) >= 2
     wait_for(lambda: not [pid for pid in below if Path(f"/proc/{pid}/cmdline").exists() and alive(pid)])
+
+
+def test_an_interpreter_is_followed_through_its_links(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "python3.99").write_text("")
+    (tmp_path / "bin/python3").symlink_to("../python3.99")
+    (tmp_path / "python").symlink_to(tmp_path / "bin/python3")
+    (tmp_path / "round").symlink_to("round")
+
+    assert _links(tmp_path / "python") == [tmp_path / "python", tmp_path / "bin/python3", tmp_path / "python3.99"]
+    assert _links(tmp_path / "round") == [tmp_path / "round"]
 
 
 def descendants(parent: int) -> list[int]:

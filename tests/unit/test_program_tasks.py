@@ -13,8 +13,7 @@ from kgcheck.errors import BudgetExceeded
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.programs.made import MadeFile
-from kgcheck.protocols.programs.record import ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.record import MadeFile, ProgramLimits, ProgramRun
 from kgcheck.protocols.programs.tasks import (
     ProgramAttempt,
     ProgramRecord,

@@ -22,6 +22,9 @@ from kgcheck.graph.sandbox import KernelCall, confine
 NOT_STARTED = 125
 """Exit code of a child that could not be guarded."""
 
+_FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
+"""Commands of fcntl: copies of a descriptor, its flags, locks. Not whom the kernel sends which signal."""
+
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_GET_NAME = 1, 15, 16
 _TERMINAL_QUESTIONS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
 """Calls of ioctl that change nothing outside: is it a terminal, how large, how much is there, close on exec."""
@@ -30,7 +33,7 @@ _TERMINAL_QUESTIONS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
 _CALLS = """
     access alarm arch_prctl brk chdir clock_getres clock_gettime clock_nanosleep close close_range dup dup2 dup3
     epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 execve exit exit_group faccessat faccessat2 fadvise64 fchdir
-    fcntl fdatasync flock fstat fstatfs fsync ftruncate futex get_robust_list getcpu getcwd getdents64 getegid geteuid
+    fdatasync flock fstat fstatfs fsync ftruncate futex get_robust_list getcpu getcwd getdents64 getegid geteuid
     getgid getgroups getitimer getpgid getpgrp getpid getppid getrandom getresgid getresuid getrlimit getrusage getsid
     gettid gettimeofday getuid lseek lstat madvise membarrier mincore mkdir mkdirat mmap mprotect mremap msync munmap
     nanosleep newfstatat open openat pause pipe pipe2 poll ppoll pread64 preadv preadv2 pselect6 pwrite64 pwritev
@@ -110,6 +113,8 @@ def _calls() -> Iterator[KernelCall]:
             yield KernelCall(name, answer=number)
     for question in _TERMINAL_QUESTIONS:
         yield KernelCall("ioctl", {1: question})
+    for command in _FILE_COMMANDS:
+        yield KernelCall("fcntl", {1: command})
     for option in (_PR_SET_NAME, _PR_GET_NAME):
         yield KernelCall("prctl", {0: option})
     # Signals to itself.

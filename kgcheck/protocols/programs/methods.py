@@ -95,7 +95,10 @@ class AnalysisGraph:
         Returns:
             Two columns of ids.
         """
-        tables = [t.select([c for c in ("head", "tail", "score") if c in t.column_names]) for t in self._scan(pattern)]
+        tables = [
+            t.select([c for c in ("head", "tail", "score") if c in t.column_names])
+            for t in self.store.scan_edges(pattern)
+        ]
         if not tables:
             return pa.chunked_array([], pa.string()), pa.chunked_array([], pa.string())
         table = pa.concat_tables(tables)
@@ -109,9 +112,6 @@ class AnalysisGraph:
         self.left_out += table.num_rows - kept.num_rows
         self.edges += kept.num_rows
         return kept["head"], kept["tail"]
-
-    def _scan(self, pattern: Pattern) -> Iterable[pa.Table]:
-        return self.store.scan_edges(pattern)
 
     def network(self, label: str, links: Iterable[tuple[AnalysisLink, float | None]]) -> tuple[list[str], Any]:
         """The network of a label: ids, and who is linked to whom, in either direction; none to itself."""
@@ -239,8 +239,8 @@ def _enrichment(
         listed = []
         for row, id_ in zip(rows, ids, strict=True):
             place = int(found.terms[row])
-            held_by = of_term.indices[of_term.indptr[place] : of_term.indptr[place + 1]]
-            who = ", ".join(sorted(called.get(set_ids[m], set_ids[m]) for m in held_by))
+            having = of_term.indices[of_term.indptr[place] : of_term.indptr[place + 1]]
+            who = ", ".join(sorted(called.get(set_ids[m], set_ids[m]) for m in having))
             listed.append((id_, names.get(id_, id_), *_cells(found, row), who))
         tables.append(ResultTable(name=kind, columns=("id", "name", *_ROW), rows=tuple(listed)))
         figures |= {

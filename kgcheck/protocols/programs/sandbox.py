@@ -37,7 +37,10 @@ _INSIDE = "kgcheck.protocols.programs.inside"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PROBE_S = 20.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv")
+_NAMESPACES = (
+    *("--unshare-all", "--unshare-user", "--disable-userns"),
+    *("--die-with-parent", "--new-session", "--clearenv"),
+)
 
 
 class Interpreter(NamedTuple):
@@ -203,7 +206,7 @@ def _run(
 
 def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mapping[str, Path]) -> list[str]:
     """Options of Bubblewrap: what there is in its namespaces, and nothing else, not even /proc."""
-    walls = [*_NAMESPACES, "--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    walls = [*_NAMESPACES, "--cap-drop", "ALL", "--hostname", "sandbox"]
     for link in ("/bin", "/lib", "/lib64"):
         if os.path.islink(link):
             walls += ["--symlink", os.readlink(link), link]
@@ -266,10 +269,21 @@ def _python() -> Interpreter:
     base = Path(sys.base_prefix)
     # Of a Python that shares its folder with other programs, its own parts alone.
     shared = base in (Path("/usr"), Path("/usr/local"))
-    own = [base / "lib", Path(os.path.realpath(sys.executable))] if shared else [base]
+    own = [base / "lib", *_links(Path(sys.executable))] if shared else [base]
     venv = [Path(sys.prefix)] if sys.prefix != sys.base_prefix else []
     # -I: neither the environment nor the folder that the program may write is looked at for modules.
     return Interpreter((sys.executable, "-I", "-B", "{program}"), _outermost([*_libraries(), *own, *venv]), {})
+
+
+def _links(path: Path) -> list[Path]:
+    """A path, where it leads, and so on: an interpreter is often a link to a link."""
+    found = [path]
+    while found[-1].is_symlink():
+        there = Path(os.path.normpath(found[-1].parent / found[-1].readlink()))
+        if there in found:
+            break
+        found.append(there)
+    return found
 
 
 @cache

@@ -15,7 +15,10 @@ from kgcheck.errors import ProgramError
 from kgcheck.protocols.programs.made import filled
 from kgcheck.protocols.programs.record import ProgramLimits, ReachedLimit
 
-_EVERY_S = 0.02
+_EVERY_S = 0.03
+_PAUSES = 10
+"""How many times as long as a look takes the pause is before the next one, where many files are looked through."""
+
 _GRACE_S = 5.0
 _SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
     "memory": ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate"),
@@ -86,16 +89,17 @@ class ProgramWatch:
             ready.register(self._process.stdout or 1, selectors.EVENT_READ, "stdout")
             ready.register(self._process.stderr or 2, selectors.EVENT_READ, "stderr")
             ready.register(self._report, selectors.EVENT_READ, _REPORT)
-            looked = 0.0
+            next_look = 0.0
             while ready.get_map():
                 for key, _ in ready.select(_EVERY_S):
                     some = os.read(key.fd, 1 << 16)
                     if not some:
                         ready.unregister(key.fd)
                     self._take(key.data, some)
-                if time.monotonic() - looked >= _EVERY_S:
+                began = time.monotonic()
+                if began >= next_look:
                     self._look()
-                    looked = time.monotonic()
+                    next_look = began + max(_EVERY_S, _PAUSES * (time.monotonic() - began))
         self._process.wait()
         return self._ended()
 

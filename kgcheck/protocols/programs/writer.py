@@ -66,13 +66,13 @@ def write_program(
         BudgetExceeded: What the model may take is used up.
     """
     system = _TASK.format(language=task.language, libraries=_LIBRARIES[task.language])
-    asked = {"task": task.model_dump(mode="json", exclude={"language"})}
+    question = {"task": task.model_dump(mode="json", exclude={"language"})}
     attempts: list[ProgramAttempt] = []
     program = ""
     while len(attempts) < most and (not attempts or attempts[-1].level is not None):
         before = {"program": program, "errors": _errors(attempts[-1])} if attempts else {}
-        question = json.dumps(asked | ({"before": before} if before else {}), ensure_ascii=False)
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+        content = json.dumps(question | ({"before": before} if before else {}), ensure_ascii=False)
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": content}]
         answer, _ = client.answer([dict(m) for m in messages], ProgramAnswer, meter=meter)
         program = answer.program
         attempts.append(checked(program, task, attempt))
