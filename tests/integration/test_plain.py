@@ -170,7 +170,7 @@ def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
     }
 
 
-def said_of_links(snapshot: Path, pattern: Pattern, pairs: list[tuple[str, str]]) -> list[tuple[str, ...]] | None:
+def said_of_links(snapshot: Path, pattern: Pattern, pairs: list[tuple[str, str]]) -> list[str] | None:
     """The pairs that are plainly supported, with what is said of their links; None where none can be told to be."""
     with duckdb.connect() as db:
         asked = EvidenceJoin(db, snapshot).plainly_supported(
