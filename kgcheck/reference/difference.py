@@ -64,7 +64,7 @@ def _sources(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 def _compare(db: duckdb.DuckDBPyConnection, differing: DifferingRows, table: str, source: str) -> TableChange:
     keys, content = _TABLES[table]
     named, of_source = ", ".join(keys), f"source = {literal(source)}"
-    # What names a row that both sides have alike, and no other row of which one side has alone, is as it was.
+    # Only what names a row that one side alone has may be another.
     perhaps = differing.of(source, table, named)
     db.execute(f"CREATE OR REPLACE TEMP TABLE perhaps AS SELECT DISTINCT * FROM ({perhaps})").fetchall()
     for side in SIDES:

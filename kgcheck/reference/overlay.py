@@ -54,7 +54,8 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
     attach_snapshots(db, {"base": snapshot} if snapshot else {}, [folder])
     for name in ("live",) if snapshot else ("live", "base"):
         _attach_empty(db, name)
-    db.execute("ATTACH ':memory:' AS ref").fetchall()
+    # What the snapshot notes of its links may not hold of what services say.
+    db.execute("ATTACH ':memory:' AS ref; CREATE TABLE ref.meta (key VARCHAR, value VARCHAR)").fetchall()
     for table in ("release", "topic", "covered", "entity", "ancestor"):
         db.execute(f"CREATE VIEW ref.{table} AS FROM base.{table} UNION ALL BY NAME FROM live.{table}").fetchall()
     both_ways = " OR ".join(f"l.relation = {literal(link)}" for link in _covered_from_tails(schema)) or "false"

@@ -200,7 +200,7 @@ def compared(before: Path, after: Path) -> dict[tuple[str, str], tuple[int, ...]
     """What a comparison should count, by table and source, from all rows of both snapshots."""
     named = {"lifecycle": "row(id)", "value": "row(id, attribute, value)", "link": "row(relation, head, tail)"}
     content = {"lifecycle": "row(state, successors)", "value": "row(status)", "link": "row(negated, score)"}
-    counts = {}
+    counts: dict[tuple[str, str], tuple[int, ...]] = {}
     for table in named:
         rows: list[dict[str, dict[str, set[str]]]] = []
         for path in (before, after):

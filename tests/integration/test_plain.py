@@ -1,5 +1,6 @@
 """Edges that a snapshot supports so plainly that one verdict tells of all."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -167,3 +168,44 @@ def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
         "refuted endpoint_merged",
         "insufficient nothing_found",
     }
+
+
+def said_of_links(snapshot: Path, pattern: Pattern, pairs: list[tuple[str, str]]) -> list[str] | None:
+    """The pairs that are plainly supported, with what is said of their links; None where none can be told to be."""
+    with duckdb.connect() as db:
+        asked = EvidenceJoin(db, snapshot).plainly_supported(
+            pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail)
+        )
+        if not asked:
+            return None
+        table = pa.table(dict(zip(("head", "tail"), map(list, zip(*pairs, strict=True)), strict=True)))
+        alike, _ = PlainPairs(db, records=True).among(pairs_of(table), asked)
+        assert alike.pairs.numbers.size
+        heads, tails = alike.pairs.ends()
+        said = alike.links.drop(["number"]).to_pylist() if alike.links else []
+        return [*map(str, zip(heads.to_pylist(), tails.to_pylist(), strict=True)), *map(str, said)]
+
+
+def test_a_note_that_links_are_bare_changes_nothing(tmp_path: Path) -> None:
+    facts = Facts()
+    uniprot = facts.release("uniprot", "r1", complete=True).link("ASSOCIATED_WITH", "P10001", TERMS[0])
+    # Twice the same, and the entry of an isoform.
+    uniprot.link("ASSOCIATED_WITH", "P10002", TERMS[0]).link("ASSOCIATED_WITH", "P10002", TERMS[0])
+    hgnc = facts.release("hgnc", "r1", complete=True).link("TRANSLATED_INTO", "AA1", "P10001", record="r1")
+    hgnc.link("TRANSLATED_INTO", "BB1", "P10002")
+    facts.release("string", "r1", complete=True).link("ACTS_ON", "P10001", "P10002", 0.9)
+    noted = facts.build(tmp_path)
+    shutil.copy(noted, without := tmp_path / "without.duckdb")
+    with duckdb.connect(str(without)) as db:
+        notes = db.execute("DELETE FROM meta WHERE key ^@ 'bare link ' RETURNING key").fetchall()
+    assert notes == [('bare link ["uniprot","go_annotation"]',)]
+    compared = 0
+    for relation in ("ASSOCIATED_WITH", "TRANSLATED_INTO", "ACTS_ON"):
+        for pattern in SCHEMA.patterns(relation):
+            if pattern.head in ENDS and pattern.tail in ENDS:
+                for isoforms in (False, True):
+                    pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail] if isoforms or "-" not in h]
+                    said = said_of_links(noted, pattern, pairs)
+                    assert said == said_of_links(without, pattern, pairs)
+                    compared += said is not None
+    assert compared == 6
