@@ -20,7 +20,7 @@ class Group(NamedTuple):
     @property
     def is_pair(self) -> bool:
         """Whether they are two."""
-        return len(self.things) == 2  # noqa: PLR2004
+        return len(self.things) == 2
 
     @property
     def halves(self) -> tuple["Group", "Group"]:
