@@ -188,7 +188,7 @@ class NamePhrases:
         beside = [*tokens[max(0, begin - 8) : begin], *tokens[end : end + 8]]
         if any(self._words.conditions.match(token) for token in beside):
             return False
-        return not any(self._words.undeniable.match(cue) for cue in cues)
+        return not any(self._words.undeniable.match(cue) for cue in cues if not self._is("aspects", cue))
 
 
 def thing_at(token: str) -> int:
