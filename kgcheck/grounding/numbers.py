@@ -62,11 +62,8 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
 
 
 def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Results) -> list[Remarked]:
-    """Remarks in which a number that no result is, and a result that no number is, differ where the words fit.
-
-    Of the abstract, which has each of its results once. Where one digit is another, whatever the size of both: 7.003
-    may be a slip of 0.003.
-    """
+    # A number of the abstract that no result is, and a result that it lacks, differ where the words fit. Where one
+    # digit is another, whatever the size of both: 7.003 may be a slip of 0.003.
     stated = {(s.number, q.start): (s, q) for s in read if s.section == "abstract" for q in quantities_of(s)}
     left = [
         (place, result)
@@ -102,11 +99,8 @@ def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Re
 
 
 def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Results) -> list[Remarked]:
-    """Remarks on numbers of the abstract, by the numbers beside them, where the text has no canonical results.
-
-    A number that the rest of the text has is no slip. One that it lacks is, where a sentence or a row of it has the
-    other numbers of the abstract's sentence, and another one in its place.
-    """
+    # A number that the rest of the text has is no slip. One that it lacks is, where a sentence or a row of it has the
+    # other numbers of the abstract's sentence, and another one in its place.
     rest = [s for s in manuscript.sentences if s.section != "abstract"]
     values = {(abs(number.value), number.step) for s in rest for number in quantities_of(s)}
     values |= {(abs(number.value), number.step) for number in against.all}

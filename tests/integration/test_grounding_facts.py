@@ -99,6 +99,37 @@ The interaction between JAK2 and BACE1 was investigated. |
 JAK2 was discussed. BACE1 binds nothing. |
 SOD1 is expressed in patients with Huntington's disease. |
 APP interacts with BACE1, as the APP crashed. | v
+JAK2 is an interaction partner of TYK2. | v
+Among the partners of JAK2 is TYK2. | v
+It is well known that JAK2 is bound by TYK2. | v
+JAK2, whose regulation is complex, binds to TYK2. | v
+The partners of JAK2 include TYK2. | v
+JAK2 interacts with TYK2 but not with TLR4. | vd
+APOE and SORL1 interact with TREM2 and APP, respectively. | vv
+APOE and SORL1 interact with TREM2, respectively. |
+The role of APOE in Alzheimer's disease is established. | v
+APOE plays a role in Alzheimer's disease. | v
+Patients with Alzheimer's disease carry variants of APOE. | v
+In Alzheimer's disease, APOE is frequently altered. | v
+APOE's association with Alzheimer's disease is beyond doubt. | v
+Genetic studies connect APOE with Alzheimer's disease. | v
+The hippocampus expresses TLR4. | v
+In the hippocampus, TLR4 is expressed. | v
+The hippocampus is one of the tissues in which TLR4 is found. | v
+We detected TLR4 in the hippocampus. | v
+APOE takes no part in Alzheimer's disease. | d
+There is no evidence that APOE is associated with Alzheimer's disease. | d
+That APOE is associated with Alzheimer's disease is not true. |
+APOE is not a major cause of Alzheimer's disease. |
+APOE is not associated with Alzheimer's disease in these populations. |
+JAK2 does not inhibit TYK2. |
+JAK2 inhibits the binding of BACE1. |
+A JAK2 that does not bind TYK2 was made. |
+No inhibition of JAK2's binding to TYK2 was seen. |
+The hippocampus lacks TLR4. | d
+In the hippocampus, TLR4 is not expressed. | d
+We did not detect TLR4 in the hippocampus. | d
+Attempts to show that JAK2 interacts with BACE1 were made. |
 """.strip().splitlines()
 
 LETTERS = {
@@ -176,6 +207,20 @@ def test_without_a_reference_the_graph_alone_is_open(store: EmbeddedStore) -> No
     # What nobody has verified contradicts nobody.
     denied = (Remark.EDGE_DENIED, SentenceState.UNSUPPORTED)
     assert [edges(found, n) for n in (1, 2, 3)] == [[LETTERS["o"]], [denied], [LETTERS["u"]]]
+
+
+def test_where_no_source_could_be_looked_at_nothing_is_called_unknown(store: EmbeddedStore) -> None:
+    with SnapshotSource(None, SCHEMA, Settings()) as nothing:
+        found = FactCheck(store, None, nothing, SCHEMA).remarks(
+            written("JAK2 interacts with BACE1.", "JAK2 interacts with TYK2.")
+        )
+
+    (unknown,) = [r for r in found if r.sentence == 1]
+    assert (unknown.remark, unknown.state) == (Remark.EDGE_UNKNOWN, SentenceState.NOT_CHECKABLE)
+    assert unknown.unavailable
+    assert "could not look: " in unknown.note
+    # An edge that the graph has is open, whatever could be looked at.
+    assert edges(found, 2) == [LETTERS["o"]]
 
 
 def test_a_finding_of_an_audit_is_named(store: EmbeddedStore, tmp_path_factory: pytest.TempPathFactory) -> None:

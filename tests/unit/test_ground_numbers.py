@@ -89,6 +89,44 @@ def test_without_results_the_own_ones_are_no_proof() -> None:
     assert other[0].evidence[0].quote == body
 
 
+BODY = "Of 129 women, telomeres were shorter in 48.5%, and copies fewer (r = 0.39, p = 0.0007)."
+
+
+@pytest.mark.parametrize(
+    ("abstract", "differing"),
+    [
+        ("Copies fell in 129 women (48.5%; r = 0.39, p = 0.0007).", []),
+        # The others stand beside another number in the text.
+        ("Copies fell in 129 women (48.5%; r = 0.79, p = 0.0007).", [("0.79", "0.39")]),
+        ("Copies fell in 192 women (48.5%; r = 0.39, p = 0.0007).", [("192", "129")]),
+        # One is enough for what can be no probability.
+        ("Copies fell (r = 0.39, p = 3.0007).", [("3.0007", "0.0007")]),
+        ("Nothing of the 17 tests was of use.", []),
+    ],
+)
+def test_the_numbers_beside_it_show_a_slip(abstract: str, differing: list[tuple[str, str]]) -> None:
+    found = [r for r in check_numbers(manuscript(abstract, BODY)) if r.remark is Remark.NUMBER_DIFFERS]
+
+    assert [(r.stated, r.found) for r in found] == differing
+    assert all(r.state is SentenceState.UNSUPPORTED for r in found)
+
+
+def test_a_number_that_the_text_has_elsewhere_is_no_slip() -> None:
+    blocks = manuscript("In 30 women, recovery was seen in 71.3%.", "Recovery was seen in 15 women.").blocks
+    plain = manuscript("x").model_copy(update={"blocks": blocks})
+    methods = Block(section="methods", text="We asked 30 women.")
+    known = plain.model_copy(update={"blocks": (*blocks, methods)})
+
+    assert Remark.NUMBER_DIFFERS not in {r.remark for r in check_numbers(known)}
+
+
+def test_a_result_that_no_number_is_and_a_number_that_no_result_is_are_one(tmp_path: Path) -> None:
+    # Thousands of times as much, and one digit.
+    found = remarks(tmp_path, "The recovery difference was clear (p = 7.0004).")
+
+    assert [(remark, words, value) for remark, words, value in found] == [(Remark.NUMBER_DIFFERS, "7.0004", "0.0004")]
+
+
 @given(st.decimals(min_value=1, max_value=1_400, places=3), st.integers(0, 2))
 def test_what_rounding_gives_never_differs(value: Decimal, places: int) -> None:
     text = f"Recovery was seen in {value:.{places}f} of treated mice."

@@ -59,6 +59,8 @@ def test_numbers(text: str, expected: list[tuple[str, tuple[str, ...]]]) -> None
             [("Zorn et al., 1987", ("Zorn 1987",)), ("Lee et al. (2020)", ("lee",))],
         ),
         ("(Lee et al., 2021)", [("Lee et al., 2021", ("Lee 2021",))]),
+        # The years of a life, and two works.
+        ("As Chan (1874\u20131938) found, and Lee (1901-1977) denied.", []),
     ],
 )
 def test_authors_and_years(text: str, expected: list[tuple[str, tuple[str, ...]]]) -> None:

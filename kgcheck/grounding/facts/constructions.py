@@ -6,50 +6,16 @@ that is not known, and nothing is read.
 
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
-from typing import NamedTuple
 
-from kgcheck.grounding.facts.phrases import Group, NamePhrases, is_thing, thing_at
+from kgcheck.grounding.facts.nouns import NounStatements
+from kgcheck.grounding.facts.phrases import Group
+from kgcheck.grounding.facts.stretches import WITHIN, Statement, Stretch
 
 _LONGEST_PREDICATE = 14
 """Words between two names that belong to one statement."""
 
-_WITHIN = ("in", "within", "inside", "at")
 
-_AFTERWARDS = 6
-"""Words behind the second name that belong to the statement: "B is where A resides"."""
-
-
-class Statement(NamedTuple):
-    """Two groups of things, by their places, that a sentence relates."""
-
-    ones: tuple[int, ...]
-    twos: tuple[int, ...]
-    denied: bool
-    aspect: bool
-
-
-class _Stretch(NamedTuple):
-    """What the words of a stretch add to a statement: those that relate, and how often it is denied."""
-
-    cues: tuple[str, ...] = ()
-    denials: int = 0
-    partial: bool = False
-    aspect: bool = False
-    equates: bool = False
-    """Whether a verb is in it that makes of one side what the other is, or has: is, includes."""
-
-    def joined(self, other: "_Stretch") -> "_Stretch":
-        """Both together."""
-        return _Stretch(
-            self.cues + other.cues,
-            self.denials + other.denials,
-            self.partial or other.partial,
-            self.aspect or other.aspect,
-            self.equates or other.equates,
-        )
-
-
-class Grammar(NamePhrases):
+class Grammar(NounStatements):
     """The constructions in which one form is stated."""
 
     def statements(self, tokens: Sequence[str], heads: Set[int], tails: Set[int]) -> Iterator[Statement]:
@@ -78,52 +44,6 @@ class Grammar(NamePhrases):
         yield from self._nominal(tokens, groups)
         for at in range(len(tokens)):
             yield from self._compound(tokens, at)
-
-    def _stretch(self, tokens: Sequence[str], first: int, last: int) -> _Stretch | None:
-        """What some words add; None where one of them is not known, or leaves it open."""
-        cues: list[str] = []
-        denials, partial, aspect, equates = 0, False, False, False
-        at = first
-        while at < last:
-            token = tokens[at]
-            following = tokens[at + 1] if at + 1 < len(tokens) else ""
-            if self._words.clouding.match(token) and not self._is_cue(token):
-                return None
-            if self._is_cue(token):
-                denials += token in self._denying
-                cues.append(token)
-            elif self._is("negations", token):
-                if self._is("no_denials", following):
-                    at += 2
-                    continue
-                if self._is("unsure_denials", following):
-                    return None
-                denials += 1
-            elif self._locates and self._is("equating", token) and following in _WITHIN:
-                cues.append("located")
-            elif not self._is_known(token):
-                return None
-            partial = partial or self._is("partial", token)
-            aspect = aspect or (self._is("aspects", token) and not self._is("kinds", token))
-            equates = equates or self._is("equating", token)
-            at += 1
-        return _Stretch(tuple(cues), denials, partial, aspect, equates)
-
-    def _stated(
-        self, tokens: Sequence[str], place: tuple[int, int], ones: Group, twos: Group, read: _Stretch
-    ) -> Iterator[Statement]:
-        """A statement of two groups, where it is affirmed, or denied of both as such."""
-        if not read.cues or read.denials > 1:
-            return
-        if read.denials and (read.partial or not self._may_deny(tokens, *place, read.cues)):
-            return
-        pairs = [(ones.things, twos.things)]
-        if "respectively" in tokens[place[1] : place[1] + 3]:
-            if len(ones.things) != len(twos.things):
-                return
-            pairs = [((one,), (two,)) for one, two in zip(ones.things, twos.things, strict=True)]
-        for first, second in pairs:
-            yield Statement(first, second, bool(read.denials), read.aspect)
 
     # A binds B; the partners of A include B; B is where A resides
 
@@ -181,12 +101,12 @@ class Grammar(NamePhrases):
         verbs = [t for t in tokens[first:at] if self._is("changing", t) or not self._is("nouns", t)]
         return any(self._is("changing", t) or self._is_cue(t) for t in verbs)
 
-    def _subject_of(self, tokens: Sequence[str], one: Group) -> tuple[int, _Stretch] | None:
+    def _subject_of(self, tokens: Sequence[str], one: Group) -> tuple[int, Stretch] | None:
         """Where a subject begins whose name a group is, and what it adds; None where it is none."""
         begin, aspect = self._subject(tokens, one.begin)
         if begin is not None:
             matrix = self._matrix(tokens, begin)
-            return None if matrix is None else (begin, _Stretch(denials=matrix, aspect=aspect))
+            return None if matrix is None else (begin, Stretch(denials=matrix, aspect=aspect))
         place = one.begin
         while place and one.begin - place < _LONGEST_PREDICATE and self._is_known_or_relates(tokens[place - 1]):
             place -= 1
@@ -199,36 +119,10 @@ class Grammar(NamePhrases):
             return None
         # What is part of a name for a thing relates nothing: "susceptibility to B depends on A".
         cues = tuple(cue for cue in read.cues if not self._is("kinds_of_terms", cue))
-        return place, read.joined(_Stretch(denials=matrix))._replace(cues=cues)
-
-    def _matrix(self, tokens: Sequence[str], begin: int) -> int | None:
-        """How often what a statement depends on denies it, as "no evidence that"; None where it leaves it open."""
-        if self._is_clouded(tokens[:begin]):
-            return None
-        if begin and tokens[begin - 1] == "neither":
-            return 1
-        before = tokens[max(0, begin - 8) : begin]
-        if not before or before[-1] not in ("that", "for", "of", "no"):
-            return 0
-        denials = [at for at, token in enumerate(before) if self._is("negations", token)]
-        if not denials:
-            return 0
-        if before[-1] == "no":
-            return 1
-        return 1 if any(self._is("evidence", token) for token in before[denials[0] :]) else None
-
-    def _behind(self, tokens: Sequence[str], at: int) -> tuple[int, _Stretch] | None:
-        """What stands behind the second name and still belongs to the statement, up to the end of the clause."""
-        end = at
-        while end < len(tokens) and not self._is("stops", tokens[end]):
-            end += 1
-        if end - at > _AFTERWARDS:
-            return None
-        read = self._stretch(tokens, at, end) if end > at else None
-        return (end, read) if read else None
+        return place, read.joined(Stretch(denials=matrix))._replace(cues=cues)
 
     def _further(
-        self, tokens: Sequence[str], begin: int, one: Group, rest: Sequence[Group], read: _Stretch
+        self, tokens: Sequence[str], begin: int, one: Group, rest: Sequence[Group], read: Stretch
     ) -> Iterator[Statement]:
         """What a second verb adds, or "but not"."""
         for earlier, later in pairwise(rest):
@@ -239,7 +133,7 @@ class Grammar(NamePhrases):
             if not self._may_follow(tokens, end):
                 return
             first = words[1]
-            if tokens[first] == "not" and self._stretch(tokens, first + 1, later.begin) == _Stretch():
+            if tokens[first] == "not" and self._stretch(tokens, first + 1, later.begin) == Stretch():
                 turned = read._replace(denials=1 - read.denials)
                 yield from self._stated(tokens, (begin, end), one, later, turned)
                 continue
@@ -255,7 +149,7 @@ class Grammar(NamePhrases):
         begin = one.begin
         while begin and self._is_known(tokens[begin - 1]) and not self._is("stops", tokens[begin - 1]):
             begin -= 1
-        if tokens[begin] not in (*_WITHIN, "during", "throughout", "for", "among"):
+        if tokens[begin] not in (*WITHIN, "during", "throughout", "for", "among"):
             return
         if begin and not self._is("openings", tokens[begin - 1]):
             return
@@ -299,87 +193,6 @@ class Grammar(NamePhrases):
         one, two = both.halves
         yield from self._stated(tokens, (begin, end), one, two, read._replace(denials=read.denials + matrix))
 
-    # binding of A to B was not seen; A's role in B is established
-
-    def _nominal(self, tokens: Sequence[str], groups: Sequence[Group]) -> Iterator[Statement]:
-        """A noun that relates what follows it: "no binding of A to B", "an association was found between A and B"."""
-        at_place = {group.begin: number for number, group in enumerate(groups)}
-        for at, token in enumerate(tokens):
-            if not (self._is("nouns", token) and self._is_cue(token)) or (at and is_thing(tokens[at - 1])):
-                continue
-            found = self._found(tokens, at + 1)
-            link = found or at + 1
-            if link >= len(tokens) or tokens[link] not in ("between", "of", "for", "by", "with", "in", "to"):
-                continue
-            first = self._past_small(tokens, link)
-            one = groups[at_place[first]] if first in at_place else None
-            if one is None or not one.things:
-                continue
-            if one.is_pair and (tokens[link] == "between" or not self._leads_on(tokens, one.end)):
-                yield from self._related(tokens, (at, first), *one.halves, one.end, is_found=bool(found))
-                continue
-            second = self._past_small(tokens, one.end)
-            if tokens[link] == "between" and tokens[second : second + 1] == ["and"]:
-                second = self._past_small(tokens, second + 1)
-            if second in at_place and groups[at_place[second]].things and self._leads_on(tokens, one.end):
-                two = groups[at_place[second]]
-                yield from self._related(tokens, (at, first), one, two, two.end, is_found=bool(found))
-
-    def _possessive(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
-        """In "A's role in B is established", and in "A expression in B was seen"."""
-        if self._possessed and tokens[one.end] == "of" and self._past_small(tokens, one.end) == two.begin:
-            # "The activity of A is known": the name itself is the noun.
-            begin = self._before_small(tokens, one.begin)
-            yield from self._related(tokens, (one.begin, one.end), one, two, two.end, begin=begin, cues=("has",))
-            return
-        first = one.end + (tokens[one.end] == "'s")
-        noun = next((at for at in range(first, two.begin) if self._is("nouns", tokens[at])), -1)
-        if noun < 0 or not self._is_cue(tokens[noun]) or self._past_small(tokens, noun + 1) != two.begin:
-            return
-        begin, _ = self._subject(tokens, one.begin)
-        if begin is None and not self._before_noun(tokens, one.begin)[2]:
-            return
-        if all(self._is("auxiliaries", t) or self._is("noun_modifiers", t) for t in tokens[first:noun]):
-            place = one.begin if begin is None else begin
-            yield from self._related(tokens, (noun, two.begin), one, two, two.end, begin=place)
-
-    def _compound(self, tokens: Sequence[str], at: int) -> Iterator[Statement]:
-        """In "the A-B interaction was confirmed"."""
-        if not (self._is("nouns", tokens[at]) and self._is_cue(tokens[at])) or at < 3:
-            return
-        if tokens[at - 2] in ("-", "/") and is_thing(tokens[at - 1]) and is_thing(tokens[at - 3]):
-            one, two = (Group(n, n + 1, (thing_at(tokens[n]),)) for n in (at - 3, at - 1))
-            yield from self._related(tokens, (at, at + 1), one, two, at + 1, begin=at - 3)
-
-    def _related(
-        self,
-        tokens: Sequence[str],
-        stretch: tuple[int, int],
-        one: Group,
-        two: Group,
-        end: int,
-        *,
-        begin: int | None = None,
-        is_found: bool = False,
-        cues: tuple[str, ...] = (),
-    ) -> Iterator[Statement]:
-        """What a noun says of two things: only where it was found, or not found, is anything stated."""
-        begin, denied, finding = self._before_noun(tokens, stretch[0] if begin is None else begin)
-        read = _Stretch(cues) if cues else self._stretch(tokens, *stretch)
-        matrix = self._matrix(tokens, begin)
-        end, aspect = self._after(tokens, end)
-        found = self._found(tokens, end)
-        if read is None or matrix is None or not (found or finding or is_found):
-            return
-        behind = tokens[end : found or end]
-        if self._is_clouded(behind) or not self._may_follow(tokens, found or end):
-            return
-        aspect = aspect or read.aspect or self._wraps(tokens, one.end, two.begin)
-        read = read._replace(
-            denials=read.denials + denied + matrix + sum(self._is("negations", t) for t in behind), aspect=aspect
-        )
-        yield from self._stated(tokens, (begin, found or end), one, two, read)
-
     # We detected A in B
 
     def _found_in(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
@@ -409,41 +222,3 @@ class Grammar(NamePhrases):
             read = read.joined(between)
             read = read._replace(denials=read.denials + matrix, aspect=read.aspect or aspect)
             yield from self._stated(tokens, (place, end), one, two, read)
-
-    def _before_noun(self, tokens: Sequence[str], at: int) -> tuple[int, int, bool]:
-        """Where what is said of a noun begins, how often it is denied there, and whether it was found."""
-        denied, place = 0, at
-        while place and (
-            self._is("noun_modifiers", tokens[place - 1])
-            or self._is("negations", tokens[place - 1])
-            or tokens[place - 1] in ("lack", "absence")
-        ):
-            denied += self._is("negations", tokens[place - 1]) or tokens[place - 1] == "absence"
-            place -= 1
-        is_found = False
-        if place and self._is("finding", tokens[place - 1]):
-            is_found = True
-            while place and (
-                self._is("finding", tokens[place - 1])
-                or self._is("negations", tokens[place - 1])
-                or self._is("people", tokens[place - 1])
-                or tokens[place - 1] in ("did", "could", "have", "has", "there", "was")
-            ):
-                denied += self._is("negations", tokens[place - 1])
-                place -= 1
-        return place, denied, is_found
-
-    def _found(self, tokens: Sequence[str], at: int) -> int:
-        """Where "was not observed" and the like ends that begins at a place; 0 where there is none."""
-        place = at
-        while place < len(tokens) and place - at < 8:
-            if self._is("found", tokens[place]) and place > at:
-                return place + 1
-            if not (
-                self._is("auxiliaries", tokens[place])
-                or self._is("negations", tokens[place])
-                or tokens[place] in ("could", "exists", "exist", "beyond", "by", "now", "without")
-            ):
-                return 0
-            place += 1
-        return 0

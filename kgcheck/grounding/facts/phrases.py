@@ -20,7 +20,7 @@ class Group(NamedTuple):
     @property
     def is_pair(self) -> bool:
         """Whether they are two."""
-        return len(self.things) == 2  # noqa: PLR2004
+        return len(self.things) == 2
 
     @property
     def halves(self) -> tuple["Group", "Group"]:
@@ -188,7 +188,7 @@ class NamePhrases:
         beside = [*tokens[max(0, begin - 8) : begin], *tokens[end : end + 8]]
         if any(self._words.conditions.match(token) for token in beside):
             return False
-        return not any(self._words.undeniable.match(cue) for cue in cues)
+        return not any(self._words.undeniable.match(cue) for cue in cues if not self._is("aspects", cue))
 
 
 def thing_at(token: str) -> int:

@@ -125,7 +125,7 @@ def _without_asides(tokens: list[str]) -> list[str]:
     while at < len(tokens):
         opens = tokens[at] == "," and tokens[at + 1 : at + 2] and tokens[at + 1] in statement_words().lists["asides"]
         end = next((i for i in range(at + 2, min(len(tokens), at + _ASIDE)) if tokens[i] == ","), 0) if opens else 0
-        if end and not any(is_thing(token) or token == "and" for token in tokens[at + 1 : end + 2]):
+        if end and not any(is_thing(word) or word == "and" for word in tokens[at + 1 : end + 2]):
             at = end + 1
         else:
             found.append(tokens[at])

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kgcheck.grounding.manuscripts.marker_words import marker_words
 from kgcheck.literature.papers import CitedWork
 
 _NAME = (
@@ -35,16 +36,7 @@ _ONLY_YEARS = re.compile(rf"\s*{_YEARS}{_REST}\s*")
 _SPAN = re.compile(r"\s*(?:1[6-9]|20)\d\d ?[-\u2013\u2014] ?(?:1[6-9]|20)\d\d\s*")
 _NAMES_BEFORE = re.compile(rf"(?<![\w-]){_NAMES}(?:['\u2019]s?)? ?$")
 _ONE_YEAR = re.compile(r"((?:1[6-9]|20)\d\d)([a-z]?)|\b([a-z])\b")
-_PARTICLES = frozenset("van von de der den del della di da dos du la le el al ter ten bin ibn zu zur".split())
 _LONGEST_NAMES = 120
-
-_NO_NAMES = frozenset(
-    "in since on at by from to until after before during between through of the a an and this these those we our as for"
-    " january february march april may june july august september october november december jan feb mar apr jun jul aug"
-    " sep sept oct nov dec spring summer autumn fall winter figure fig table section chapter version release build"
-    " updated accessed published dated year years volume issue study studies trial cohort guidelines edition copyright"
-    " available online see also data model".split()
-)
 
 
 class YearMark(NamedTuple):
@@ -121,7 +113,7 @@ class AuthorYears:
         self, names: re.Match[str], years: str, start: int, end: int, *, before: bool = False
     ) -> Iterator[YearMark]:
         first = names["first"] + names["words"]
-        if _NO_NAMES.intersection(_fold(names["first"]).split("-")):
+        if marker_words().no_names.intersection(_fold(names["first"]).split("-")):
             return
         works = self._works(names)
         second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
@@ -151,7 +143,7 @@ def surname_of(author: str) -> str:
     ('berg', "o'neill")
     """
     words = _fold(author).replace(",", " ").split()
-    return next((w for w in words if w not in _PARTICLES), words[0] if words else "")
+    return next((w for w in words if w not in marker_words().particles), words[0] if words else "")
 
 
 def _fold(text: str) -> str:

@@ -5,6 +5,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from kgcheck.grounding.manuscripts.marker_words import marker_words
 from kgcheck.literature.documents import Span
 
 NumberForm = Literal["bracket", "parenthesis", "superscript"]
@@ -44,25 +45,7 @@ _SUPERSCRIPT = re.compile(rf"{_H}{{1,3}}(?: ?[{DASHES},\u207b] ?{_H}{{1,3}}){{0,
 
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[\d.,]{0,20}\d$")
 _PLAIN_YEAR = re.compile(r"(?:19|20)\d\d")
-_FORMULA_BEFORE = re.compile(
-    r"\b(?:equations?|eqns?\.?|formulas?|in|by|with|of|to|and|item|step|case|phase) $", re.IGNORECASE
-)
 _BEFORE_POWER = frozenset("([{=<>\u00d7-\u207b\u2010\u2011\u2012\u2013\u2014\u2212")
-_NO_CITATION_BEFORE = re.compile(
-    r"(?:[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]|(?<![^\s(])\+"
-    r"|\b(?:eqs?\.?|figs?\.?|figures?|table|panels?|section|chapter|appendix|box|movie|video|supplementary"
-    r"|vol\.?|nr\.?))\s?$",
-    re.IGNORECASE,
-)
-_INTERVAL_BEFORE = re.compile(
-    r"\b(?:C\.?I\.?|intervals?|ranges?|ranging|IQR|between|bounds|quartiles?|values in|lies in)[:,;]?"
-    r"(?: (?:of|from|in))? ?$",
-    re.IGNORECASE,
-)
-_UNIT_AFTER = re.compile(
-    r" ?(?:%|\u00b0|[kmc\u00b5\u03bcn]?m|k?Hz|m?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|weeks?|months?|years?"
-    r"|[mk\u00b5\u03bc]?g|[m\u00b5\u03bcn]?[Ml]|degrees?|dB|kPa|mV|bp|kb|kDa|pixels?)(?![\w-])"
-)
 _VALUE_BEFORE = re.compile(
     r"(?:^|[\s(])(\d{1,6}(?:\.\d{1,6})?) ?(?:%|years?|days?|months?|weeks?|hours?|h|min|kg|mm|cm)? ?$"
 )
@@ -121,7 +104,9 @@ def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
         if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
             continue
         before = text[max(0, match.start() - 40) : match.start()]
-        formula = _NO_CITATION_BEFORE.search(before) or (len(numbers) == 1 and _FORMULA_BEFORE.search(before))
+        formula = marker_words().no_citation_before.search(before) or (
+            len(numbers) == 1 and marker_words().formula_before.search(before)
+        )
         if text[match.start() - 1].isspace() and not formula:
             yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
 
@@ -197,14 +182,14 @@ def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
 def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
     """Whether numbers in brackets are a value, an interval or the place of something else."""
     before = text[max(0, match.start() - 40) : match.start()]
-    if _NO_CITATION_BEFORE.search(before):
+    if marker_words().no_citation_before.search(before):
         return True
     written = [int(n) for n in _ONE.findall(match[1])]
     if len(written) > 1 and min(numbers) > most > 0:
         return True
     if len(written) != 2:
         return False
-    if _INTERVAL_BEFORE.search(before) or _UNIT_AFTER.match(text, match.end()):
+    if marker_words().interval_before.search(before) or marker_words().unit_after.match(text, match.end()):
         return True
     value = _VALUE_BEFORE.search(before)
     return value is not None and written[0] <= float(value[1]) <= written[1]
