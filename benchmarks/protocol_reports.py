@@ -3,9 +3,10 @@
 .venv/bin/python -m benchmarks.protocol_reports [--data ../shared/data] [--labels FILE] [--wrong]
 
 Without labels: counts over all papers. With them, also precision and recall on the papers that were read by hand. The
-file of labels is not in the repository, for its values are words of the papers: `= NAME` begins a paper
-(journal.NAME.xml), then a line a sentence of its methods: the number, `-` where it is no step, and what it names after
-P (settings), T (software, `name@version`), D (accessions) and S (statistics), parted by `;`.
+file of labels is not in the repository, for its values are words of the papers. `= NAME` begins a paper
+(journal.NAME.xml), perhaps with the sentences that were read, as `61-90`. Then a line a sentence of its methods: the
+number, `-` where it is no step, and what it names after P (settings), T (software, `name@version`), D (accessions) and
+S (statistics), parted by `;`.
 """
 
 import argparse
@@ -50,12 +51,24 @@ def papers_in(data: Path) -> Iterator[tuple[str, WholePaper]]:
                 yield path.stem.removeprefix("journal."), paper
 
 
-def read_labels(path: Path) -> dict[str, dict[int, Label]]:
-    """Labels by paper and number of the sentence."""
-    found: dict[str, dict[int, Label]] = {}
+class Labels(NamedTuple):
+    """The labels of a paper, by number of the sentence, and which sentences were read."""
+
+    first: int
+    last: int
+    sentences: dict[int, Label]
+
+
+def read_labels(path: Path) -> dict[str, Labels]:
+    """Labels by paper."""
+    found: dict[str, Labels] = {}
+    own: dict[int, Label] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
-            found[line[2:].strip()] = own = {}
+            name, _, read = line[2:].strip().partition(" ")
+            first, _, last = (read or f"1-{READ}").partition("-")
+            own = {}
+            found[name] = Labels(int(first), int(last), own)
         elif line[:1].isdigit():
             head, *parts = re.split(r"\s(?=[PTDS]\s)", line)
             number, _, mark = head.partition(" ")
@@ -91,7 +104,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-class Scores:
+class ReportScores:
     """Counts of what is right, wrong and missing, by class."""
 
     def __init__(self) -> None:
@@ -150,14 +163,14 @@ def _numbers(text: str) -> list[str]:
     return [n.replace(",", "") for n in re.findall(r"\d+(?:[.,]\d+)*", text)]
 
 
-def scores(data: Path, labels: dict[str, dict[int, Label]]) -> Scores:
+def scores(data: Path, labels: dict[str, Labels]) -> ReportScores:
     """How the rules do on the papers that were read by hand."""
     papers = dict(papers_in(data))
-    made = Scores()
+    made = ReportScores()
     for name, wanted in labels.items():
-        sentences = [(m, s) for m in method_sections(papers[name]) for s in m.sentences][:READ]
-        for number, (_, sentence) in enumerate(sentences, 1):
-            label = wanted.get(number, Label(step=False, names={}))
+        sentences = [s for m in method_sections(papers[name]) for s in m.sentences]
+        for number, sentence in enumerate(sentences[wanted.first - 1 : wanted.last], wanted.first):
+            label = wanted.sentences.get(number, Label(step=False, names={}))
             step = step_of(sentence.text, number, without=sentence.citations)
             where = f"{name} {number}"
             made.add("step", ["step"] * label.step, ["step"] * (step is not None), where)

@@ -98,7 +98,7 @@ def cut(text: str, length: int = _LONG) -> str:
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
 
 
-def markdown(value: object) -> str:
+def markdown(value: object, most: int = _CELL) -> str:
     """Text that Markdown shows as it is, in a table or out of one.
 
     Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
@@ -107,15 +107,9 @@ def markdown(value: object) -> str:
     Returns:
         One line without marks.
     """
-    return _without_marks(cut(_one_line(value), _CELL))
-
-
-def _one_line(value: object) -> str:
-    return " ".join(visible(str(value), layout=True).split())
-
-
-def _without_marks(line: str) -> str:
-    return _MARK.sub(lambda m: f"&#{ord(m[0])};", _LINKS.sub(lambda m: f"{m[0]}\u2060", line))
+    line = " ".join(visible(str(value), layout=True).split())
+    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, most))
+    return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
 
 
 class Unasked(NamedTuple):

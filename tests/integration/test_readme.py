@@ -15,6 +15,7 @@ from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
+from tests.support.jats import article
 from tests.support.paper_services import crossref_work
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))]
@@ -136,6 +137,8 @@ def _add_manuscript(folder: Path) -> None:
     (folder / "works").mkdir()
     (folder / "works" / "works.jsonl").write_text(json.dumps(crossref_work("10.5555/p")))
     (folder / "retracted.tsv").write_text("99990001\n")
+    (folder / "article.xml").write_text(article(), encoding="utf-8")
+    (folder / "objective.toml").write_text('title = "Kinases"\nobjective = "Stain cells."\n')
     build = ("reference", "build", "works", "--kind", "bibliography", "--out", "works.duckdb")
     assert kgcheck(*build, cwd=folder).code == 0
     where = ("--store", "graph.lbdb", "--reference", "reference.duckdb", "--ledger", "kgcheck-demo/ledger.sqlite")

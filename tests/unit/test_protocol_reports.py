@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
+from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.report import ExperimentalReport
 from kgcheck.protocols.reports.analysis import analyse, analyse_all
+from kgcheck.protocols.reports.by_model import report_by_model
 from kgcheck.protocols.reports.data_sets import data_repositories, data_set_ids
 from kgcheck.protocols.reports.experimental import experimental_report, named_in
 from kgcheck.protocols.reports.parameters import parameters_in
@@ -21,7 +23,9 @@ from kgcheck.protocols.reports.statistic_names import statistics_in
 from kgcheck.protocols.reports.steps import deeds_of, outline_of, species_in, step_of
 from kgcheck.protocols.reports.tools import tools_in
 from kgcheck.protocols.reports.words import statistic_words
+from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
+from tests.support.chat_server import Asked, Move, Say, chat_server
 from tests.support.jats import article
 
 BODY = """<sec><title>Materials and Methods</title><sec><title>Ethics statement</title><p>The ethics committee approved
@@ -79,6 +83,10 @@ def test_results_belong_to_the_section_that_they_share_most_with(report: Experim
         ("We compute the distance of each pair.", ["compute"]),
         ("The participants of both groups completed a form.", ["completed"]),
         ("The assays followed the protocol of the maker.", ["followed"]),
+        ("Zincol served as a control.", ["served"]),
+        ("The cells were live imaged at night.", ["imaged"]),
+        ("All steps have been implemented by us.", ["implemented"]),
+        ("Patients gave informed consent and were randomly assigned to two groups.", ["assigned"]),
         ("Inclusion criteria were an age above 18 years and a diagnosis.", ["were"]),
         ("Add 5 ml of water.", ["add"]),
         ("Zincol was not observed.", []),
@@ -131,6 +139,8 @@ def test_the_outline_is_the_verb_with_its_object(sentence: str, outline: str) ->
         ("at 2, 4 and 12 months", [("duration", "=", "2, 4 and 12 months")]),
         ("five-fold and 5-fold cross-validation", [("cross-validation", "=", "5-fold")]),
         ("aged 18\u201365 years", [("age", "=", "18\u201365 years")]),
+        ("centrifuged at 10,000 g on day 10\u201312", [("speed", "=", "10,000 g"), ("day", "=", "10\u201312")]),
+        ("1000, 2000 and 3000 s/mm2", [("b-value", "=", "1000, 2000 and 3000 s/mm2")]),
     ],
 )  # fmt: skip
 def test_settings_have_names_and_values(text: str, expected: list[tuple[str, str, str]]) -> None:
@@ -165,6 +175,15 @@ def test_a_power_whose_digits_are_no_longer_high_is_read() -> None:
         ("maintained in RPMI, randomly allocated with Rituximab", []),
         ("the statistical software, a training program and the Diversity Panel, version 2.4", []),
         ("a string of RNA, the galaxy and STRING theory", []),
+        (
+            "Cluster (version 2.0), with Foobar 7.0\u20137.1 (Somebody Ltd) in Fig 7.1",
+            [
+                ("Cluster", "2.0"),
+                ("Foobar", "7.0\u20137.1"),
+            ],
+        ),
+        ("by our code (https://github.com/someone/zinc-tool)", [("zinc-tool", "")]),
+        ("the bundled FooPix 3.0 software", [("FooPix", "3.0")]),
         ("analyses were performed using FOOBAR [31] and measured by ELISA [2]", [("FOOBAR", "")]),
     ],
 )
@@ -253,10 +272,8 @@ def test_nothing_of_a_retracted_paper_is_taken_over(report: ExperimentalReport) 
 
 
 words = st.sampled_from(
-    "we was were then used 5 mM 37°C p < 0.05 GSE1 PDB 1ABC R version 2.1 ( ) [ , . ; of at to the SPSS 1:10 \u2212 ± from"
-    " into analysis participants 10\u22125 software package \u00a0 % fold day 3 days 5-7 has been implemented".split(
-        " "
-    )
+    "we was were then used 5 mM 37°C p < 0.05 GSE1 PDB 1ABC R version 2.1 ( ) [ , . ; of at to the SPSS 1:10 ±"
+    " from into analysis participants 10\u22125 software package \u00a0 % fold day 3 days 5-7 has been".split(" ")
 )
 
 
@@ -339,3 +356,39 @@ def test_accessions_are_found_anywhere_in_a_paper() -> None:
     )
 
     assert named_in(found) == ("PRJNA1", "GSE2")
+
+
+def test_a_model_can_only_point_at_words_of_the_paper(tmp_path: Path) -> None:
+    wanted: list[dict[str, str]] = []
+
+    def play(request: Asked) -> Move:
+        wanted.append(json.loads(str(request.messages[-1]["content"])))
+        copied = wanted[-1]["text"].split(". ")[0]
+        steps = [{"words": copied}, {"words": f"{copied} twice in the moonlight"}, {"words": copied}, {"words": "for"}]
+        return Say(text=json.dumps({"steps": steps}))
+
+    given = {"llm_api_key": "key", "llm_model": "test", "llm_retries": 1}
+    whole = paper(tmp_path)
+    with (
+        chat_server(play) as server,
+        ChatClient(Settings.model_validate({"llm_base_url": server.url, **given})) as client,
+    ):
+        found = report_by_model(whole, client)
+
+    steps = [step for section in found.sections for step in section.steps]
+    assert [text["heading"] for text in wanted] == ["Sequencing of zinc cells", "Statistical analysis"]
+    assert [step.number for step in steps] == [1, 2]
+    assert all(step.text in text["text"] for step, text in zip(steps, wanted, strict=True))
+    assert steps[0].parameters
+    assert (found.made_by, found.dropped) == ("test", 6)
+
+
+def test_the_methods_of_real_papers_are_read(shared_data: Path) -> None:
+    path = shared_data / "fulltext" / "plos" / "journal.ppat.1000105.xml"
+    found = experimental_report(next(p for _, p in read_jats(path) if isinstance(p, WholePaper)))
+    steps = [step for section in found.sections for step in section.steps]
+
+    assert len(steps) > 40
+    assert {"E-MEXP-767", "E-MEXP-768"} <= {d.id for step in steps for d in step.data_sets}
+    assert ("BRB-ArrayTools", "3.4.1") in {(t.name, t.version) for step in steps for t in step.tools}
+    assert found.species == ("Caenorhabditis elegans",)

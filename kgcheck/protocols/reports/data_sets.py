@@ -46,16 +46,16 @@ def data_repositories() -> dict[str, DataRepository]:
     return {r.name: r for r in found.repository}
 
 
-class _Known(NamedTuple):
+class _AccessionForm(NamedTuple):
     repository: DataRepository
     pattern: re.Pattern[str]
     near: re.Pattern[str] | None
 
 
 @cache
-def _known() -> tuple[_Known, ...]:
+def _known() -> tuple[_AccessionForm, ...]:
     return tuple(
-        _Known(
+        _AccessionForm(
             r,
             re.compile(rf"(?<![A-Za-z0-9])(?:{r.pattern})(?![A-Za-z0-9])"),
             re.compile("|".join(map(re.escape, r.near))) if r.near else None,

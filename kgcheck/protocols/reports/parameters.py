@@ -44,6 +44,8 @@ _FORMULA = re.compile(r"[*^+/\u2212\u0370-\u03ffA-Z(]")
 _NAMES_A_MATERIAL = ("concentration", "dose", "volume", "share", "mass", "amount")
 _COUNTS_NOTHING = 10**7
 _MANY = 1_000
+_LEAST_SPUN = 50
+_SPUN = re.compile(r"centrifug|\bspun\b|\bspin\b|pellet|supernatant|sediment", re.IGNORECASE)
 
 
 def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParameter, ...]:
@@ -103,7 +105,7 @@ class _Setting:
         self.start, self.value_start = of.start, of.start
         self.number = of.value
         self.unit, self.end = of.unit, of.end
-        self.is_range = False
+        self.is_range = self.has_two_ends = False
         sign = _SIGN.search(text, max(0, of.start - 3), of.start)
         self.compared = bool(sign) or of.comparator not in ("=", "")
         self.comparator = sign[1] if sign and of.comparator == "=" else of.comparator
@@ -113,6 +115,11 @@ class _Setting:
             # "10,000 x g" is no factor, and "2 mg/kg" no mass.
             if own.end() > self.end or not self.unit:
                 self.unit, self.end = _words().units[own[1]], own.end()
+        if self.unit == "g" and self.number >= _LEAST_SPUN and _SPUN.search(text):
+            self.unit = "\u00d7 g"
+        if self.unit == "°C" and text[max(0, of.start - 2) : of.start] in (" \u2013", "(\u2013"):
+            # A dash that stands for the sign.
+            self.number, self.value_start = -self.number, of.start - 1
         self.ends_in_unit = self.end > of.bare
         before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
         self.words = self._stripped(before)
@@ -176,9 +183,13 @@ class _Setting:
             return "significance level"
         return ""
 
+    def _stands_alone(self) -> bool:
+        """Whether the number follows the word before it without a word or a comma between: "zincol 10 mg"."""
+        return not self.joined and self.text[max(0, self.start - 2) : self.start - 1].isalnum()
+
     def may_share(self, unit: str) -> bool:
         """Whether it may be a member of a list whose last member has the unit: it has neither one nor a name."""
-        if self.ends_in_unit:
+        if self.ends_in_unit or self.has_two_ends:
             return False
         return unit.startswith(self.unit) if self.unit else not self.name()
 
@@ -220,7 +231,7 @@ class _Setting:
         if kind in _NAMES_A_MATERIAL and (after := _NEXT_WORDS.match(self.text, self.end)):
             if words := self._material(after[1].split()):
                 return " ".join(words)[:200]
-        if kind in _NAMES_A_MATERIAL and kind != "share" and self.words and not self.joined and self._is_symbol():
+        if kind in _NAMES_A_MATERIAL and kind != "share" and self._is_symbol() and self._stands_alone():
             return self.words[-1]
         if kind == "share":
             # Without a name or a material it is what came out.
@@ -246,7 +257,7 @@ class _Setting:
         known = _words()
         taken: list[str] = []
         for word in words:
-            if word.lower() in known.stop or word.lower() in ("ph", "per") or (taken and word.endswith(("ed", "ing"))):
+            if word.lower() in known.stop or word.lower() in ("ph", "per"):
                 break
             taken.append(word)
         return taken
@@ -261,7 +272,7 @@ class _Setting:
             return ""
         if words[place] in _words().many:
             return words[place] if self.number >= _MANY else ""
-        return " ".join(words[: place + 1]) if 0 < self.number < _COUNTS_NOTHING else ""
+        return " ".join(words[: place + 1]).rstrip(".") if 0 < self.number < _COUNTS_NOTHING else ""
 
     def parameter(self, name: str) -> StepParameter:
         """The setting under a name."""
@@ -288,7 +299,7 @@ def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
                 # A power whose digits are no longer set high.
                 last.number = Decimal(10) ** -min(int(setting.number), 99)
             else:
-                last.is_range = True
+                last.is_range = last.has_two_ends = True
             last.end, last.unit = setting.end, setting.unit
         elif setting.unit and _LIST.fullmatch(between) and last.may_share(setting.unit):
             first = kept.pop()

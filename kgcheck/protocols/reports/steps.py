@@ -107,12 +107,12 @@ def _passive(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
         return None
     if match["be"].lower() in ("is", "are") and patterns.base(verb) not in patterns.present:
         return None
-    if match["be"].lower() in ("is", "are") and _tells_of_all(match.string, match.start()):
+    if match["be"].lower() in ("is", "are") and _holds_of_all(match.string, match.start()):
         return None
     return Deed(verb + (match["out"] or ""), match.span("verb"), passive=True)
 
 
-def _tells_of_all(text: str, start: int) -> bool:
+def _holds_of_all(text: str, start: int) -> bool:
     """Whether a verb in the present tells what holds of things, in a clause that depends on another."""
     if _RELATIVE.search(text, max(0, start - 24), start):
         return True
