@@ -89,8 +89,8 @@ def http(services: StudyServices, tmp_path: Path) -> Iterator[Callable[..., Http
 @pytest.fixture
 def look(http: Callable[..., Http], tmp_path: Path) -> Callable[..., StudySearch]:
     def search(today: str = DAY, **more: Any) -> StudySearch:
-        means = SearchMeans(**({"synonyms": synonyms, "http": http()} | more))
-        return search_for(OBJECTIVE, tmp_path / "out", means, today=today)
+        given: dict[str, Any] = {"synonyms": synonyms, "http": http()} | more
+        return search_for(OBJECTIVE, tmp_path / "out", SearchMeans(**given), today=today)
 
     return search
 
