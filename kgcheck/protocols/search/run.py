@@ -120,7 +120,7 @@ def search_for(
         found = _Search(objective, concepts, folder, means, day, log, progress or NoProgress()).run()
         log.put("ended", kept=len(found.kept), usable=len(found.usable), unsearched=len(found.unsearched))
         log.end()
-    write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1, exclude_defaults=True) + "\n")
+    write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
     # What could not be looked at is tried again with the answers of that day.
     write_note(note, described, day, ended=not found.unsearched)
     return found
@@ -307,7 +307,8 @@ class _Search:
         if http is None or "pmc" not in self._means.places:
             return papers
         pmc = Pmc(http, http.settings, self._day)
-        wanted = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper)][: search_rules().limits.whole]
+        lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
+        wanted = lacking[: search_rules().limits.whole]
         whole: dict[str, FoundPaper] = {}
         with self._progress.step("reading whole papers", len(wanted)) as step:
             for found in wanted:
