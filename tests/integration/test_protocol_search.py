@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kgcheck.errors import BudgetExceeded, ModelAnswer, UsageError
+from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.found import StudySearch
+from kgcheck.protocols.search.found import StudySearch, read_search
 from kgcheck.protocols.search.model_search import SearchModel
 from kgcheck.protocols.search.run import MODEL_FILE, RECORDS_FILE, SEARCH_FILE, SearchMeans, search_for
 from kgcheck.providers.http import Http
@@ -89,8 +89,8 @@ def http(services: StudyServices, tmp_path: Path) -> Iterator[Callable[..., Http
 @pytest.fixture
 def look(http: Callable[..., Http], tmp_path: Path) -> Callable[..., StudySearch]:
     def search(today: str = DAY, **more: Any) -> StudySearch:
-        means = SearchMeans(**({"synonyms": synonyms, "http": http()} | more))
-        return search_for(OBJECTIVE, tmp_path / "out", means, today=today)
+        given: dict[str, Any] = {"synonyms": synonyms, "http": http()} | more
+        return search_for(OBJECTIVE, tmp_path / "out", SearchMeans(**given), today=today)
 
     return search
 
@@ -120,8 +120,12 @@ def test_papers_and_data_sets_are_found_judged_and_kept(
     assert [d.reasons for d in found.data_sets if d.data_set.id == "GSE6"] == [("2 samples, under 6",)]
     assert (found.unsearched, found.notes) == ((), ())
 
-    written = StudySearch.model_validate_json((tmp_path / "out" / SEARCH_FILE).read_text())
-    assert written == found
+    file = tmp_path / "out" / SEARCH_FILE
+    assert read_search(file) == found
+    for text, why in ((file.read_text().replace('"format": 1', '"format": 2'), "format 2"), ("{}", "no search")):
+        file.write_text(text)
+        with pytest.raises(InputFormat, match=why):
+            read_search(file)
     assert len((tmp_path / "out" / RECORDS_FILE).read_text().splitlines()) == 4
 
 

@@ -179,7 +179,9 @@ class StudyServices:
 
     def _search(self, seen: Seen) -> Reply:
         database, term = seen.form["db"], seen.form["term"]
-        every = {"pubmed": self.pubmed, "pmc": self.pmc, **self.summaries}[database]
+        every: list[str] = list(
+            {"pubmed": self.pubmed, "pmc": self.pmc}.get(database) or self.summaries.get(database, {})
+        )
         if database in self.finds:
             found = self.finds[database]
         elif database == "bioproject":

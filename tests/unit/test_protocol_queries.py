@@ -14,6 +14,7 @@ from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import StudyDataSet
 from kgcheck.protocols.search.concepts import concepts_of, method_named, search_term
 from kgcheck.protocols.search.helpfulness import data_set_use, degrees, topic_of
+from kgcheck.protocols.search.met import MetPapers
 from kgcheck.protocols.search.queries import SearchQuery, TermGroup, queries, queries_of
 
 _TERM = r"(?:TITLE_ABS:)?T(?:\[tiab\])?"
@@ -141,21 +142,16 @@ def rated(*papers: WholePaper) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def test_a_paper_is_as_helpful_as_what_it_names_and_brings() -> None:
+    title = "Immune cells and the transcriptome of grey fever"
     good = "We used RNA-seq of immune cells of patients with grey fever (GSE5)."
-    degree = [
-        d
-        for d, _ in rated(
-            paper("Immune cells and the transcriptome of grey fever", good),
-            paper("Steam engines", "They run by night."),
-            paper("Immune cells and the transcriptome of grey fever", good, retracted=True),
-            paper("RETRACTED: Immune cells of grey fever", good),
-            paper("Immune cells of grey fever: a review", "Grey fever in short.", type="Review"),
-        )
-    ]
+    others = [paper(f"Steam engines {n}", f"They run by night {n}.") for n in range(6)]
+    best, *rest = [d for d, _ in rated(paper(title, good), *others)]
+    assert (best, set(rest)) == (5, {1})
 
-    assert degree[0] >= 4
-    assert degree[1:4] == [1, 1, 1]
-    assert degree[4] < 4
+    assert rated(paper(title, good, retracted=True), *others)[0] == (1, ("it is retracted",))
+    assert rated(paper(f"RETRACTED: {title}", good), *others)[0][0] == 1
+    assert rated(paper(f"{title}: a review", "In short.", type="Review"), *others)[0][0] < 4
+    assert "it is about Mus musculus" in rated(paper(title, "Grey fever of mice."), *others)[0][1]
 
 
 def test_a_title_that_gives_orders_is_a_title() -> None:
@@ -195,3 +191,17 @@ def test_a_data_set_is_usable_if_species_assay_size_and_subject_fit() -> None:
 
 def test_queries_of_nothing() -> None:
     assert queries_of(()) == ()
+
+
+def test_a_paper_that_two_others_turn_out_to_be_is_one() -> None:
+    met = MetPapers()
+    met.add(paper("One", "Short.", ids=("pmid:1",)), "pubmed", 1)
+    met.add(paper("One", "Short.", ids=("doi:10.5555/1",)), "europepmc", 2)
+    met.add(paper("Two", "Short.", ids=("pmid:2",)), "pubmed", 2)
+    met.add(paper("One", "Short.", ids=("pmid:1", "doi:10.5555/1")), "pmc", 3)
+    met.retract(lambda ids: {"doi:10.5555/1"})
+
+    assert [(m.paper.ids, m.places, m.queries, m.paper.retracted) for m in met.every()] == [
+        (("pmid:1", "doi:10.5555/1"), ["pubmed", "europepmc", "pmc"], [1, 2, 3], True),
+        (("pmid:2",), ["pubmed"], [2], False),
+    ]

@@ -167,7 +167,18 @@ def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple
             first = max(facets, key=lambda c: _weight(c.name, objective))
             known[known.index(first)] = first.model_copy(update={"kind": "subject"})
     order = ("subject", "facet", "method")
-    return tuple(sorted(known, key=lambda c: order.index(c.kind)))
+    about = [search_term(name) for name in objective.about]
+
+    def place(concept: SearchConcept) -> tuple[int, int, int]:
+        if concept.kind != "subject":
+            return order.index(concept.kind), 0, 0
+        return (
+            0,
+            about.index(concept.name) if concept.name in about else len(about),
+            -_weight(concept.name, objective)[0],
+        )
+
+    return tuple(sorted(known, key=place))
 
 
 def _is_within(facet: SearchConcept, other: SearchConcept) -> bool:

@@ -1,9 +1,12 @@
 """What a search for an objective found: papers and data sets, each with its degree or use, and why."""
 
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import read_whole
 from kgcheck.literature.papers import WholePaper
 from kgcheck.model import Value
 from kgcheck.protocols.objective import Objective
@@ -73,3 +76,26 @@ class StudySearch(Value):
     def usable(self) -> tuple[FoundDataSet, ...]:
         """The data sets that can be used."""
         return tuple(d for d in self.data_sets if d.usable)
+
+
+def read_search(path: Path) -> StudySearch:
+    """Read what a search found.
+
+    Args:
+        path: A file ``search.json``.
+
+    Returns:
+        The same.
+
+    Raises:
+        InputFormat: It is none, or of a newer format.
+    """
+    try:
+        found = StudySearch.model_validate_json(read_whole(path))
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise InputFormat(f"{path} is no search: {where}: {wrong['msg']}"[:300], "make it again") from None
+    if found.format > SEARCH_FORMAT:
+        raise InputFormat(f"{path} is of the format {found.format}", "use a newer kgcheck, or make it again")
+    return found

@@ -35,8 +35,8 @@ class DataSetUse(NamedTuple):
 
 
 def topic_of(objective: Objective, concepts: Sequence[SearchConcept]) -> str:
-    """What papers are held against: the title, the objective's first words, and what both are about."""
-    return " ".join((objective.title, objective.objective[:500], *(c.name for c in concepts)))[:1_000]
+    """What papers are held against: the title, and what the objective is about; of many words, each would be little."""
+    return " ".join((objective.title, *(c.name for c in concepts)))
 
 
 def abstract_of(paper: WholePaper) -> str:

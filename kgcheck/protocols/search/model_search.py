@@ -66,7 +66,9 @@ class QueryAnswer(BaseModel):
 
     def query(self) -> SearchQuery:
         """The query; a ValueError where it is none."""
-        return SearchQuery(purpose=self.purpose, groups=tuple(TermGroup(terms=tuple(g)) for g in self.groups))
+        data = {word.casefold() for word in search_rules().words.data}
+        groups = (TermGroup(terms=tuple(g), data=data.issuperset(t.casefold() for t in g)) for g in self.groups)
+        return SearchQuery(purpose=self.purpose, groups=tuple(groups))
 
 
 class QueriesAnswer(BaseModel):

@@ -5,8 +5,10 @@ search began, those of a model by what it was asked. What was cut off is done ag
 twice.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgcheck.errors import SourceError, UsageError
@@ -30,6 +32,7 @@ from kgcheck.protocols.search.helpfulness import (
     topic_of,
 )
 from kgcheck.protocols.search.look_up import DataSetRecords, study_data_set
+from kgcheck.protocols.search.met import FoundAt, MetPapers
 from kgcheck.protocols.search.model_search import JudgedRecord, SearchModel
 from kgcheck.protocols.search.places import (
     EuropePmcPlace,
@@ -53,7 +56,6 @@ SEARCH_FILE = "search.json"
 RECORDS_FILE = "data_sets.jsonl"
 MODEL_FILE = "model_answers.jsonl"
 _LOG_FILE = "search.log.jsonl"
-_NOTE_FILE = "search.note.json"
 
 _PAPER_PLACES: dict[SearchPlace, Callable[[Http, str], PaperPlace]] = {
     "pubmed": PubMedPlace,
@@ -75,23 +77,6 @@ class SearchMeans:
     embedder: Embedder | None = None
     model: SearchModel | None = None
     places: tuple[SearchPlace, ...] = PLACES
-
-
-@dataclass
-class _MetPaper:
-    """A paper that was met, wherever and however often."""
-
-    paper: WholePaper
-    places: list[SearchPlace] = field(default_factory=list)
-    queries: list[int] = field(default_factory=list)
-
-    def meet(self, paper: WholePaper, place: SearchPlace, query: int) -> None:
-        self.places += [place] if place not in self.places else []
-        self.queries += [query] if query not in self.queries else []
-        richer = max((self.paper, paper), key=lambda p: sum(len(s.paragraphs) for s in p.sections))
-        ids = tuple(dict.fromkeys((*self.paper.ids, *paper.ids)))
-        retracted = self.paper.retracted or paper.retracted
-        self.paper = richer.model_copy(update={"ids": ids, "retracted": retracted})
 
 
 def search_for(
@@ -125,16 +110,17 @@ def search_for(
     if not concepts:
         raise UsageError("the objective names nothing to look for", "name genes, diseases or methods in its title")
     folder.mkdir(parents=True, exist_ok=True)
-    note = folder / _NOTE_FILE
+    described = {"objective": objective.model_dump(mode="json"), "places": list(means.places)}
+    # Another search in the same folder goes on with nothing of this one.
+    note = folder / f"search-{hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]}.note.json"
     day = day_of(note, today)
-    described = {"objective": objective.title, "places": list(means.places)}
     write_note(note, described, day, ended=False)
     with StepLog(folder / _LOG_FILE) as log:
-        log.put("began", day=day, objective=objective.model_dump(mode="json"), places=list(means.places))
+        log.put("began", day=day, **described)
         found = _Search(objective, concepts, folder, means, day, log, progress or NoProgress()).run()
         log.put("ended", kept=len(found.kept), usable=len(found.usable), unsearched=len(found.unsearched))
         log.end()
-    write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1, exclude_defaults=True) + "\n")
+    write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
     # What could not be looked at is tried again with the answers of that day.
     write_note(note, described, day, ended=not found.unsearched)
     return found
@@ -160,8 +146,7 @@ class _Search:
         self._day = day
         self._log = log
         self._progress = progress
-        self._met: dict[str, _MetPaper] = {}
-        """By every id."""
+        self._met = MetPapers()
         self._data_sets: dict[str, tuple[DataSetRecord, list[int]]] = {}
         self._unsearched: list[UnsearchedPlace] = []
         self._notes: list[str] = []
@@ -231,9 +216,7 @@ class _Search:
             self._could_not(place.place, number, error)
             return
         for paper in found.papers:
-            known = next((self._met[i] for i in paper.ids if i in self._met), None) or _MetPaper(paper)
-            known.meet(paper, place.place, number)
-            self._met |= dict.fromkeys(known.paper.ids, known)
+            self._met.add(paper, place.place, number)
         if found.unknown:
             self._notes.append(
                 f"{place.place} searched query {number} without what it does not know: {', '.join(found.unknown)[:200]}"
@@ -273,7 +256,10 @@ class _Search:
 
     def _papers(self) -> list[FoundPaper]:
         """What was met, each with its degree, the most helpful first."""
-        met = list({id(m): m for m in self._met.values()}.values())
+        if self._means.index is not None:
+            # What the local index knows to be retracted is, whoever has it.
+            self._met.retract(self._means.index.store.retracted)
+        met = self._met.every()
         if not met:
             return []
         embedder = self._means.embedder
@@ -302,7 +288,7 @@ class _Search:
             )
         return found
 
-    def _found(self, met: _MetPaper, judged: PaperDegree, judged_by: str) -> FoundPaper:
+    def _found(self, met: FoundAt, judged: PaperDegree, judged_by: str) -> FoundPaper:
         return FoundPaper(
             paper=met.paper,
             places=tuple(met.places),
@@ -321,7 +307,8 @@ class _Search:
         if http is None or "pmc" not in self._means.places:
             return papers
         pmc = Pmc(http, http.settings, self._day)
-        wanted = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper)][: search_rules().limits.whole]
+        lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
+        wanted = lacking[: search_rules().limits.whole]
         whole: dict[str, FoundPaper] = {}
         with self._progress.step("reading whole papers", len(wanted)) as step:
             for found in wanted:
