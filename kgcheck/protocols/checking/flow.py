@@ -28,7 +28,7 @@ class StepFlow:
         self._protocol = protocol
         self._steps = list(protocol.steps)
         self._place = {step.id: place for place, step in enumerate(self._steps)}
-        made = [(step.id, _words(item.name)) for step in self._steps for item in step.outputs]
+        made = [(step.id, item_words(item.name)) for step in self._steps for item in step.outputs]
         self._made = [step for step, _ in made]
         self._with: dict[str, set[int]] = {}
         for number, (_, words) in enumerate(made):
@@ -40,7 +40,7 @@ class StepFlow:
         """By step and input, the steps that make it."""
 
     def _makers(self, name: str) -> tuple[str, ...]:
-        wanted = [self._with.get(word, set()) for word in _words(name)]
+        wanted = [self._with.get(word, set()) for word in item_words(name)]
         found = set.intersection(*wanted) if wanted else set()
         return tuple(dict.fromkeys(self._made[number] for number in sorted(found)))
 
@@ -51,7 +51,7 @@ class StepFlow:
             for name, makers in self.makers[step.id].items():
                 earlier = [m for m in makers if self._place[m] < self._place[step.id]]
                 later = [m for m in makers if self._place[m] > self._place[step.id]]
-                words = _words(name)
+                words = item_words(name)
                 if earlier or not words or any(words <= known for known in given):
                     continue
                 if later:
@@ -76,7 +76,7 @@ class StepFlow:
         texts = (objective.objective, *objective.conditions, *objective.requirements, *objective.about)
         sets = [name for d in self._protocol.data_sets for name in (d.id, d.title) if name]
         taken = [item.name for step in self._steps for item in step.inputs if item.kind in ("data_set", "sample")]
-        return [_words(text) for text in (*texts, *sets, *taken)]
+        return [item_words(text) for text in (*texts, *sets, *taken)]
 
     def _circles(self) -> Iterator[list[str]]:
         """Circles of steps: one that waits for a later one, which uses what comes of it."""
@@ -144,7 +144,17 @@ class StepFlow:
         return {step.id: reached[step.id] for step in self._steps if step.id in reached}
 
 
-def _words(name: str) -> Words:
-    """The stems of the words of a name that name something."""
+def item_words(name: str) -> Words:
+    """The stems of the words of a name that name something.
+
+    Args:
+        name: Of what a step takes or makes, or of a setting.
+
+    Returns:
+        The stems.
+
+    >>> sorted(item_words("the normalised counts of the gene"))
+    ['count', 'gene', 'normalis']
+    """
     parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
     return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))

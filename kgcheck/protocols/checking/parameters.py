@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import stemmer
+from kgcheck.protocols.checking.flow import item_words
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
 from kgcheck.protocols.protocol import StepParameter, StudyPassage, StudyProtocol, StudyStep
 
@@ -98,6 +100,10 @@ def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
 
 
 def _stems(text: str) -> frozenset[str]:
-    left_out = empty_words() | kind_words()
-    parts = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
-    return frozenset(stemmer().stemWords([p for p in parts if p not in left_out]))
+    return item_words(text) - _kinds()
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    """Stems of words that tell the kind of a value, and not what it is of."""
+    return frozenset(stemmer().stemWords(sorted(kind_words())))
