@@ -1,6 +1,7 @@
 """`kgcheck protocol check`: each remark where it is due and nowhere else; what fell, and what rests on it."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -132,6 +133,18 @@ def test_what_became_of_a_fact(
     assert bool(found.fallen) == (check_rules().remarks[StudyRemark(remark)].state is StudyState.FALLEN)
     assert found.exit_code("open") == (0 if remark == "fact_verified" else 1)
     assert found.exit_code("never") == (3 if remark == "fact_unavailable" else 0)
+
+
+@pytest.mark.parametrize("now", [REFUTED, SILENT, AWAY])
+def test_what_a_protocol_names_as_not_verified_alarms_nobody(now: tuple[Outcome, Reason]) -> None:
+    study = protocol(step(1), facts=(fact(1, EDGE, now[0]),))
+    found = checked(study, facts=World({EDGE.fingerprint: judged(*now)}))
+    assert [r.remark.value for r in found.remarks if r.about == "F1"] == ["fact_as_stated"]
+
+    other = Outcome.INSUFFICIENT if now is REFUTED else Outcome.REFUTED
+    changed = protocol(step(1), facts=(fact(1, EDGE, other),))
+    found = checked(changed, facts=World({EDGE.fingerprint: judged(*now)}))
+    assert "fact_as_stated" not in [r.remark.value for r in found.remarks]
 
 
 def test_an_older_judgement_overturns_nothing() -> None:
@@ -353,6 +366,28 @@ def test_parameters_against_their_sources(quote: str, given_: StepParameter, rem
     study = protocol(step(1, passages=("Q1",), parameters=(given_,)), passages=(passage(1, quote),))
 
     assert kinds(checked(study)) == ([remark] if remark else [])
+
+
+def test_a_long_protocol_takes_time_in_proportion() -> None:
+    count = 500
+    steps = [
+        step(
+            n, "Compare all genes.", f"item{n - 1}; thing", f"item{n}; thing {n}", passages=(f"Q{n % 50 + 1}",),
+            facts=(f"F{n % 50 + 1}",), tools=(StepTool(name=f"Tool{n}"),), parameters=(parameter("10", "10"),),
+        )
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    study = protocol(
+        *steps,
+        facts=tuple(fact(n, edge_task(f"P{n}", "P2")) for n in range(1, 51)),
+        passages=tuple(passage(n, "We used 1,000 permutations.") for n in range(1, 51)),
+    )
+    started = time.process_time()
+
+    found = checked(study, facts=World())
+
+    assert time.process_time() - started < 5
+    assert len([r for r in found.remarks if r.remark is StudyRemark.PARAMETER_FAR]) == count
 
 
 @pytest.fixture(scope="module")

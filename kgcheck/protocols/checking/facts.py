@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, CheckTask, CheckType, Outcome, Reason, Ref
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked, steps_by_ground
 from kgcheck.protocols.protocol import StudyFact, StudyProtocol
 
 OUTDATED = frozenset(
@@ -55,15 +55,16 @@ def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarke
     Returns:
         One remark for each fact and each step that rests on it; for a fact that no step names, one of its own.
     """
-    return [
-        found.model_copy(update={"step": step})
-        for fact in protocol.facts
-        for found in [_remark(fact, world)]
-        for step in [s.id for s in protocol.steps if fact.id in s.facts] or [""]
-    ]
+    remarks = []
+    resting = steps_by_ground(protocol)
+    for fact in protocol.facts:
+        steps = resting.get(fact.id, ())
+        found = _remark(fact, world, is_ground=bool(steps))
+        remarks += [found.model_copy(update={"step": step}) for step in steps or ("",)]
+    return remarks
 
 
-def _remark(fact: StudyFact, world: FactWorld) -> StudyRemarked:
+def _remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> StudyRemarked:
     now = world.judged(fact.task)
     if now and _is_older(now, fact):
         # Another ledger, or a copy of an earlier day: what it holds was known when the protocol was made.
@@ -76,6 +77,9 @@ def _remark(fact: StudyFact, world: FactWorld) -> StudyRemarked:
         kind = StudyRemark.FACT_NOT_LOOKED_SINCE if fact.outcome else StudyRemark.FACT_NOT_LOOKED
         return _of(kind, fact, now, "no newer run looked at it" if fact.outcome else "no run looked at it")
     found = f"{now.outcome.value} ({now.reason.value}) by run {now.run}"
+    if not is_ground and not fact.verified and now.outcome is fact.outcome:
+        # It is named as what it is, say among what was left out.
+        return _of(StudyRemark.FACT_AS_STATED, fact, now, found)
     match now.outcome:
         case Outcome.SUPPORTED:
             newer = world.releases().get(now.source or "", frozenset())

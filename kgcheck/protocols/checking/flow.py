@@ -1,13 +1,17 @@
 """How steps hang together: who makes what another one takes, in which order, and what rests on what."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
+from functools import cached_property
 
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.protocol import StudyProtocol
 
 Words = frozenset[str]
+
+MOST_CIRCLES = 50
+"""Steps that wait for later ones of which circles are looked for; all of them are remarked as out of order anyway."""
 
 
 class StepFlow:
@@ -24,25 +28,30 @@ class StepFlow:
         self._protocol = protocol
         self._steps = list(protocol.steps)
         self._place = {step.id: place for place, step in enumerate(self._steps)}
-        self._makes = [(step.id, _words(item.name)) for step in self._steps for item in step.outputs]
+        made = [(step.id, item_words(item.name)) for step in self._steps for item in step.outputs]
+        self._made = [step for step, _ in made]
+        self._with: dict[str, set[int]] = {}
+        for number, (_, words) in enumerate(made):
+            for word in words:
+                self._with.setdefault(word, set()).add(number)
         self.makers: dict[str, dict[str, tuple[str, ...]]] = {
             step.id: {item.name: self._makers(item.name) for item in step.inputs} for step in self._steps
         }
         """By step and input, the steps that make it."""
 
     def _makers(self, name: str) -> tuple[str, ...]:
-        wanted = _words(name)
-        return tuple(dict.fromkeys(step for step, made in self._makes if wanted and wanted <= made))
+        wanted = [self._with.get(word, set()) for word in item_words(name)]
+        found = set.intersection(*wanted) if wanted else set()
+        return tuple(dict.fromkeys(self._made[number] for number in sorted(found)))
 
     def remarks(self) -> Iterator[StudyRemarked]:
         """What is wrong with the order, and what nobody makes."""
         given = self._given()
-        circles = list(self._circles())
         for step in self._steps:
             for name, makers in self.makers[step.id].items():
                 earlier = [m for m in makers if self._place[m] < self._place[step.id]]
                 later = [m for m in makers if self._place[m] > self._place[step.id]]
-                words = _words(name)
+                words = item_words(name)
                 if earlier or not words or any(words <= known for known in given):
                     continue
                 if later:
@@ -56,7 +65,7 @@ class StepFlow:
                     )
                 else:
                     yield remarked(StudyRemark.NOT_MADE, repr(name), step=step.id, about=name)
-        for circle in circles:
+        for circle in self._circles():
             yield remarked(
                 StudyRemark.IN_A_CIRCLE, " -> ".join((*circle, circle[0])), step=circle[0], steps=tuple(circle[1:])
             )
@@ -67,37 +76,52 @@ class StepFlow:
         texts = (objective.objective, *objective.conditions, *objective.requirements, *objective.about)
         sets = [name for d in self._protocol.data_sets for name in (d.id, d.title) if name]
         taken = [item.name for step in self._steps for item in step.inputs if item.kind in ("data_set", "sample")]
-        return [_words(text) for text in (*texts, *sets, *taken)]
+        return [item_words(text) for text in (*texts, *sets, *taken)]
 
     def _circles(self) -> Iterator[list[str]]:
-        """Circles of steps, each parted before the next is looked for."""
-        before = {
-            step: {maker for makers in inputs.values() for maker in makers if maker != step}
-            for step, inputs in self._needed().items()
-        }
-        while True:
-            try:
-                TopologicalSorter(before).prepare()
-            except CycleError as error:
-                # As graphlib has it, each is taken by the next one.
-                circle = list(dict.fromkeys(error.args[1]))
-                first = min(circle, key=self._place.__getitem__)
-                at = circle.index(first)
-                circle = circle[at:] + circle[:at]
-                before[circle[0]].discard(circle[-1])
-                yield circle
-            else:
+        """Circles of steps: one that waits for a later one, which uses what comes of it."""
+        known: list[set[str]] = []
+        looked = 0
+        for step in self._steps:
+            later = {
+                m for makers in self._needed[step.id].values() for m in makers if self._place[m] > self._place[step.id]
+            }
+            if not later:
+                continue
+            looked += 1
+            if looked > MOST_CIRCLES:
                 return
+            reached = self.after([step.id])
+            maker = next((name for name in reached if name in later), None)
+            if maker is None:
+                continue
+            circle = [maker]
+            while circle[0] != step.id:
+                circle.insert(0, reached[circle[0]])
+            if set(circle) not in known:
+                known.append(set(circle))
+                yield circle
 
+    @cached_property
     def _needed(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """Makers that a step must wait for: where an earlier one makes the same, it need not wait for a later one."""
         needed: dict[str, dict[str, tuple[str, ...]]] = {}
         for step, inputs in self.makers.items():
             here = self._place[step]
             needed[step] = {
-                name: tuple(m for m in makers if self._place[m] < here) or makers for name, makers in inputs.items()
+                name: tuple(m for m in makers if self._place[m] < here) or tuple(m for m in makers if m != step)
+                for name, makers in inputs.items()
             }
         return needed
+
+    @cached_property
+    def _users(self) -> dict[str, list[str]]:
+        """By step, those that use what it makes, in the order of the protocol."""
+        users: dict[str, list[str]] = {}
+        for step, inputs in self._needed.items():
+            for maker in {m for makers in inputs.values() for m in makers}:
+                users.setdefault(maker, []).append(step)
+        return users
 
     def after(self, steps: Iterable[str]) -> dict[str, str]:
         """Steps that use, directly or not, what some steps make.
@@ -108,23 +132,29 @@ class StepFlow:
         Returns:
             By step, the one through which it was reached, in the order of the protocol.
         """
-        users: dict[str, set[str]] = {}
-        for step, inputs in self._needed().items():
-            for maker in (m for makers in inputs.values() for m in makers):
-                users.setdefault(maker, set()).add(step)
         start = set(steps)
         reached: dict[str, str] = {}
-        waiting = sorted(start, key=self._place.__getitem__)
+        waiting = deque(sorted(start, key=self._place.__getitem__))
         while waiting:
-            step = waiting.pop(0)
-            for user in sorted(users.get(step, ()), key=self._place.__getitem__):
+            step = waiting.popleft()
+            for user in self._users.get(step, ()):
                 if user not in start and user not in reached:
                     reached[user] = step
                     waiting.append(user)
         return {step.id: reached[step.id] for step in self._steps if step.id in reached}
 
 
-def _words(name: str) -> Words:
-    """The stems of the words of a name that name something."""
+def item_words(name: str) -> Words:
+    """The stems of the words of a name that name something.
+
+    Args:
+        name: Of what a step takes or makes, or of a setting.
+
+    Returns:
+        The stems.
+
+    >>> sorted(item_words("the normalised counts of the gene"))
+    ['count', 'gene', 'normalis']
+    """
     parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
     return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))

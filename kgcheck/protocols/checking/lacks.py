@@ -1,11 +1,11 @@
 """What a protocol lacks: controls, tests, corrections, versions, evidence."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
-from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
+from kgcheck.protocols.protocol import StudyProtocol, StudyStep
 
 _LONGEST = 60
 
@@ -17,29 +17,33 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         protocol: The protocol.
 
     Yields:
-        Remarks, step by step; versions at the first step that uses the software.
+        Remarks; versions at the first step that uses the software.
     """
     for section in protocol.sections:
-        for step in section.steps:
-            yield from _comparison(section, step)
+        named = dict.fromkeys(("controls", "statistics", "corrections"), "")
+        # What a later step of the section names counts for those before it.
+        for step in reversed(section.steps):
+            text = _text(step)
+            named |= {kind: found for kind in named if (found := _has(kind, text))}
+            yield from _comparison(step, named)
             if not step.facts and not step.passages:
                 yield remarked(StudyRemark.EVIDENCE_MISSING, _shown(step), step=step.id)
     yield from _versions(protocol)
 
 
-def _comparison(section: StudySection, step: StudyStep) -> Iterator[StudyRemarked]:
-    """What a step that compares or tests should name; a test or a correction may stand later in its section."""
-    own = _text(step)
-    many = _has("many_tests", own)
-    if not (step.statistics or step.analysis or _has("compares", own)):
+def _comparison(step: StudyStep, named: Mapping[str, str]) -> Iterator[StudyRemarked]:
+    """What a step that compares or tests should name."""
+    done = " ".join((step.text, *step.statistics)).casefold()
+    if not (step.statistics or step.analysis or _has("compares", done)):
         return
-    following = " ".join(_text(s) for s in section.steps[section.steps.index(step) :])
-    if not step.control and not _has("controls", following):
+    if not step.control and not named["controls"]:
         yield remarked(StudyRemark.CONTROL_MISSING, _shown(step), step=step.id)
     # A ready analysis has its test within.
-    if not step.statistics and not step.analysis and not _has("statistics", following):
+    if step.analysis:
+        return
+    if not step.statistics and not named["statistics"]:
         yield remarked(StudyRemark.STATISTICS_MISSING, _shown(step), step=step.id)
-    if many and not step.analysis and not _has("corrections", following):
+    if (many := _has("many_tests", done)) and not named["corrections"]:
         yield remarked(StudyRemark.CORRECTION_MISSING, f"{many!r} in {_shown(step)}", step=step.id)
 
 

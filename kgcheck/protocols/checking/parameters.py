@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import stemmer
+from kgcheck.protocols.checking.flow import item_words
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
 from kgcheck.protocols.protocol import StepParameter, StudyPassage, StudyProtocol, StudyStep
 
@@ -30,14 +32,29 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """
     values = {p.id: _values(p) for p in protocol.passages}
     quotes = {p.id: p.quote for p in protocol.passages}
+    stems = {name: _stems(quote) for name, quote in quotes.items()}
+    taken = _taken(protocol)
     for step in protocol.steps:
         for parameter in step.parameters:
             if parameter.number is None:
                 continue
             if parameter.passage:
                 yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
-            else:
-                yield from _against(step, parameter, _alike(protocol, step, parameter, quotes, values))
+            elif words := _stems(parameter.name):
+                # Of passages of this step whose words have the whole name, and of steps that name their passage.
+                sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
+                yield from _against(step, parameter, [*taken.get(words, ()), *sources])
+
+
+def _taken(protocol: StudyProtocol) -> dict[frozenset[str], list[_SourceValue]]:
+    """Values that steps take from passages that they name, by the stems of their names."""
+    taken: dict[frozenset[str], list[_SourceValue]] = {}
+    for step in protocol.steps:
+        for known in step.parameters:
+            if known.passage and known.number is not None:
+                value, kind = _scaled(known.number, known.unit)
+                taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
+    return taken
 
 
 def _in_passage(
@@ -53,31 +70,10 @@ def _in_passage(
     )
 
 
-def _alike(
-    protocol: StudyProtocol,
-    step: StudyStep,
-    parameter: StepParameter,
-    quotes: dict[str, str],
-    values: dict[str, list[_SourceValue]],
-) -> list[_SourceValue]:
-    # Those of other steps that name their passage, and of passages of this step whose words have the whole name.
-    _, kind = _scaled(Decimal(1), parameter.unit)
-    words = _stems(parameter.name)
-    found = []
-    for other in protocol.steps:
-        for known in other.parameters:
-            if known.passage and known.number is not None and _stems(known.name) == words:
-                value, of = _scaled(known.number, known.unit)
-                found.append(_SourceValue(known.passage, value, of, known.value))
-    if words:
-        found += [v for name in step.passages if words <= _stems(quotes[name]) for v in values[name]]
-    return [v for v in found if v.kind == kind]
-
-
 def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
-    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
+    own, kind = _scaled(parameter.number or Decimal(0), parameter.unit)
     far = Decimal(str(check_rules().far))
-    compared = [v for v in sources if v.value > 0]
+    compared = [v for v in sources if v.value > 0 and v.kind == kind]
     if own <= 0 or not compared or any(1 / far <= own / v.value <= far for v in compared):
         return
     nearest = min(compared, key=lambda v: max(own / v.value, v.value / own))
@@ -104,6 +100,10 @@ def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
 
 
 def _stems(text: str) -> frozenset[str]:
-    left_out = empty_words() | kind_words()
-    parts = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
-    return frozenset(stemmer().stemWords([p for p in parts if p not in left_out]))
+    return item_words(text) - _kinds()
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    """Stems of words that tell the kind of a value, and not what it is of."""
+    return frozenset(stemmer().stemWords(sorted(kind_words())))

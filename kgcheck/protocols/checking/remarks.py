@@ -7,6 +7,7 @@ from pydantic import Field
 
 from kgcheck.inputs import read_toml
 from kgcheck.model import Value
+from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.resources import resource_dir
 
 
@@ -39,6 +40,7 @@ class StudyRemark(StrEnum):
     FACT_NOT_LOOKED_SINCE = "fact_not_looked_since"
     FACT_UNAVAILABLE = "fact_unavailable"
     FACT_VERIFIED = "fact_verified"
+    FACT_AS_STATED = "fact_as_stated"
 
     PAPER_RETRACTED = "paper_retracted"
     PAPER_UNKNOWN = "paper_unknown"
@@ -113,6 +115,23 @@ class StudyRemarked(Value):
     def state(self) -> StudyState:
         """How bad it is."""
         return check_rules().remarks[self.remark].state
+
+
+def steps_by_ground(protocol: StudyProtocol) -> dict[str, tuple[str, ...]]:
+    """Ids of the steps that rest on each fact, passage and data set; of one that no step names, none.
+
+    Args:
+        protocol: The protocol.
+
+    Returns:
+        By id of the fact or passage, or by accession.
+    """
+    found: dict[str, list[str]] = {}
+    for step in protocol.steps:
+        quoted = (*step.passages, *(p.passage for p in step.parameters), *(t.passage for t in step.tools))
+        for name in dict.fromkeys((*step.facts, *quoted, *step.data_sets)):
+            found.setdefault(name, []).append(step.id)
+    return {name: tuple(steps) for name, steps in found.items()}
 
 
 def remarked(remark: StudyRemark, note: str, **more: object) -> StudyRemarked:

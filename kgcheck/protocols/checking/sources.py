@@ -5,7 +5,7 @@ from typing import Protocol
 
 from kgcheck.errors import SourceError
 from kgcheck.model import Value
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked, steps_by_ground
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import StudyDataSet, StudyPassage, StudyProtocol
 
@@ -45,12 +45,13 @@ def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[Stu
         A remark for each passage and step that rests on it; for a passage that no step names, one of its own.
     """
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
+    resting = steps_by_ground(protocol)
     found = []
     for passage in protocol.passages:
         if world is None and not passage.retracted:
             continue
         for remark in _of_passage(passage, standing.get(passage.paper, PaperStanding())):
-            found += _at_steps(protocol, remark, passage.id)
+            found += [remark.model_copy(update={"step": step}) for step in resting.get(passage.id) or ("",)]
     return found
 
 
@@ -67,15 +68,6 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
         yield remarked(StudyRemark.PAPER_STANDS, f"{named}: not retracted", **common)
     if paper.text and passage.quote not in paper.text:
         yield remarked(StudyRemark.QUOTE_DIFFERS, f"{named}: {passage.quote[:80]!r} is not in the paper", **common)
-
-
-def _at_steps(protocol: StudyProtocol, remark: StudyRemarked, passage: str) -> list[StudyRemarked]:
-    steps = [
-        step.id
-        for step in protocol.steps
-        if passage in {*step.passages, *(p.passage for p in step.parameters), *(t.passage for t in step.tools)}
-    ]
-    return [remark.model_copy(update={"step": step}) for step in steps or [""]]
 
 
 def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> list[StudyRemarked]:
@@ -96,9 +88,10 @@ def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> l
             now |= {d.id: d for d in lookup.look_up(list(now)) if d.id in now}
         except SourceError as error:
             failed = error.message
+    resting = steps_by_ground(protocol)
     found = []
     for data_set in now.values():
-        steps = [step.id for step in protocol.steps if data_set.id in step.data_sets] or [""]
+        steps = resting.get(data_set.id) or ("",)
         for remark in _of_data_set(data_set, protocol.objective, failed, looked=lookup is not None):
             found += [remark.model_copy(update={"step": step}) for step in steps]
     return found
