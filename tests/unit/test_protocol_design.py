@@ -21,6 +21,7 @@ from kgcheck.protocols.design.grounds import Grounds
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
 from kgcheck.protocols.design.replay import design_again
 from kgcheck.protocols.objective import Objective, read_objective
+from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyFact, StudyProtocol
 from kgcheck.protocols.protocol_file import read_protocol
 from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
@@ -170,6 +171,9 @@ def test_ready_analyses_come_with_what_they_take_a_control_and_a_test(protocol: 
 
     assert set(runs) == {"enrichment", "proximity", "neighbourhood"}
     assert all(s.control and s.statistics for s in runs.values())
+    for name, s in runs.items():
+        known = ready_analyses()[name].parameters
+        assert {p.name.replace(" ", "_") for p in s.parameters} <= set(known)
 
 
 def test_what_is_missing_is_named() -> None:
