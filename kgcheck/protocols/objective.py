@@ -39,7 +39,7 @@ def read_objective(path: Path) -> Objective:
         The objective.
 
     Raises:
-        InputFormat: A field is missing, has another form or is not known.
+        InputFormat: It is no TOML, or a field is missing, has another form or is not known.
     """
     try:
         return Objective.model_validate(read_toml(path))
@@ -47,3 +47,5 @@ def read_objective(path: Path) -> Objective:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
         known = ", ".join(Objective.model_fields)
         raise InputFormat(f"{path} is no objective: {wrong}", f"its fields are {known}") from None
+    except ValueError as error:
+        raise InputFormat(f"{path} is no objective: {error}"[:300], "write it in TOML") from None

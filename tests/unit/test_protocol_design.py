@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer
+from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.outputs import write_text
 from kgcheck.protocols.design.by_rules import design_by_rules
@@ -19,11 +20,15 @@ from kgcheck.protocols.design.design_rules import design_rules, stage_of
 from kgcheck.protocols.design.grounds import Grounds
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
 from kgcheck.protocols.design.replay import design_again
-from kgcheck.protocols.objective import Objective
+from kgcheck.protocols.objective import Objective, read_objective
+from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyFact, StudyProtocol
+from kgcheck.protocols.protocol_file import read_protocol
 from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
+from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
+from tests.support.audits import kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, ChatServer, Fail, Move, Say, chat_server
 
 OBJECTIVE = Objective(
@@ -166,6 +171,9 @@ def test_ready_analyses_come_with_what_they_take_a_control_and_a_test(protocol: 
 
     assert set(runs) == {"enrichment", "proximity", "neighbourhood"}
     assert all(s.control and s.statistics for s in runs.values())
+    for name, s in runs.items():
+        known = ready_analyses()[name].parameters
+        assert {p.name.replace(" ", "_") for p in s.parameters} <= set(known)
 
 
 def test_what_is_missing_is_named() -> None:
@@ -422,4 +430,100 @@ def test_a_folder_of_something_else_is_refused(desk: Desk) -> None:
 def test_no_text_breaks_the_guard(text: str, ids: list[str]) -> None:
     why = GROUNDS.objection(text, ids)
 
-    assert why or set(ids) & {"Q1", "Q2", "F4", "enrichment"}
+    assert why or set(ids) & {"Q1", Q, "F4", "enrichment"}
+
+
+# From files, an index and a search, over the command line
+
+TOML = """
+title = "Genes of grey fever"
+objective = "Find the genes that are expressed differently in grey fever."
+"""
+PAPER = WholePaper(
+    ids=("doi:10.5555/whole",),
+    title="Genes expressed differently in grey fever",
+    sections=(
+        Section(kind="abstract", paragraphs=(Paragraph(text="Genes of grey fever were looked for."),)),
+        Section(
+            kind="methods",
+            heading="Differential expression",
+            path=("Methods", "Differential expression"),
+            paragraphs=(
+                Paragraph(
+                    text="Genes that are expressed differently in grey fever were identified with DESeq2 (v1.30) at "
+                    "FDR < 0.05. Data of GSE1234567 were downloaded from GEO."
+                ),
+            ),
+        ),
+    ),
+)
+
+
+@pytest.fixture
+def objective(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # Where no graph is.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "objective.toml").write_text(TOML, encoding="utf-8")
+    return tmp_path / "objective.toml"
+
+
+def test_a_search_is_read_and_what_it_could_not_look_at_ends_with_3(objective: Path) -> None:
+    found = StudySearch(
+        objective=read_objective(objective),
+        day="2026-01-02",
+        queries=(),
+        papers=(
+            FoundPaper(paper=PAPER, places=("pmc",), queries=(1,), degree=5, kept=True, whole=True),
+            FoundPaper(
+                paper=PAPER.model_copy(update={"ids": ("doi:10.5555/not-kept",)}),
+                places=("pmc",), queries=(1,), degree=1, whole=True,
+            ),
+        ),
+        data_sets=(FoundDataSet(data_set=StudyDataSet(id="GSE1", title="Made up", state="found"), usable=True),),
+        unsearched=(UnsearchedPlace(place="geo", query=2, reason="it was away"),),
+    )  # fmt: skip
+    write_text(Path("found/search.json"), found.model_dump_json())
+
+    said = kgcheck("protocol", "design", objective, "--search", "found", "--out", "made")
+    made = read_protocol(Path("made/protocol.json"))
+
+    assert said.code == 3
+    assert "geo could not be looked at: it was away" in said.err
+    assert {p.paper for p in made.passages} == {"doi:10.5555/whole"}
+    assert {d.id: d.state for d in made.data_sets} == {"GSE1": "found", "GSE1234567": "not_looked"}
+    (written,) = [s for s in made.steps if s.tools]
+    assert [(t.name, t.version) for t in written.tools] == [("DESeq2", "1.30")]
+    assert kgcheck("protocol", "replay", "made").code == 0
+    shown = kgcheck("protocol", "show", "made/protocol.json", "--step", written.id)
+    assert written.passages[0] in shown.out
+    assert kgcheck("protocol", "show", "made/protocol.json", "--step", "S9.9").code == 2
+
+    objective.write_text(TOML.replace("grey", "blue"), encoding="utf-8")
+    said = kgcheck("protocol", "design", objective, "--search", "found", "--out", "other")
+    assert (said.code, "was a search for another objective" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('title = "x"', "objective: Field required"),
+        (TOML + "budget = 3", "budget: Extra inputs are not permitted"),
+        ("title = [", "is no objective"),
+    ],
+)
+def test_an_objective_of_another_form_is_refused(objective: Path, text: str, why: str) -> None:
+    objective.write_text(text, encoding="utf-8")
+
+    said = kgcheck("protocol", "design", objective, "--out", "made")
+
+    assert (said.code, why in said.err, "Traceback" in said.err) == (2, True, False)
+    assert not Path("made/protocol.json").exists()
+
+
+def test_reports_of_another_form_and_folders_without_a_design_are_refused(objective: Path) -> None:
+    Path("reports.json").write_text('[{"paper": "x", "sections": 3}]', encoding="utf-8")
+
+    said = kgcheck("protocol", "design", objective, "--reports", "reports.json", "--out", "made")
+
+    assert (said.code, "reports.json has no reports of papers" in said.err) == (2, True)
+    assert kgcheck("protocol", "replay", "nowhere").code == 2

@@ -21,7 +21,7 @@ from kgcheck.protocols.design.design_forms import (
     WrittenStep,
 )
 from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.design.from_graph import graph_steps, standing_of_fact
+from kgcheck.protocols.design.from_graph import analysis_step, graph_steps, standing_of_fact
 from kgcheck.protocols.design.grounds import OBJECTIVE, Dropped, Grounds
 from kgcheck.protocols.design.material import DesignMaterial
 from kgcheck.protocols.protocol import StepItem, StudyFact, StudyProtocol, StudySection, StudyStep
@@ -280,7 +280,8 @@ class ModelDesigner:
         """A step that rests on a ready analysis is that analysis, with what it takes and makes."""
         if not names:
             return step
-        runs = next(p for p in self._grounds.analyses[names[0]].steps if p.runs)
+        pattern = next(p for p in self._grounds.analyses[names[0]].steps if p.runs)
+        runs = analysis_step(names[0], pattern, self._material)
         return step.model_copy(
             update={
                 "analysis": names[0],

@@ -57,7 +57,7 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
         notes.append(f"steps at the bench, which a dry-lab protocol does not take over: {wet:,}")
     for name, use in fitting_analyses(material):
         for pattern in use.steps:
-            by_stage[pattern.stage].append(analysis_step(name, use, pattern, material))
+            by_stage[pattern.stage].append(analysis_step(name, pattern, material))
     sections = [_section(stage, by_stage[stage.name]) for stage in design_rules().stages]
     return with_alternatives(assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)]))
 

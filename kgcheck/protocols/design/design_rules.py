@@ -64,12 +64,10 @@ class StepPattern(Value):
 
 
 class AnalysisUse(Value):
-    """When a ready analysis fits, what it rests on, and the steps that it makes."""
+    """When a ready analysis fits, and the steps that it makes."""
 
     members: tuple[str, ...] = Field(min_length=1, description="labels of the nodes that it takes")
-    least: int = Field(gt=0)
-    against: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = Field(description="edges that it rests on: head label, relation, tail label")
+    least: int = Field(gt=0, description="so many of them")
     steps: tuple[StepPattern, ...] = Field(min_length=1)
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgcheck.model import CheckTask, CheckType, Outcome, Reason
+from kgcheck.model import CheckType, Outcome, Reason
 from kgcheck.protocols.design.assembling import UNNUMBERED
 from kgcheck.protocols.design.design_rules import AnalysisUse, StepPattern, design_rules
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode
-from kgcheck.protocols.protocol import StudyFact, StudyStep
+from kgcheck.protocols.programs.analyses import ready_analysis
+from kgcheck.protocols.protocol import StepItem, StudyFact, StudyStep
+
+VERIFIED_EDGES = StepItem(name="verified edges", kind="network")
+"""What ready analyses take beside their own inputs, by the name that ``design.toml`` gives it."""
 
 _LONGEST = 100
 """Characters of the title of a data set."""
@@ -29,7 +33,7 @@ def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
         yield stage, step.model_copy(update={"data_sets": tuple(one.id for one in found)})
     uses = design_rules().analyses.values()
     members = material.of_labels(label for use in uses for label in use.members)
-    targets = material.of_labels(label for use in uses for label in use.against)
+    targets = material.of_labels(label for name in design_rules().analyses for label in _targets(name))
     if members:
         yield _of_graph("gene_set", material, _names(members), _existing(material, members))
     if targets:
@@ -54,7 +58,8 @@ def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUs
     """
     for name, use in design_rules().analyses.items():
         members = distinct(material.of_labels(use.members))
-        if len(members) >= use.least and (not use.against or material.of_labels(use.against)):
+        targets = _targets(name)
+        if len(members) >= use.least and (not targets or material.of_labels(targets)):
             yield name, use
 
 
@@ -75,26 +80,34 @@ def _of_graph(
     )
 
 
-def analysis_step(name: str, use: AnalysisUse, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
+def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
     """A step of a ready analysis.
 
     Args:
         name: Of the analysis.
-        use: How it is used.
         pattern: The step.
         material: With the facts that it may rest on.
 
     Returns:
         The step; the one that the analysis is names it, and the verified edges that it rests on.
     """
-    rests_on = tuple(f.id for f in material.facts if f.verified and _pattern_of(f.task) in use.patterns)
+    ready = ready_analysis(name)
+    links = {(link.relation, link.label) for link in (*ready.links, *ready.targets)}
+    rests_on = tuple(
+        fact.id
+        for fact in material.facts
+        if fact.verified
+        and fact.task.object
+        and fact.task.subject.label == ready.member
+        and (fact.task.relation, fact.task.object.label) in links
+    )
     return StudyStep(
         id=UNNUMBERED,
         text=pattern.text,
-        inputs=pattern.inputs,
-        outputs=pattern.outputs,
+        inputs=(*ready.inputs, VERIFIED_EDGES) if pattern.runs else pattern.inputs,
+        outputs=ready.outputs if pattern.runs else pattern.outputs,
         parameters=pattern.parameters,
-        statistics=pattern.statistics,
+        statistics=ready.statistics if pattern.runs else pattern.statistics,
         facts=rests_on if pattern.runs else (),
         analysis=name if pattern.runs else "",
         control=pattern.control,
@@ -102,9 +115,9 @@ def analysis_step(name: str, use: AnalysisUse, pattern: StepPattern, material: D
     )
 
 
-def _pattern_of(task: CheckTask) -> str:
-    """Head label, relation and tail label of an edge; empty for what is none."""
-    return f"{task.subject.label} {task.relation} {task.object.label}" if task.object else ""
+def _targets(name: str) -> list[str]:
+    """Labels of what a ready analysis holds a set against."""
+    return [link.label for link in ready_analysis(name).targets]
 
 
 def _existing(material: DesignMaterial, nodes: Sequence[StudyNode]) -> list[StudyFact]:

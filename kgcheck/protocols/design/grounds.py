@@ -10,6 +10,7 @@ from kgcheck.protocols.design.assembling import QuotedPassages
 from kgcheck.protocols.design.design_rules import AnalysisUse, design_rules
 from kgcheck.protocols.design.from_graph import fitting_analyses
 from kgcheck.protocols.design.material import DesignMaterial, taken_sections
+from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyFact, StudyPassage
 from kgcheck.protocols.report import ReportStep
 
@@ -78,7 +79,7 @@ class Grounds:
         if use := self.analyses.get(id_):
             patterns = [f"{s.text} {s.control} {' '.join(s.statistics)}" for s in use.steps]
             values = [f"{p.name} {p.value}" for s in use.steps for p in s.parameters]
-            return " ".join((id_, *patterns, *values))
+            return " ".join((id_, ready_analysis(id_).title, *ready_analysis(id_).statistics, *patterns, *values))
         if section := self.sections.get(id_):
             return " ".join((section.heading, *(step.text for step in section.steps.values())))
         return None
