@@ -7,6 +7,7 @@ so that a template cannot forget to.
 import base64
 import hashlib
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -98,17 +99,21 @@ def cut(text: str, length: int = _LONG) -> str:
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
 
 
-def markdown(value: object, most: int = _CELL) -> str:
+def markdown(value: object, length: int = _CELL) -> str:
     """Text that Markdown shows as it is, in a table or out of one.
 
     Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
     somebody about: a URL, @somebody, #1.
 
+    Args:
+        value: Any value.
+        length: Characters after which it is cut.
+
     Returns:
         One line without marks.
     """
     line = " ".join(visible(str(value), layout=True).split())
-    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, most))
+    apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, length))
     return _MARK.sub(lambda m: f"&#{ord(m[0])};", apart)
 
 
@@ -276,7 +281,7 @@ def _escaped(value: object) -> str:
 
 def _whole(value: object) -> Markup:
     """Words of a paper for Markdown, however many: a quote that is cut is none."""
-    return Markup(_without_marks(_one_line(value)))  # noqa: S704  # escaped there
+    return Markup(markdown(value, sys.maxsize))  # noqa: S704  # escaped there
 
 
 def _linked(text: str, url: str) -> Markup:

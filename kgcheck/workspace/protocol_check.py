@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kgcheck.protocols.checking.check import CheckedProtocol
     from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.checking.sources import DataSetLookup, PaperStanding
+    from kgcheck.protocols.protocol import StudyDataSet
+    from kgcheck.providers.http import Http
 
 
 class ProtocolChecks(Grounding):
@@ -39,7 +42,8 @@ class ProtocolChecks(Grounding):
             files: Each a ``protocol.json``.
             bibliography: Bibliography snapshot in which retractions are looked up; where the workspace is live, the
                 services are asked for papers that it does not have.
-            data_sets: Where data sets are looked up; without it, what the protocols have of them is taken.
+            data_sets: Where data sets are looked up; by default at their repositories where the workspace is live, else
+                what the protocols have of them is taken.
 
         Returns:
             What was found of each, and notes.
@@ -56,6 +60,10 @@ class ProtocolChecks(Grounding):
         protocols = [read_protocol(path) for path in paths]
         not_looked: dict[str, str] = {}
         with noting() as notes, ExitStack() as opened:
+            if data_sets is None and self.live and any(p.data_sets for p in protocols):
+                from kgcheck.providers.http import Http
+
+                data_sets = _Repositories(opened.enter_context(Http(self.settings)))
             worlds = StudyWorlds(
                 facts=self._fact_world(not_looked),
                 papers=self._paper_world(Path(bibliography) if bibliography else None, opened, notes, not_looked),
@@ -254,6 +262,18 @@ class _Papers:
                 }
             )
         return found
+
+
+class _Repositories:
+    """Data sets at the repositories that issue them; see DataSetLookup."""
+
+    def __init__(self, http: "Http") -> None:
+        self._http = http
+
+    def look_up(self, ids: Sequence[str]) -> "tuple[StudyDataSet, ...]":
+        from kgcheck.protocols.search.look_up import look_up
+
+        return look_up(ids, self._http, datetime.now(UTC).date().isoformat())
 
 
 def _id_of(names: Sequence[str], store: "DocumentStore") -> str:

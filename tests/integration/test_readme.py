@@ -25,7 +25,7 @@ NOT_RUN = {
     r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
     r"--neo4j-home": "needs a stopped Neo4j installation: tests/integration/test_load_offline.py",
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
-    r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, test_improve.py, test_protocol_*.py",
+    r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, test_improve.py, test_protocol*",
     r"gather --topic": "asks services: tests/integration/test_gather_topic.py",
     r"protocol search (?!.*--offline)": "asks services: tests/integration/test_protocol_search.py",
     r"^npx ": "needs a program of npm's",

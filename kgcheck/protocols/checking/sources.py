@@ -100,7 +100,7 @@ def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> l
 def _of_data_set(data_set: StudyDataSet, objective: Objective, failed: str, *, looked: bool) -> Iterable[StudyRemarked]:
     common = {"about": data_set.id, "rests_on": " ".join(filter(None, (data_set.source, str(data_set.at or ""))))}
     if failed or data_set.state == "not_looked":
-        why = failed or ("it could not be looked up" if looked else "nobody has looked it up")
+        why = failed or data_set.remark or ("it could not be looked up" if looked else "nobody has looked it up")
         yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, f"{data_set.id}: {why}", unavailable=looked, **common)
     elif data_set.state == "missing":
         yield remarked(
@@ -108,7 +108,9 @@ def _of_data_set(data_set: StudyDataSet, objective: Objective, failed: str, *, l
         )
         return
     else:
-        yield remarked(StudyRemark.DATA_SET_FOUND, f"{data_set.id}: {data_set.title or 'found'}", **common)
+        yield remarked(
+            StudyRemark.DATA_SET_FOUND, f"{data_set.id}: {data_set.remark or data_set.title or 'found'}", **common
+        )
     species = {s.casefold() for s in data_set.species}
     if species and objective.species.casefold() not in species:
         shown = ", ".join(data_set.species)
