@@ -414,6 +414,9 @@ def test_a_folder_of_something_else_is_refused(desk: Desk) -> None:
     answers.write_text("\n".join(kept.splitlines()[:3]))
     with pytest.raises(InputFormat, match="ends before outline"):
         design_again(desk.out)
+    answers.write_text(kept + kept.splitlines()[-1] + "\n")
+    with pytest.raises(InputFormat, match="has answers to nothing"):
+        design_again(desk.out)
     material = desk.out / "material.json"
     answers.write_text(kept)
     material.write_text(material.read_text().replace("grey fever", "blue fever"))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kgcheck.errors import InputMissing
+from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import read_whole
 from kgcheck.protocols.design.by_model import ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
@@ -35,7 +35,10 @@ def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
     if material.made_by == "rules":
         protocol = design_by_rules(material)
     else:
-        protocol = ModelDesigner(material, DesignConversation(design)).design()
+        talk = DesignConversation(design)
+        protocol = ModelDesigner(material, talk).design()
+        if not talk.whole:
+            raise InputFormat(f"the transcript in {folder} has answers to nothing", "design it again in another folder")
     with TemporaryDirectory() as place:
         write(protocol, Path(place))
         same = read_whole(folder / FILE) == read_whole(Path(place) / FILE)
