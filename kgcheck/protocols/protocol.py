@@ -115,7 +115,7 @@ class StudyStep(Value):
     facts: tuple[str, ...] = Field(default=(), description="ids of facts that it rests on")
     passages: tuple[str, ...] = Field(default=(), description="ids of passages that it rests on")
     analysis: str = Field(default="", description="name of a ready analysis that runs it")
-    fixed: str = Field(default="", description="name of the fixed step of kgcheck's own that it is")
+    fixed: str = Field(default="", description="what it is a fixed step of, of kgcheck's own")
     control: str = Field(default="", description="what it compares with, where it is or has a control")
     rationale: str = ""
 

@@ -324,6 +324,8 @@ def test_what_a_comparison_lacks() -> None:
     assert lacking(bare.model_copy(update={"analysis": "enrichment", "control": "a background set"})) == []
     assert lacking(step(1, "Download the data.", passages=("Q1",))) == []
     assert lacking(step(1, "Download the data.")) == [("S1.1", "evidence_missing")]
+    assert lacking(step(1, "Download the data.", fixed="data_sets")) == []
+    assert lacking(step(1, "Download the data.", fixed="no such step")) == [("S1.1", "evidence_missing")]
 
 
 def test_versions_of_software() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
+from kgcheck.protocols.design.design_rules import design_rules
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
 
 _LONGEST = 60
@@ -26,7 +27,7 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             text = _text(step)
             named |= {kind: found for kind in named if (found := _has(kind, text))}
             yield from _comparison(step, named)
-            if not step.facts and not step.passages:
+            if not step.facts and not step.passages and step.fixed not in design_rules().fixed:
                 yield remarked(StudyRemark.EVIDENCE_MISSING, _shown(step), step=step.id)
     yield from _versions(protocol)
 

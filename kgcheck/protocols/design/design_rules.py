@@ -81,6 +81,11 @@ class DesignRules(Value):
     graph_steps: dict[str, StepPattern]
     analyses: dict[str, AnalysisUse]
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Names of the steps that kgcheck writes itself: of the graph, and of ready analyses."""
+        return frozenset({*self.graph_steps, *self.analyses})
+
     @model_validator(mode="after")
     def _names_stages(self) -> "DesignRules":
         steps = [*self.graph_steps.values(), *(s for a in self.analyses.values() for s in a.steps)]

@@ -76,6 +76,7 @@ def _of_graph(
         inputs=pattern.inputs,
         outputs=pattern.outputs,
         facts=tuple(fact.id for fact in facts if fact.verified),
+        fixed=name,
         rationale=pattern.rationale,
     )
 
@@ -110,6 +111,7 @@ def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> 
         statistics=ready.statistics if pattern.runs else pattern.statistics,
         facts=rests_on if pattern.runs else (),
         analysis=name if pattern.runs else "",
+        fixed=name,
         control=pattern.control,
         rationale=pattern.rationale,
     )
