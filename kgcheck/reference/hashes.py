@@ -54,10 +54,12 @@ def fill_digests(db: duckdb.DuckDBPyConnection) -> None:
     releases = db.execute("SELECT source, list(id ORDER BY id) FROM release GROUP BY source").fetchall()
     for table in ("lifecycle", "value", "covered"):
         kind, stated = STATED[table]
+        present = {source for (source,) in db.execute(f"SELECT DISTINCT source FROM {table}").fetchall()}
         rows += [
             f"SELECT {literal(table)}, source, {kind}, 0, {hash_of(stated, its)} FROM {table}"
             f" WHERE source = {literal(source)}"
             for source, its in releases
+            if source in present
         ]
     rows.append("SELECT 'ancestor', ontology, '', 0, hash(id, ancestor) FROM ancestor")
     for some in rows:
