@@ -87,11 +87,11 @@ def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Re
                 and _comparable(quantity, result, against)
                 and (_near_enough(quantity, result) or _same_digits(quantity, result))
             ]
-    told: set[int] = set()
+    done: set[int] = set()
     used: set[int] = set()
     for _, at, place, result in sorted(named, key=lambda n: -n[0]):
-        if at not in told and place not in used:
-            told.add(at)
+        if at not in done and place not in used:
+            done.add(at)
             used.add(place)
             sentence, quantity = stated[found[at].sentence or 0, found[at].start]
             found[at] = _differs(sentence, quantity, result, against)
@@ -143,8 +143,9 @@ def _in_its_place(
             if q != quantity and q.digits > 1 and any(q.unit == r.unit and _equal(q, r, against) for r in results)
         }
         if others and len(shared) > best[0]:
+            # Any other number may be of something else that the text tells at the same place.
             alike = [r for r in others if _same_digits(quantity, r)]
-            best = (len(shared), min(alike or others, key=lambda r: abs(r.value - quantity.value)))
+            best = (len(shared), min(alike, key=lambda r: abs(r.value - quantity.value))) if alike else best
     return best[1]
 
 

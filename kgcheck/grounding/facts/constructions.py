@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from kgcheck.grounding.facts.nouns import NounStatements
-from kgcheck.grounding.facts.phrases import Group
+from kgcheck.grounding.facts.phrases import NameGroup
 from kgcheck.grounding.facts.stretches import WITHIN, Statement, Stretch
 
 _LONGEST_PREDICATE = 14
@@ -47,7 +47,9 @@ class Grammar(NounStatements):
 
     # A binds B; the partners of A include B; B is where A resides
 
-    def _clause(self, tokens: Sequence[str], one: Group, rest: Sequence[Group], *, alike: bool) -> Iterator[Statement]:
+    def _clause(
+        self, tokens: Sequence[str], one: NameGroup, rest: Sequence[NameGroup], *, alike: bool
+    ) -> Iterator[Statement]:
         two = rest[0]
         subject = self._subject_of(tokens, one)
         if subject is None:
@@ -101,7 +103,7 @@ class Grammar(NounStatements):
         verbs = [t for t in tokens[first:at] if self._is("changing", t) or not self._is("nouns", t)]
         return any(self._is("changing", t) or self._is_cue(t) for t in verbs)
 
-    def _subject_of(self, tokens: Sequence[str], one: Group) -> tuple[int, Stretch] | None:
+    def _subject_of(self, tokens: Sequence[str], one: NameGroup) -> tuple[int, Stretch] | None:
         """Where a subject begins whose name a group is, and what it adds; None where it is none."""
         begin, aspect = self._subject(tokens, one.begin)
         if begin is not None:
@@ -122,7 +124,7 @@ class Grammar(NounStatements):
         return place, read.joined(Stretch(denials=matrix))._replace(cues=cues)
 
     def _further(
-        self, tokens: Sequence[str], begin: int, one: Group, rest: Sequence[Group], read: Stretch
+        self, tokens: Sequence[str], begin: int, one: NameGroup, rest: Sequence[NameGroup], read: Stretch
     ) -> Iterator[Statement]:
         """What a second verb adds, or "but not"."""
         for earlier, later in pairwise(rest):
@@ -145,7 +147,7 @@ class Grammar(NounStatements):
 
     # In B, A is expressed
 
-    def _fronted(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
+    def _fronted(self, tokens: Sequence[str], one: NameGroup, two: NameGroup) -> Iterator[Statement]:
         begin = one.begin
         while begin and self._is_known(tokens[begin - 1]) and not self._is("stops", tokens[begin - 1]):
             begin -= 1
@@ -169,7 +171,7 @@ class Grammar(NounStatements):
 
     # A and B interact
 
-    def _mutually(self, tokens: Sequence[str], both: Group) -> Iterator[Statement]:
+    def _mutually(self, tokens: Sequence[str], both: NameGroup) -> Iterator[Statement]:
         begin, aspect = self._subject(tokens, both.begin)
         if begin is None or aspect or self._aspects(tokens, both.end)[1]:
             return
@@ -195,7 +197,7 @@ class Grammar(NounStatements):
 
     # We detected A in B
 
-    def _found_in(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
+    def _found_in(self, tokens: Sequence[str], one: NameGroup, two: NameGroup) -> Iterator[Statement]:
         """A verb before both, of people, studies or what relates, and a preposition between the two things."""
         if one.end == two.begin:
             return

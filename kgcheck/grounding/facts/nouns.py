@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgcheck.grounding.facts.phrases import Group, is_thing, thing_at
+from kgcheck.grounding.facts.phrases import NameGroup, is_thing, thing_at
 from kgcheck.grounding.facts.stretches import Statement, Stretch, StretchReader
 
 
 class NounStatements(StretchReader):
     """The constructions in which a noun relates two things. Only where it was found, or not, is anything stated."""
 
-    def _nominal(self, tokens: Sequence[str], groups: Sequence[Group]) -> Iterator[Statement]:
+    def _nominal(self, tokens: Sequence[str], groups: Sequence[NameGroup]) -> Iterator[Statement]:
         """A noun that relates what follows it: "no binding of A to B", "an association was found between A and B"."""
         at_place = {group.begin: number for number, group in enumerate(groups)}
         for at, token in enumerate(tokens):
@@ -33,7 +33,7 @@ class NounStatements(StretchReader):
                 two = groups[at_place[second]]
                 yield from self._related(tokens, (at, first), one, two, two.end, is_found=bool(found))
 
-    def _possessive(self, tokens: Sequence[str], one: Group, two: Group) -> Iterator[Statement]:
+    def _possessive(self, tokens: Sequence[str], one: NameGroup, two: NameGroup) -> Iterator[Statement]:
         """In "A's role in B is established", and in "A expression in B was seen"."""
         if self._possessed and tokens[one.end] == "of" and self._past_small(tokens, one.end) == two.begin:
             # "The activity of A is known": the name itself is the noun.
@@ -44,11 +44,11 @@ class NounStatements(StretchReader):
         noun = next((at for at in range(first, two.begin) if self._is("nouns", tokens[at])), -1)
         if noun < 0 or not self._is_cue(tokens[noun]) or self._past_small(tokens, noun + 1) != two.begin:
             return
-        begin, _ = self._subject(tokens, one.begin)
-        if begin is None and not self._before_noun(tokens, one.begin)[2]:
+        subject, _ = self._subject(tokens, one.begin)
+        if subject is None and not self._before_noun(tokens, one.begin)[2]:
             return
         if all(self._is("auxiliaries", t) or self._is("noun_modifiers", t) for t in tokens[first:noun]):
-            place = one.begin if begin is None else begin
+            place = one.begin if subject is None else subject
             yield from self._related(tokens, (noun, two.begin), one, two, two.end, begin=place)
 
     def _compound(self, tokens: Sequence[str], at: int) -> Iterator[Statement]:
@@ -56,15 +56,15 @@ class NounStatements(StretchReader):
         if not (self._is("nouns", tokens[at]) and self._is_cue(tokens[at])) or at < 3:
             return
         if tokens[at - 2] in ("-", "/") and is_thing(tokens[at - 1]) and is_thing(tokens[at - 3]):
-            one, two = (Group(n, n + 1, (thing_at(tokens[n]),)) for n in (at - 3, at - 1))
+            one, two = (NameGroup(n, n + 1, (thing_at(tokens[n]),)) for n in (at - 3, at - 1))
             yield from self._related(tokens, (at, at + 1), one, two, at + 1, begin=at - 3)
 
     def _related(
         self,
         tokens: Sequence[str],
         stretch: tuple[int, int],
-        one: Group,
-        two: Group,
+        one: NameGroup,
+        two: NameGroup,
         end: int,
         *,
         begin: int | None = None,

@@ -10,7 +10,7 @@ _GROUP = 6
 """Things that stand beside each other in a list and are all meant; of more, none is."""
 
 
-class Group(NamedTuple):
+class NameGroup(NamedTuple):
     """Names in a list, by their places; none where they are part of other things, or too many."""
 
     begin: int
@@ -23,7 +23,7 @@ class Group(NamedTuple):
         return len(self.things) == 2
 
     @property
-    def halves(self) -> tuple["Group", "Group"]:
+    def halves(self) -> tuple["NameGroup", "NameGroup"]:
         """The first, and the others."""
         return self._replace(things=self.things[:1]), self._replace(things=self.things[1:])
 
@@ -89,7 +89,7 @@ class NamePhrases:
             last -= 1
         return last > first and tokens[last - 1] in _JOINS
 
-    def _groups(self, tokens: Sequence[str], heads: Set[int], tails: Set[int]) -> Iterator[Group]:
+    def _groups(self, tokens: Sequence[str], heads: Set[int], tails: Set[int]) -> Iterator[NameGroup]:
         """The lists of names of a sentence, in order."""
         at = 0
         while at < len(tokens):
@@ -100,7 +100,7 @@ class NamePhrases:
             else:
                 at += 1
 
-    def _group(self, tokens: Sequence[str], at: int, heads: Set[int], tails: Set[int]) -> Group:
+    def _group(self, tokens: Sequence[str], at: int, heads: Set[int], tails: Set[int]) -> NameGroup:
         """The things of the list that begins at a place; those between commas only are a list up to its "and"."""
         found, place = [thing_at(tokens[at])], self._past_kinds(tokens, at + 1)
         whole = (1, place)
@@ -124,7 +124,7 @@ class NamePhrases:
         is_term = found[0] in tails and found[0] not in heads
         after = self._after(tokens, place)[0] if is_term else place
         meant = count <= _GROUP and not self._is_part(tokens, after)
-        return Group(at, place, tuple(found[:count]) if meant else ())
+        return NameGroup(at, place, tuple(found[:count]) if meant else ())
 
     def _past_kinds(self, tokens: Sequence[str], at: int) -> int:
         while at < len(tokens) and self._is("kinds", tokens[at]):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgcheck.grounding.facts.phrases import Group, NamePhrases
+from kgcheck.grounding.facts.phrases import NameGroup, NamePhrases
 
 WITHIN = ("in", "within", "inside", "at")
 """Words with which what is somewhere goes on."""
@@ -76,7 +76,7 @@ class StretchReader(NamePhrases):
         return Stretch(tuple(cues), denials, partial, aspect, equates)
 
     def _stated(
-        self, tokens: Sequence[str], place: tuple[int, int], ones: Group, twos: Group, read: Stretch
+        self, tokens: Sequence[str], place: tuple[int, int], ones: NameGroup, twos: NameGroup, read: Stretch
     ) -> Iterator[Statement]:
         """A statement of two groups, where it is affirmed, or denied of both as such."""
         if not read.cues or read.denials > 1:
