@@ -9,17 +9,17 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.errors import UnknownName
 from kgcheck.grounding.stated import Namer, edge_of, stated
-from kgcheck.inputs import read_toml
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.schema import Schema
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 
@@ -50,15 +50,8 @@ def brief_words() -> BriefWords:
 
     Returns:
         The words.
-
-    Raises:
-        ConfigurationError: The file is broken.
     """
-    path = resource_dir("corpus") / "briefs" / "words.toml"
-    try:
-        return BriefWords.model_validate(read_toml(path))
-    except (OSError, ValueError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is broken: {str(error)[:300]}") from error
+    return read_value(resource_dir("corpus") / "briefs" / "words.toml", BriefWords)
 
 
 class BriefFact(Value):

@@ -11,16 +11,15 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import ConfigurationError
-from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import sentences
 from kgcheck.literature.embed import Embedder, Vectors
 from kgcheck.literature.lexical import Lexical, content_words, stems
 from kgcheck.literature.papers import SectionKind, WholePaper
 from kgcheck.literature.polarity import clauses_of
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 Leaning = Literal["against", "comparison", "for", "none"]
@@ -60,15 +59,8 @@ def topic_rules() -> TopicRules:
 
     Returns:
         The rules.
-
-    Raises:
-        ConfigurationError: The file is broken.
     """
-    path = resource_dir("corpus") / "topics" / "rules.toml"
-    try:
-        return TopicRules.model_validate(read_toml(path))
-    except (OSError, ValueError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is broken: {str(error)[:300]}") from error
+    return read_value(resource_dir("corpus") / "topics" / "rules.toml", TopicRules)
 
 
 SectionTexts = Mapping[SectionKind, Sequence[str]]

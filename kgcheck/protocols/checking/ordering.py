@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from kgcheck.inputs import read_toml
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 MOST_STEPS = 200
@@ -179,7 +179,7 @@ def _read(step: str) -> _ReadStep:
 
 @cache
 def _rules() -> _ReadOrder:
-    raw = OrderRules.model_validate(read_toml(resource_dir("corpus") / "protocols" / "order.toml"))
+    raw = read_value(resource_dir("corpus") / "protocols" / "order.toml", OrderRules)
     stages: dict[str, float] = {}
     for stage, words in raw.stages.items():
         for stem in stemmer().stemWords(words.split()):

@@ -11,9 +11,9 @@ from statistics import fmean
 
 from pydantic import Field
 
-from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import sentences
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.checking.flow import StepFlow
 from kgcheck.protocols.checking.ordering import order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
@@ -86,7 +86,7 @@ class StudyQuality(Value):
 @cache
 def quality_rules() -> QualityRules:
     """The rules, from corpus/protocols/quality.toml."""
-    return QualityRules.model_validate(read_toml(resource_dir("corpus") / "protocols" / "quality.toml"))
+    return read_value(resource_dir("corpus") / "protocols" / "quality.toml", QualityRules)
 
 
 def completeness(steps: int, added: int) -> float:

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from kgcheck.inputs import read_toml
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.resources import resource_dir
@@ -162,7 +162,7 @@ def _nearest(text: str, named: re.Match[str], numbers: list[re.Match[str]]) -> r
 
 @cache
 def _usual() -> UsualRules:
-    return UsualRules.model_validate(read_toml(resource_dir("corpus") / "protocols" / "usual.toml"))
+    return read_value(resource_dir("corpus") / "protocols" / "usual.toml", UsualRules)
 
 
 @cache

@@ -2,12 +2,11 @@
 
 from functools import cache
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from kgcheck.errors import ConfigurationError
-from kgcheck.inputs import read_toml
 from kgcheck.literature.lexical import content_words, stems
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import StepItem, StepParameter
 from kgcheck.resources import resource_dir
 
@@ -101,15 +100,8 @@ def design_rules() -> DesignRules:
 
     Returns:
         The rules.
-
-    Raises:
-        ConfigurationError: The file is broken.
     """
-    path = resource_dir("corpus") / "protocols" / "design.toml"
-    try:
-        return DesignRules.model_validate(read_toml(path))
-    except (OSError, ValueError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is broken: {str(error)[:300]}") from error
+    return read_value(resource_dir("corpus") / "protocols" / "design.toml", DesignRules)
 
 
 @cache

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import ConfigurationError, InputFormat
-from kgcheck.inputs import read_toml
+from kgcheck.errors import InputFormat
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.programs.made import read_program_results
 from kgcheck.protocols.programs.record import Language, ProgramRun
 from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol
@@ -85,11 +85,7 @@ class ProgramRules(Value):
 @cache
 def program_rules() -> ProgramRules:
     """The rules for programs."""
-    path = resource_dir("corpus") / "protocols/programs.toml"
-    try:
-        return ProgramRules.model_validate(read_toml(path))
-    except (ValidationError, ValueError) as error:
-        raise ConfigurationError(f"{path} has no rules for programs: {error}") from error
+    return read_value(resource_dir("corpus") / "protocols" / "programs.toml", ProgramRules)
 
 
 def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tuple[ProgramTask, ...]:

@@ -3,11 +3,10 @@
 from functools import cache
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import ConfigurationError
-from kgcheck.inputs import read_toml
 from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 ConceptKind = Literal["subject", "facet", "method"]
@@ -86,12 +85,5 @@ def search_rules() -> SearchRules:
 
     Returns:
         The rules.
-
-    Raises:
-        ConfigurationError: The file is broken.
     """
-    path = resource_dir("corpus") / "protocols" / "search.toml"
-    try:
-        return SearchRules.model_validate(read_toml(path))
-    except (OSError, ValueError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is broken: {str(error)[:300]}") from error
+    return read_value(resource_dir("corpus") / "protocols" / "search.toml", SearchRules)
