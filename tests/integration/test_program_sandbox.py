@@ -17,11 +17,12 @@ import pytest
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
 from kgcheck.protocols.programs.made import read_program_results
 from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
-from kgcheck.protocols.programs.sandbox import _links, best_guard, bubblewrap, run_program
+from kgcheck.protocols.programs.sandbox import _links, _r, best_guard, bubblewrap, run_program
 from tests.support import ROOT
 from tests.support.attacks import SECRET, Canaries
 from tests.support.hostile_programs import CALLS, ESCAPED, REFUSED, HostileProgram, hostile_programs
 
+LARGER = ProgramLimits(seconds=60, memory_mib=1024)
 SMALL = ProgramLimits(
     seconds=120, processor_seconds=1, memory_mib=256, disk_mib=8, files=200, output_kib=64, threads=8, open_files=32
 )
@@ -157,10 +158,42 @@ def test_a_guard_that_fails_inside_runs_nothing(tmp_path: Path, monkeypatch: pyt
                 run_program("print(1)", tmp_path / "work", limits=SMALL, guard=guard)
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is not None, reason="there is R here")
-def test_without_r_that_is_said(tmp_path: Path) -> None:
+def test_without_r_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.protocols.programs.sandbox.shutil.which", lambda _: None)
+    _r.cache_clear()
     with pytest.raises(ProgramError, match="there is no Rscript"):
-        run_program("cat(1)", tmp_path / "work", language="r")
+        run_program("cat(1)", tmp_path / "work", language="r", guard="landlock")
+
+
+R_PROGRAMS = {
+    "reads a file outside": 'cat(readLines("/etc/passwd")[1])',
+    "calls over TCP": 'socketConnection("127.0.0.1", 80)',
+    "starts a program": 'system("id", intern = TRUE)',
+    "forks": "parallel::mclapply(1:2, function(i) i)",
+    "writes outside": 'writeLines("x", "/tmp/kgcheck-out")',
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_programs_in_r_compute_and_do_nothing_else(guard: Guard, tmp_path: Path) -> None:
+    if shutil.which("Rscript") is None:
+        assert not os.environ.get("CI"), "install r-base-core"
+        pytest.skip("this machine has no R")
+    _r.cache_clear()
+    if guard == "bubblewrap" and not bubblewrap():
+        pytest.skip("this machine has no Bubblewrap that works")
+
+    def in_r(text: str) -> ProgramRun:
+        return run_program(text, tmp_path / "work", language="r", limits=LARGER, guard=guard)
+
+    computed = in_r('x <- 1:5; t.test(x, mu = 1)$p.value; write.csv(data.frame(x), "out.csv")')
+    assert (computed.exit, computed.limit) == (0, None), computed.stderr
+    assert computed.stdout.startswith("[1] 0.0474")
+    assert [file.name for file in computed.files] == ["out.csv"]
+    for name, text in R_PROGRAMS.items():
+        run = in_r(f'{text}; cat("{ESCAPED}")')
+        assert run.exit == 1, name
+        assert ESCAPED not in run.stdout, name
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".hidden", "a/b", "a\nb", "x" * 200])

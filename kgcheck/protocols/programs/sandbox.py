@@ -34,6 +34,7 @@ INPUTS = "inputs"
 _WORK, _PROGRAM = "/sandbox/work", "/sandbox/program"
 _DEVICES = tuple(Path(f"/dev/{name}") for name in ("null", "zero", "full", "random", "urandom"))
 _INSIDE = "kgcheck.protocols.programs.inside"
+_START = Path(__file__).with_name("start.R")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PROBE_S = 20.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -210,8 +211,8 @@ def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mappin
     for link in ("/bin", "/lib", "/lib64"):
         if os.path.islink(link):
             walls += ["--symlink", os.readlink(link), link]
-    # What starts the program is kgcheck's own.
-    for root in (*interpreter.roots, Path(__file__).parents[2]):
+    # What starts the program is kgcheck's own, in Python.
+    for root in _outermost([*interpreter.roots, *_python().roots, Path(__file__).parents[2]]):
         walls += ["--ro-bind", str(root), str(root)]
     for device in _DEVICES:
         walls += ["--dev-bind", str(device), str(device)]
@@ -260,7 +261,9 @@ def _interpreter(language: Language) -> Interpreter:
 
 
 def _libraries() -> list[Path]:
-    found = [Path(name) for name in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
+    # Debian's alternatives are links alone, by which libraries name each other.
+    names = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+    found = [Path(name) for name in names]
     return [path for path in found if path.exists() and not path.is_symlink()]
 
 
@@ -297,9 +300,15 @@ def _r() -> Interpreter:
         raise ProgramError("programs in R cannot be run here: Rscript does not name its home", "install R anew")
     beside = [Path(name) for name in ("/etc/R", "/usr/share/R", "/usr/local/lib/R")]
     # Not by way of its scripts, which would start other programs.
-    command = (str(home / "bin/exec/R"), "--no-echo", "--vanilla", "--file={program}")
-    environment = {"R_HOME": str(home), "LD_LIBRARY_PATH": str(home / "lib"), "R_SHARE_DIR": "/usr/share/R/share"}
-    return Interpreter(command, _outermost([*_libraries(), home, *(p for p in beside if p.is_dir())]), environment)
+    command = (str(home / "bin/exec/R"), "--no-echo", "--vanilla", f"--file={_START}", "--args", "{program}")
+    environment = {
+        "R_HOME": str(home),
+        "LD_LIBRARY_PATH": str(home / "lib"),
+        "R_SHARE_DIR": "/usr/share/R/share",
+        "R_DEFAULT_PACKAGES": "NULL",
+    }
+    roots = [*_libraries(), home, *(path for path in beside if path.is_dir()), _START]
+    return Interpreter(command, _outermost(roots), environment)
 
 
 def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
