@@ -2,8 +2,8 @@
 
 .venv/bin/python -m benchmarks.protocol_reports [--data ../shared/data] [--labels FILE] [--wrong]
 
-Without labels: counts over all papers. With them, also precision and recall on the papers that were read by hand. The
-file of labels is not in the repository, for its values are words of the papers. `= NAME` begins a paper
+Counts over all papers, then precision and recall on those that were read by hand: what they name, by number of the
+sentence, stands in protocol_reports.labels; protocol_reports_later.labels has later sentences. `= NAME` begins a paper
 (journal.NAME.xml), perhaps with the sentences that were read, as `61-90`. Then a line a sentence of its methods: the
 number, `-` where it is no step, and what it names after P (settings), T (software, `name@version`), D (accessions) and
 S (statistics), parted by `;`.
@@ -194,12 +194,10 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
-    parser.add_argument("--labels", type=Path)
+    parser.add_argument("--labels", type=Path, default=Path(__file__).with_name("protocol_reports.labels"))
     parser.add_argument("--wrong", action="store_true", help="also list what is wrong and what is missing")
     chosen = parser.parse_args()
     sys.stdout.write(counts(chosen.data))
-    if not chosen.labels:
-        return
     made = scores(chosen.data, read_labels(chosen.labels))
     head = ("class", "by hand", "right", "WRONG", "missed", "precision", "recall")
     rows = [made.row(kind, name) for kind, name in ({"step": "steps"} | CLASSES).items()]

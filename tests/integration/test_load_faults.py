@@ -82,7 +82,7 @@ def test_a_killed_load_is_finished_by_the_same_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_load_killed_anywhere_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], seed: int
 ) -> None:
