@@ -24,6 +24,7 @@ from kgcheck.errors import (
     LedgerError,
     MissingExtra,
     ModelError,
+    ProgramError,
     SnapshotError,
     StoreError,
     StoreLocked,
@@ -50,6 +51,7 @@ _STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
     (LedgerError, 503),
     (MissingExtra, 503),
     (ModelError, 503),
+    (ProgramError, 503),
     (SnapshotError, 503),
     (StoreError, 503),
 )
