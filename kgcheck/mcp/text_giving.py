@@ -77,12 +77,13 @@ def _remarked(found: "Grounded", number: int | None, key: str | None, left_out: 
         key=None if key is None else plain(key),
         text=quotation(found.text_of(remarks[0]), "text", LONG),
         state=state_of(remarks).value,
-        remarks=tuple(_remark(found, one) for one in first_of(remarks, MOST_REMARKS, about, left_out)),
+        remarks=tuple(_remark(found, one, left_out) for one in first_of(remarks, MOST_REMARKS, about, left_out)),
     )
 
 
-def _remark(found: "Grounded", one: Remarked) -> RemarkLine:
+def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> RemarkLine:
     origin, task = _SPEAKS[one.check], one.task
+    evidence = first_of(one.evidence, MOST_OBSERVATIONS, f"observations of a remark {one.remark.value}", left_out)
     return RemarkLine(
         remark=one.remark.value,
         means=REMARKS[one.remark],
@@ -97,7 +98,7 @@ def _remark(found: "Grounded", one: Remarked) -> RemarkLine:
         object=node_line(task.object) if task and task.object else None,
         attribute=task.attribute if task else None,
         finding=plain(one.finding),
-        evidence=tuple(evidence_line(each) for each in one.evidence[:MOST_OBSERVATIONS]),
+        evidence=tuple(evidence_line(each) for each in evidence),
     )
 
 
@@ -115,23 +116,24 @@ def brief_given(brief: "Brief") -> BriefGiven:
     for part in brief.parts:
         own = [fact for theme in part.themes for fact in theme.facts]
         facts += first_of(own, MOST_OF_KIND, f"facts of the kind {part.kind.value}", left_out)
-    lines = tuple(_fact(fact) for fact in facts)
-    named = {name for fact in facts for name in fact.rests_on[:MOST_GROUNDS]}
+    lines = tuple(_fact(fact, left_out) for fact in facts)
+    named = {name for line in lines for name in line.rests_on}
     return BriefGiven(
         of=quotation(brief.of, "graph", LONG),
         nodes=tuple(node_line(node) for node in brief.nodes),
         facts=lines,
         references=tuple(
-            BriefReferenceLine(id=plain(one.id), about=quotation(one.about, "source"), url=plain(one.url, LONG))
+            BriefReferenceLine(id=plain(one.id, LONG), about=quotation(one.about, "source"), url=plain(one.url, LONG))
             for one in brief.references
-            if one.id in named
+            if plain(one.id, LONG) in named
         ),
         notes=tuple(plain(note, LONG) for note in brief.notes),
         left_out=tuple(left_out),
     )
 
 
-def _fact(fact: "BriefFact") -> BriefLine:
+def _fact(fact: "BriefFact", left_out: list[str]) -> BriefLine:
+    grounds = first_of(fact.rests_on, MOST_GROUNDS, f"ids that {fact.id} rests on", left_out)
     return BriefLine(
         id=fact.id,
         kind=fact.kind.value,
@@ -139,7 +141,7 @@ def _fact(fact: "BriefFact") -> BriefLine:
         text=quotation(fact.text, "paper" if fact.quote else "graph", LONG),
         outcome=fact.outcome.value if fact.outcome else None,
         reason=fact.reason.value if fact.reason else None,
-        rests_on=tuple(plain(name, LONG) for name in fact.rests_on[:MOST_GROUNDS]),
+        rests_on=tuple(plain(name, LONG) for name in grounds),
     )
 
 
@@ -169,11 +171,12 @@ def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) 
 
 
 def _fallen(step: "FallenStep", left_out: list[str]) -> FallenLine:
+    because = first_of(step.because, MOST_GROUNDS, f"grounds of {step.step} that fell", left_out)
     after = first_of(step.downstream, MOST_STEPS, f"steps that use what comes of {step.step}", left_out)
     return FallenLine(
         step=step.step,
         text=quotation(step.text, "text", LONG),
-        because=tuple(quotation(name, "text") for name in step.because[:MOST_GROUNDS]),
+        because=tuple(quotation(name, "text") for name in because),
         downstream=tuple(after),
     )
 

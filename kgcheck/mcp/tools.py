@@ -12,6 +12,7 @@ from pydantic import Field
 from kgcheck.agents.transcript import Event
 from kgcheck.curation.findings import FindingPage
 from kgcheck.errors import UsageError
+from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import (
     AnswerGiven,
@@ -60,6 +61,8 @@ TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
 
 LONGEST_TEXT, LONGEST_PROTOCOL = 20_000, 400_000
 """Characters: a section of a paper has fewer than the one, and a protocol of twenty steps half of the other."""
+
+_TEXT = f"the text itself, with at most {MOST_NUMBERS} numbers and {MOST_CITATIONS:,} citations; no file is read"
 
 
 class OfferedTool(NamedTuple):
@@ -249,9 +252,7 @@ class Tools:
 
     def ground_text(
         self,
-        text: Annotated[
-            str, Field(min_length=1, max_length=LONGEST_TEXT, description="the text itself; no file is read")
-        ],
+        text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, description=_TEXT)],
         form: Annotated[Literal["markdown", "text"], Field(description="how it is written")] = "markdown",
         limit: Annotated[int, Field(ge=1, le=100, description="most sentences and references that are given")] = 30,
     ) -> TextGiven:
