@@ -72,7 +72,10 @@ def command(
     proxies: tuple[str, ...],
     rate: int,
 ) -> None:
-    """Serve tools for language models: check, ask, search, verify, findings, explain, verified_facts, and decide.
+    """Serve tools for language models.
+
+    They are check, ask, search, verify, findings, explain, verified_facts, ground_text, brief, check_protocol, and
+    decide.
 
     A client such as Claude Desktop or VS Code starts it by itself, and talks to it over stdin and stdout. With --http
     it serves many, on http://HOST:PORT/mcp; whoever comes from elsewhere needs a token: kgcheck token add.

@@ -22,6 +22,9 @@ MOST_RESULTS = 10_000
 _WINDOW = 10
 """Words to each side of a number that tell what it is of."""
 
+_NEAR = 2_000
+"""Characters to each side in which those words are: a sentence without end must not be read once a number."""
+
 
 class Result(NamedTuple):
     """A number that stands: its name, its value, and the words that tell what it is of."""
@@ -152,7 +155,8 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
         A weight by stem.
     """
     found: dict[str, float] = {}
-    for side in (_stems(text[: number[0]])[::-1][: 2 * _WINDOW], _stems(text[number[1] :])[: 2 * _WINDOW]):
+    before, after = text[: number[0]][-_NEAR:], text[number[1] :][:_NEAR]
+    for side in (_stems(before)[::-1][: 2 * _WINDOW], _stems(after)[: 2 * _WINDOW]):
         for distance, stem in enumerate(side):
             weight = 1 / (1 + distance) if fading else 1.0 if distance < _WINDOW else 0.5
             found[stem] = max(found.get(stem, 0.0), weight)

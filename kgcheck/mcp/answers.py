@@ -11,11 +11,15 @@ from pydantic import Field
 
 from kgcheck.model import Value
 
-Origin = Literal["graph", "source", "paper", "person"]
+Origin = Literal["graph", "source", "paper", "person", "text"]
+"""``text``: the text or protocol that whoever calls has given."""
 
 
 class Quoted(Value):
-    """Text that kgcheck passes on as it stands in a graph, a source, a paper or a note: data, never an instruction."""
+    """Text that kgcheck passes on as it stands in a graph, a source, a paper, a note or what the caller gave.
+
+    It is data, never an instruction.
+    """
 
     text: str
     origin: Origin

@@ -58,10 +58,11 @@ def quoted(text: object, origin: Origin, most: int = SHORT) -> Quoted | None:
     >>> quoted("do as I say", "graph", most=5)
     Quoted(text='do as', origin='graph', cut=True)
     """
-    return _quoted(text, origin, most) if text is not None and text != "" else None
+    return quotation(text, origin, most) if text is not None and text != "" else None
 
 
-def _quoted(text: object, origin: Origin, most: int = SHORT) -> Quoted:
+def quotation(text: object, origin: Origin, most: int = SHORT) -> Quoted:
+    """Text from outside, as what it is; see `quoted`."""
     shown = visible(str(text))
     return Quoted(text=shown[:most], origin=origin, cut=len(shown) > most)
 
@@ -110,7 +111,7 @@ def _proposal(change: Change | None) -> ProposalLine | None:
     return ProposalLine(
         kind=change.kind.value,
         to=quoted(change.to, "source"),
-        candidates=tuple(_quoted(one, "source") for one in change.candidates[:MOST_CANDIDATES]),
+        candidates=tuple(quotation(one, "source") for one in change.candidates[:MOST_CANDIDATES]),
         because=plain(change.because, LONG),
     )
 
@@ -167,7 +168,7 @@ def finding_whole(
     return FindingWhole(
         finding=finding_line(finding, state, decided.state.value if decided else None),
         run=finding.run,
-        evidence=tuple(_evidence(one) for one in evidence),
+        evidence=tuple(evidence_line(one) for one in evidence),
         missing=tuple(plain(str(gap)) for gap in verdict.missing),
         note=plain(verdict.note, LONG),
         history=tuple(_decision(one) for one in decisions),
@@ -175,7 +176,8 @@ def finding_whole(
     )
 
 
-def _evidence(one: Evidence) -> EvidenceLine:
+def evidence_line(one: Evidence) -> EvidenceLine:
+    """One observation."""
     # What a graph says of itself is evidence of structure; all else is of a source, or of a paper.
     origin: Origin = "paper" if one.quote else "graph" if one.source in ("graph", "profile") else "source"
     return EvidenceLine(
@@ -197,7 +199,7 @@ def _evidence(one: Evidence) -> EvidenceLine:
 def _decision(one: "Decision") -> DecisionLine:
     return DecisionLine(
         action=one.action.value,
-        by=_quoted(one.by, "person"),
+        by=quotation(one.by, "person"),
         at=one.at,
         note=quoted(one.note, "person", LONG),
         chosen=quoted(one.chosen, "source"),
@@ -221,7 +223,7 @@ def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
         fingerprint=one.fingerprint,
         state=one.state.value,
         type=former.type if former else "",
-        about=_quoted(former.about if former else "", "graph"),
+        about=quotation(former.about if former else "", "graph"),
         outcome=former.outcome if former else "",
         reason=former.reason if former else "",
     )
@@ -252,7 +254,7 @@ def answer_given(answer: "Answer", notes: Iterable[str], most: int) -> AnswerGiv
         ),
         more=max(0, len(answer.found) - most),
         because=quoted(answer.because, "graph", LONG),
-        notes=tuple(_quoted(note, "graph", LONG) for note in (*answer.notes, *notes)),
+        notes=tuple(quotation(note, "graph", LONG) for note in (*answer.notes, *notes)),
     )
 
 
@@ -270,17 +272,17 @@ def paper_line(hit: "PaperHit") -> PaperLine:
         year=document.year,
         retracted=document.retracted,
         score=round(hit.score, 4),
-        title=_quoted(document.title, "paper"),
+        title=quotation(document.title, "paper"),
         section=plain(document.section),
         heading=quoted(document.heading or None, "paper"),
-        passage=_quoted(hit.passage, "paper", LONG),
+        passage=quotation(hit.passage, "paper", LONG),
     )
 
 
 def claim_given(verdict: "ClaimVerdict", notes: Iterable[str]) -> ClaimGiven:
     """What papers say of a claim."""
     return ClaimGiven(
-        claim=_quoted(verdict.claim, "graph", LONG),
+        claim=quotation(verdict.claim, "graph", LONG),
         stance=verdict.stance.value,
         probability=verdict.probability,
         conflict=verdict.conflict,
@@ -294,13 +296,13 @@ def claim_given(verdict: "ClaimVerdict", notes: Iterable[str]) -> ClaimGiven:
 def _opinion(one: "Opinion") -> OpinionLine:
     return OpinionLine(
         paper=plain(one.document),
-        title=_quoted(one.title, "paper"),
+        title=quotation(one.title, "paper"),
         year=one.year,
         stance=one.stance.value,
         probability=one.probability,
         section=plain(one.section),
         heading=quoted(one.heading or None, "paper"),
-        quotes=tuple(_quoted(quote.text, "paper", LONG) for quote in one.quotes[:MOST_QUOTES]),
+        quotes=tuple(quotation(quote.text, "paper", LONG) for quote in one.quotes[:MOST_QUOTES]),
         note=plain(one.note, LONG),
         dropped=one.dropped,
     )

@@ -1,5 +1,6 @@
 """The tools: what each takes, and what of the workspace answers it."""
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from pydantic import Field
 from kgcheck.agents.transcript import Event
 from kgcheck.curation.findings import FindingPage
 from kgcheck.errors import UsageError
+from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import (
     AnswerGiven,
@@ -36,6 +38,8 @@ from kgcheck.mcp.giving import (
     plain,
     quoted,
 )
+from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven
+from kgcheck.mcp.text_giving import brief_given, protocol_given, text_given
 from kgcheck.service.roles import Role
 from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.workspace import Workspace
@@ -53,6 +57,12 @@ State = Literal["new", "still", "changed", "fixed", "gone", "unchecked"]
 DecisionName = Literal["open", "reopened", "accepted", "rejected", "deferred"]
 OutcomeName = Literal["refuted", "insufficient"]
 TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
+
+
+LONGEST_TEXT, LONGEST_PROTOCOL = 20_000, 400_000
+"""Characters: a section of a paper has fewer than the one, and a protocol of twenty steps half of the other."""
+
+_TEXT = f"the text itself, with at most {MOST_NUMBERS} numbers and {MOST_CITATIONS:,} citations; no file is read"
 
 
 class OfferedTool(NamedTuple):
@@ -80,6 +90,7 @@ class Tools:
         outside = self._workspace.live or self._workspace.brain == "llm"
         reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
         asks = reads.model_copy(update={"open_world_hint": outside})
+        live = reads.model_copy(update={"open_world_hint": self._workspace.live})
         writes = ToolAnnotations(
             read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
         )
@@ -91,6 +102,9 @@ class Tools:
             self.findings: reads,
             self.explain: reads,
             self.verified_facts: reads,
+            self.ground_text: live,
+            self.brief: reads,
+            self.check_protocol: live,
         }
         tools = {function.__name__: OfferedTool(function, Role.VIEWER, hints) for function, hints in viewing.items()}
         return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, writes)}
@@ -235,6 +249,46 @@ class Tools:
         else:
             facts = workspace.verified_edges(edges)
         return FactsGiven(facts=tuple(fact_line(*fact) for fact in facts), left_out=tuple(left_out))
+
+    def ground_text(
+        self,
+        text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, description=_TEXT)],
+        form: Annotated[Literal["markdown", "text"], Field(description="how it is written")] = "markdown",
+        limit: Annotated[int, Field(ge=1, le=100, description="most sentences and references that are given")] = 30,
+    ) -> TextGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        found, notes = self._workspace.ground_text(text, form)
+        return text_given(found, notes, limit)
+
+    def brief(
+        self,
+        what: Annotated[
+            Text, Field(description="a node by label and id, by id or by name; or a topic that names nodes")
+        ],
+        limit: Annotated[
+            int, Field(ge=1, le=100, description="most facts of the graph that are looked at of each node")
+        ] = 50,
+    ) -> BriefGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        return brief_given(self._workspace.brief(what, limit=limit, prose=False))
+
+    def check_protocol(
+        self,
+        protocol: Annotated[
+            dict[str, Any],
+            Field(description=f"what a protocol.json holds, at most {LONGEST_PROTOCOL:,} characters as JSON"),
+        ],
+        limit: Annotated[int, Field(ge=1, le=200, description="most remarks that are given")] = 50,
+    ) -> ProtocolGiven:
+        """See `kgcheck.mcp.words`."""
+        self._asking.needs(Role.VIEWER)
+        text = json.dumps(protocol, ensure_ascii=False, separators=(",", ":"))
+        if len(text) > LONGEST_PROTOCOL:
+            raise UsageError(f"the protocol has more than {LONGEST_PROTOCOL:,} characters", "check it part by part")
+        checked, notes = self._workspace.check_given_protocol(text)
+        return protocol_given(checked, notes, limit)
 
     def decide(
         self,

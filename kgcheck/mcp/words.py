@@ -48,6 +48,25 @@ TOOLS: dict[str, Naming] = {
         "by which record of which release, in which run. Asks nothing anew, so it is quick. A fact "
         "without `outcome` was never looked at, which says nothing about it.",
     ),
+    "ground_text": Naming(
+        "Ground a text",
+        "What does each sentence of a text rest on? Holds what it states against the audited graph, the papers and the "
+        "reference, and its citations against its list of references. Gives sentences with remarks and their "
+        "evidence, alarms first; `not_looked` says what there was nothing for. A sentence without a remark states "
+        "nothing that could be looked up, and is only counted in `states`. Nothing is kept.",
+    ),
+    "brief": Naming(
+        "Sum up what is known",
+        "Of a node or a topic: what is verified, what papers state and deny, and what is contested, refuted, missing "
+        "or not verified, each sentence with what it rests on. Made by rules alone. State as true only what is of the "
+        "kind verified.",
+    ),
+    "check_protocol": Naming(
+        "Check a protocol",
+        "Which steps of a dry-lab protocol fell: what they rest on held when it was made, and does not now? Also what "
+        "is wrong in it and what it lacks. Takes a protocol.json as kgcheck protocol design writes it. Nothing is "
+        "kept.",
+    ),
     "decide": Naming(
         "Decide about findings",
         "In the name of the person whose token this is, so only what that person has asked for. All or "

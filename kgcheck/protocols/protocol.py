@@ -4,6 +4,7 @@ Ids are the protocol's own: ``F1`` a fact, ``Q1`` a passage, ``S1.2`` a step of 
 their accession. A step names only ids that the protocol has.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -157,7 +158,7 @@ class StudyProtocol(Value):
             "section": [s.id for s in self.sections],
             "step": [s.id for s in self.steps],
         }.items():
-            if twice := sorted({i for i in ids if ids.count(i) > 1}):
+            if twice := sorted(i for i, count in Counter(ids).items() if count > 1):
                 raise ValueError(f"the {kind} {twice[0]} is there twice")
         facts, passages = {f.id for f in self.facts}, {p.id for p in self.passages}
         data_sets = {d.id for d in self.data_sets}

@@ -11,11 +11,12 @@ from kgcheck.protocols.protocol import PROTOCOL_FORMAT, StudyProtocol
 _HINT = "give a protocol.json as kgcheck protocol design writes it"
 
 
-def read_protocol(path: Path) -> StudyProtocol:
+def read_protocol(path: Path, text: str | None = None) -> StudyProtocol:
     """Read a protocol.
 
     Args:
         path: The file.
+        text: What is to be read as if it stood in that file; None for the file itself.
 
     Returns:
         The protocol.
@@ -24,7 +25,7 @@ def read_protocol(path: Path) -> StudyProtocol:
         InputFormat: It is none, or of a newer format.
     """
     try:
-        raw = parse_json(read_whole(path))
+        raw = parse_json(read_whole(path) if text is None else text)
         newer = raw.get("format") if isinstance(raw, dict) else None
         if isinstance(newer, int) and newer > PROTOCOL_FORMAT:
             raise InputFormat(f"{path} has the format {newer}, newer than {PROTOCOL_FORMAT}", "upgrade kgcheck")

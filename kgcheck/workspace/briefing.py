@@ -27,8 +27,8 @@ PASSAGES = 10
 """Papers on a topic that are quoted."""
 
 
-def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending) -> Brief:
-    """See Workspace.brief."""
+def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending | None) -> Brief:
+    """See Workspace.brief; with what a model may take there is prose, too."""
     notes: list[str] = []
     nodes = nodes_of(workspace, what)
     reader = workspace.paper_reader(notes)
@@ -50,7 +50,7 @@ def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending
         maker.add_known(f for f in facts if f.task.type is not CheckType.ATTRIBUTE or f.value or _is_refuted(f))
         maker.add_missing(_missing(workspace, node, notes))
         if not complete:
-            notes.append(f"{node} has more edges than the first {limit:,} facts: --limit takes more")
+            notes.append(f"{node} has more edges than the first {limit:,} facts: a higher limit takes more")
     if reader is not None and what not in {str(node) for node in nodes} | {node.id for node in nodes}:
         maker.add_passages(_passages(workspace, what))
     if maker.retracted:
@@ -66,7 +66,7 @@ def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending
         references=maker.references,
         notes=tuple(dict.fromkeys(notes)),
     )
-    return brief if workspace.brain == "rules" else _in_words(workspace, brief, spending)
+    return brief if spending is None else _in_words(workspace, brief, spending)
 
 
 def nodes_of(workspace: "Workspace", what: str) -> tuple[Ref, ...]:

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
@@ -53,6 +53,29 @@ class Grounding(ReadingPapers):
         text = read_manuscript(Path(manuscript))
         with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
             found = look(text)
+        return found, tuple(notes)
+
+    def ground_text(
+        self, text: str, form: "Literal['markdown', 'text']" = "markdown"
+    ) -> "tuple[Grounded, tuple[str, ...]]":
+        """Hold a text that stands in no file against the graph, papers and its citations, see `ground`.
+
+        Args:
+            text: The text; a file that it names is not read.
+            form: How it is written.
+
+        Returns:
+            See `ground`.
+
+        Raises:
+            InputFormat: It cannot be read.
+            StoreMissing: The graph that is named is not there.
+        """
+        from kgcheck.grounding.manuscripts.reading import read_given
+
+        manuscript = read_given(text, form)
+        with self._grounder(None, None) as (look, _, notes):
+            found = look(manuscript)
         return found, tuple(notes)
 
     @contextmanager

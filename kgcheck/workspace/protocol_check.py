@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgcheck.protocols.checking.check import CheckedProtocol
     from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.checking.sources import DataSetLookup, PaperStanding
-    from kgcheck.protocols.protocol import StudyDataSet
+    from kgcheck.protocols.protocol import StudyDataSet, StudyProtocol
     from kgcheck.providers.http import Http
 
 
@@ -52,34 +52,58 @@ class ProtocolChecks(Grounding):
             InputFormat: A file is no protocol.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
         from kgcheck.protocols.protocol_file import read_protocol
 
-        paths = [Path(file) for file in files]
         # All are read before anything is opened or asked.
-        protocols = [read_protocol(path) for path in paths]
+        protocols = [(path, read_protocol(path)) for path in map(Path, files)]
+        given = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]
+        return self._checked(given, Path(bibliography) if bibliography else None, data_sets)
+
+    def check_given_protocol(self, text: str) -> "tuple[CheckedProtocol, tuple[str, ...]]":
+        """Check a protocol that stands in no file, see `check_protocols`.
+
+        Args:
+            text: What a ``protocol.json`` holds.
+
+        Returns:
+            What was found of it, and notes.
+
+        Raises:
+            InputFormat: It is no protocol.
+            StoreMissing: The graph that is named is not there.
+        """
+        from kgcheck.protocols.protocol_file import read_protocol
+
+        name = "what was given"
+        protocol = read_protocol(Path(name), text)
+        (found,), notes = self._checked([(name, sha256(text.encode()).hexdigest(), protocol)])
+        return found, notes
+
+    def _checked(
+        self,
+        given: "Sequence[tuple[str, str, StudyProtocol]]",
+        bibliography: Path | None = None,
+        data_sets: "DataSetLookup | None" = None,
+    ) -> "tuple[list[CheckedProtocol], tuple[str, ...]]":
+        """What is found of protocols, each with its name and its SHA-256."""
+        from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
+
         not_looked: dict[str, str] = {}
         with noting() as notes, ExitStack() as opened:
-            if data_sets is None and self.live and any(p.data_sets for p in protocols):
+            if data_sets is None and self.live and any(p.data_sets for *_, p in given):
                 from kgcheck.providers.http import Http
 
                 data_sets = _Repositories(opened.enter_context(Http(self.settings)))
             worlds = StudyWorlds(
                 facts=self._fact_world(not_looked),
-                papers=self._paper_world(Path(bibliography) if bibliography else None, opened, notes, not_looked),
+                papers=self._paper_world(bibliography, opened, notes, not_looked),
                 data_sets=data_sets,
             )
             if data_sets is None:
                 not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
             found = [
-                check_protocol(
-                    protocol,
-                    worlds,
-                    name=str(path),
-                    sha256=sha256(path.read_bytes()).hexdigest(),
-                    not_looked=not_looked,
-                )
-                for path, protocol in zip(paths, protocols, strict=True)
+                check_protocol(protocol, worlds, name=name, sha256=digest, not_looked=not_looked)
+                for name, digest, protocol in given
             ]
         return found, tuple(dict.fromkeys(notes))
 

@@ -474,6 +474,7 @@ class Workspace(Protocols, ProtocolChecks):
         what: str,
         *,
         limit: int = 100,
+        prose: bool = True,
         tokens: int | None = None,
         money: float | None = None,
     ) -> "Brief":
@@ -484,6 +485,7 @@ class Workspace(Protocols, ProtocolChecks):
         Args:
             what: A node by label and id, by id or by name, or a topic that names nodes.
             limit: Most facts of the graph about each node.
+            prose: Whether a model writes prose where the brain is ``llm``.
             tokens: Most tokens of a model.
             money: Most money that a model may cost.
 
@@ -495,7 +497,7 @@ class Workspace(Protocols, ProtocolChecks):
         """
         from kgcheck.workspace.briefing import make_brief
 
-        return make_brief(self, what, limit, Spending(tokens, money))
+        return make_brief(self, what, limit, Spending(tokens, money) if prose and self.brain == "llm" else None)
 
     # What is near, and what is called how
 

@@ -30,7 +30,7 @@ from kgcheck.mcp.answers import Quoted
 from kgcheck.mcp.giving import claim_given, paper_line
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.model import Stance
+from kgcheck.model import CheckTask, CheckType, Ref, Stance
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.roles import Role
 from kgcheck.settings import Settings
@@ -41,10 +41,14 @@ from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 from tests.support.literature import build_index, papers
 from tests.support.mcp import given, serving, talk, talk_http, text_of
+from tests.support.protocols import fact, protocol, step
 
 PARK2 = "fb7a191abc56beb2"
 """The finding of the demo about a symbol that the gene had before."""
-VIEWING = ["check", "ask", "search", "verify", "findings", "explain", "verified_facts"]
+VIEWING = [
+    "check", "ask", "search", "verify", "findings", "explain", "verified_facts", "ground_text", "brief",
+    "check_protocol",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +266,108 @@ def test_what_is_verified_of_edges_and_nodes(server: ToolServer, workspace: Work
     assert again["record"]
     assert unknown["outcome"] is None
     assert call(server, "verified_facts", label="Protein", id="P02649", limit=1)["left_out"]
+
+
+TEXT = """\
+# Abstract
+
+APOE interacts with APP [7]. PARK2 is a gene. It rained.
+
+# References
+
+1. Made-Up A. A made-up title. Journal of Nothing. 2001;1:1-2.
+"""
+
+
+def test_a_text_is_grounded_alarms_first(server: ToolServer, workspace: Workspace) -> None:
+    found = call(server, "ground_text", text=TEXT)
+    remarks = [(line["number"], one["remark"]) for line in found["lines"] for one in line["remarks"]]
+    symbol = next(one for line in found["lines"] for one in line["remarks"] if one["remark"] == "symbol_outdated")
+
+    assert (1, "marker_out_of_range") in remarks
+    assert symbol["words"] == {"text": "PARK2", "origin": "text", "cut": False}
+    assert symbol["repair"]["text"] == "PRKN"
+    assert any(one["record"] == "HGNC:8607" for one in symbol["evidence"])
+    # Sentences with alarms, then those without; of the last one there is nothing to look up.
+    assert {line["number"] for line in found["lines"][:2]} == {1, 2}
+    assert found["lines"][0]["text"] == {"text": "APOE interacts with APP [7].", "origin": "text", "cut": False}
+    assert sum(found["states"].values()) == 3
+    assert set(found["not_looked"]) == {"references", "results"}
+    assert call(server, "ground_text", text=TEXT, limit=1)["left_out"] == [
+        f"{len(found['lines']) - 1} more sentences and references with remarks"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("---\nbibliography: ../../etc/passwd\n---\n\nIt is so [@a].", "names a file with its references"),
+        ("# Only a heading", "has no text"),
+        ("a\0b", "is binary"),
+        ("It is so [1-90]. " * 30, "more than 2,000 citations"),
+        ("Of 12 mice 3 died. " * 200, "more than 300 numbers"),
+        ("x" * 20_001, "at most 20000 characters"),
+    ],
+)
+def test_a_text_that_cannot_be_grounded(server: ToolServer, text: str, why: str) -> None:
+    assert why in refused(server, "ground_text", text=text)
+
+
+def test_a_given_text_reads_no_file_beside_the_server(
+    server: ToolServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("secret.bib").write_text("@article{a, title={The secret of the server}, year={2001}}")
+    found = call(server, "ground_text", text="It is so [@a].\n\n\\input{secret.bib}")
+
+    assert "secret of the server" not in json.dumps(found)
+    assert found["lines"][0]["remarks"][0]["unavailable"]
+
+
+def test_a_brief_is_made_by_rules(workspace: Workspace, server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace, "brain", "llm")
+    found = call(server, "brief", what="Protein P02649", limit=30)
+    kinds = [fact["kind"] for fact in found["facts"]]
+
+    assert found["nodes"] == [{"label": "Protein", "id": "P02649", "name": None}]
+    assert kinds[0] == "verified"
+    assert max(kinds.count(kind) for kind in kinds) <= 25
+    assert all(fact["rests_on"] and fact["text"]["origin"] in ("graph", "paper") for fact in found["facts"])
+    assert {reference["id"] for reference in found["references"]} <= {r for f in found["facts"] for r in f["rests_on"]}
+    assert str(workspace.store) not in json.dumps(found)
+
+
+def test_a_protocol_is_checked(server: ToolServer) -> None:
+    gone = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Gene", id="PARK2"))
+    study = protocol(
+        step(1, "Take the gene.\u202e", makes="the gene set", facts=("F1",)),
+        step(2, "Use the gene set.", takes="gene set"),
+        facts=(fact(1, gone),),
+    )
+    found = call(server, "check_protocol", protocol=study.model_dump(mode="json"))
+
+    (fallen,) = found["fallen"]
+    assert fallen["step"] == "S1.1"
+    assert fallen["text"] == {"text": "Take the gene.<U+202E>", "origin": "text", "cut": False}
+    assert fallen["because"][0]["text"] == "F1"
+    assert fallen["downstream"] == ["S1.2"]
+    assert found["alarms"][0]["state"] == "fallen"
+    assert found["alarms"][0]["finding"] == PARK2
+    assert found["counts"]["fallen"] >= 2
+    assert set(found["not_looked"]) >= {"data sets"}
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({}, "is no protocol: objective"),
+        ({"format": 99}, "newer than"),
+        ({"notes": ["x" * 400_000]}, "more than 400,000 characters"),
+        (["a"], "should be a valid dictionary"),
+    ],
+)
+def test_what_is_no_protocol_is_refused(server: ToolServer, value: Any, why: str) -> None:
+    assert why in refused(server, "check_protocol", protocol=value)
 
 
 def test_decisions_are_made_in_the_name_of_who_asks(workspace: Workspace) -> None:

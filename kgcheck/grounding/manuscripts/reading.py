@@ -27,6 +27,12 @@ Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
 LARGEST_TEXT = 16 * MIB
 LARGEST_PACKED = 64 * MIB
 
+MOST_CITATIONS = 2_000
+"""Keys of citations of a text that stands in no file: each may get a remark, and 20 characters can cite 100 works."""
+
+MOST_NUMBERS = 300
+"""Numbers in the sentences of such a text: each is compared with what others have in its place."""
+
 _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex",
     ".ltx": "latex", ".latex": "latex", ".docx": "docx", ".xml": "jats", ".nxml": "jats", ".jats": "jats",
@@ -63,11 +69,46 @@ def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
         data = read_bytes(path, LARGEST_PACKED)
     format_ = _format_of(path, data)
     written = _written(path, data, format_)
+    return _manuscript(str(path), format_, data, written)
+
+
+def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
+    """Read a text that stands in no file: nothing beside it is read, whatever it names.
+
+    Args:
+        text: The text.
+        form: How it is written.
+
+    Returns:
+        See `read_manuscript`.
+
+    Raises:
+        InputFormat: It is empty, broken, made to do harm, or names a file with its references.
+        MissingExtra: Its form needs an extra that is not installed.
+    """
+    given, data = Path("what was given"), text.encode()
+    text = _decoded(given, data)
+    if form == "text":
+        written = read_text_manuscript(text)
+    else:
+        document = pandoc_json(text.encode(), _MARKDOWN, given)
+        if bibliographies(document):
+            raise InputFormat(f"{given} names a file with its references", "put the list of references into the text")
+        written = written_of(document, SourceLines(text))
+    manuscript = _manuscript(str(given), form, data, written)
+    if sum(len(m.keys) for b in manuscript.blocks for m in b.markers) > MOST_CITATIONS:
+        raise InputFormat(f"{given} has more than {MOST_CITATIONS:,} citations", "give less of it at a time")
+    if sum(len(re.findall(r"\d+", s.text)) for s in manuscript.sentences) > MOST_NUMBERS:
+        raise InputFormat(f"{given} has more than {MOST_NUMBERS} numbers", "give less of it at a time")
+    return manuscript
+
+
+def _manuscript(name: str, format_: Format, data: bytes, written: Written) -> Manuscript:
     blocks = with_markers(written.drafts, written.references)
     if not any(b.kind != "heading" for b in blocks):
-        raise InputFormat(f"{path} has no text")
+        raise InputFormat(f"{name} has no text")
     return Manuscript(
-        name=str(path),
+        name=name,
         format=format_,
         sha256=hashlib.sha256(data).hexdigest(),
         title=written.title,
