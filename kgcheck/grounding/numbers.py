@@ -39,6 +39,9 @@ _IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0
 _SLIPS = 2
 """Digits that differ where one is another, or two changed places."""
 
+_MOST_NUMBERS = 40
+"""Numbers of a sentence; one with more is a list, in which words do not tell which number is what."""
+
 _READ = ("abstract", "results", "discussion", "conclusion")
 
 
@@ -56,7 +59,8 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
     against = results or own_results(manuscript)
     if not against.all:
         return []
-    read = [s for s in manuscript.sentences if s.section in (_READ if against.canonical else ("abstract",))]
+    sections = _READ if against.canonical else ("abstract",)
+    read = [s for s in manuscript.sentences if s.section in sections and len(quantities_of(s)) <= _MOST_NUMBERS]
     found = [remarked for sentence in read for remarked in _of_sentence(sentence, against)]
     return _with_left_over(read, found, against) if against.canonical else _with_companions(manuscript, found, against)
 
@@ -104,14 +108,17 @@ def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Res
     rest = [s for s in manuscript.sentences if s.section != "abstract"]
     values = {(abs(number.value), number.step) for s in rest for number in quantities_of(s)}
     values |= {(abs(number.value), number.step) for number in against.all}
-    together: dict[str, list[Result]] = {}
-    for result in against.all:
-        together.setdefault(result.quote, []).append(result)
+    together: dict[str, list[int]] = {}
+    for place, result in enumerate(against.all):
+        together.setdefault(result.quote, []).append(place)
     remarked = {(r.sentence, r.start): r for r in found}
     for sentence in manuscript.sentences:
         if sentence.section != "abstract":
             continue
         stated = quantities_of(sentence)
+        if len(stated) > _MOST_NUMBERS:
+            continue
+        equals = _equals(stated, against)
         for quantity in stated:
             key = (sentence.number, quantity.start)
             if (abs(quantity.value), quantity.step) in values:
@@ -121,7 +128,7 @@ def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Res
             least = (
                 1 if _IMPOSSIBLE.search(sentence.text[: quantity.start]) and abs(quantity.value) > 1 else _COMPANIONS
             )
-            if other := _in_its_place(quantity, stated, together, against, least):
+            if other := _in_its_place(quantity, stated, equals, together, against, least):
                 remarked[key] = _differs(sentence, quantity, other, against)
     return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
 
@@ -129,24 +136,33 @@ def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Res
 def _in_its_place(
     quantity: WrittenNumber,
     stated: Sequence[WrittenNumber],
-    together: Mapping[str, list[Result]],
+    equals: Sequence[Sequence[int]],
+    together: Mapping[str, list[int]],
     against: Results,
     least: int,
 ) -> Result | None:
     """The number that stands, in what has most of the other numbers of a sentence, where one is not."""
     best: tuple[int, Result | None] = (least - 1, None)
-    for results in together.values():
-        others = [r for r in results if r.unit == quantity.unit and not any(_equal(q, r, against) for q in stated)]
+    for places in together.values():
+        others = [
+            against.all[place] for place in places if against.all[place].unit == quantity.unit and not equals[place]
+        ]
         shared = {
-            q.value
-            for q in stated
-            if q != quantity and q.digits > 1 and any(q.unit == r.unit and _equal(q, r, against) for r in results)
+            stated[n].value
+            for place in places
+            for n in equals[place]
+            if stated[n] != quantity and stated[n].digits > 1 and stated[n].unit == against.all[place].unit
         }
         if others and len(shared) > best[0]:
             # Any other number may be of something else that the text tells at the same place.
             alike = [r for r in others if _same_digits(quantity, r)]
             best = (len(shared), min(alike, key=lambda r: abs(r.value - quantity.value))) if alike else best
     return best[1]
+
+
+def _equals(stated: Sequence[WrittenNumber], against: Results) -> list[list[int]]:
+    """For each result, the places of the numbers of a sentence that are equal to it: looked at once for all of them."""
+    return [[n for n, q in enumerate(stated) if _equal(q, result, against)] for result in against.all]
 
 
 def _same_digits(quantity: WrittenNumber, result: Result) -> bool:
@@ -175,8 +191,10 @@ def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
     stated = quantities_of(sentence)
     # What a text has of its results is named by whole sentences: there, nearness tells little.
     others = _others_results(sentence, stated, against) if against.canonical else [frozenset[int]()] * len(stated)
+    equals = _equals(stated, against) if stated else []
     for quantity, of_others in zip(stated, others, strict=True):
-        yield from _of_number(sentence, quantity, stated, of_others, against)
+        taken = {place for place, numbers in enumerate(equals) if any(stated[n] != quantity for n in numbers)}
+        yield from _of_number(sentence, quantity, taken, of_others, against)
 
 
 def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against: Results) -> list[frozenset[int]]:
@@ -189,7 +207,7 @@ def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against
 def _of_number(
     sentence: Sentence,
     quantity: WrittenNumber,
-    stated: Sequence[WrittenNumber],
+    taken: Collection[int],
     others: frozenset[int],
     against: Results,
 ) -> Iterator[Remarked]:
@@ -212,8 +230,7 @@ def _of_number(
             return
     if not whole:
         return
-    # What another number of the sentence is equal to is not what this one should have been.
-    taken = {p for p, _, r in compared if any(q != quantity and _equal(q, r, against) for q in stated)}
+    # What another number of the sentence is equal to (`taken`) is not what this one should have been.
     left = [
         (score, r)
         for place, score, r in compared

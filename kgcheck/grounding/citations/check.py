@@ -14,6 +14,9 @@ from kgcheck.literature.works import Works, ids_of_reference
 _WORTH_A_SENTENCE = frozenset({Remark.REFERENCE_NOT_FOUND, Remark.REFERENCE_RETRACTED})
 """Remarks about a reference that concern every sentence which rests on it."""
 
+_MOST_KEYS = 10
+"""Keys of one citation that are named one by one, where the list does not have them."""
+
 
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
     """Check the citations of a manuscript.
@@ -44,7 +47,10 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
     count = len(keys)
     for sentence in manuscript.sentences:
         for marker in sentence.markers:
-            for key in dict.fromkeys(k for k in marker.keys if k not in keys):
+            missing = list(dict.fromkeys(k for k in marker.keys if k not in keys))
+            if len(missing) > _MOST_KEYS:
+                missing = [f"each of {len(missing)} from {missing[0]} to {missing[-1]}"]
+            for key in missing:
                 bound = f"which has {count}: 1 to {count}" if marker.form == "numeric" else f"which has {count} entries"
                 yield Remarked(
                     remark=Remark.MARKER_OUT_OF_RANGE,
