@@ -89,7 +89,7 @@ def test_plainly_supported_edges_have_one_verdict(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
