@@ -27,6 +27,7 @@ def test_the_claims_about_notes_are_whole() -> None:
     whole(about_notes())
 
 
+@pytest.mark.slow
 def test_the_claims_about_abstracts_are_whole_and_quote_none(shared_data: Path) -> None:
     claims = about_abstracts(shared_data)
 
