@@ -48,7 +48,9 @@ class StudyRemark(StrEnum):
     PAPER_STANDS = "paper_stands"
     QUOTE_DIFFERS = "quote_differs"
 
+    DATA_SET_GONE = "data_set_gone"
     DATA_SET_MISSING = "data_set_missing"
+    DATA_SET_NOT_SHOWN = "data_set_not_shown"
     DATA_SET_OTHER_SPECIES = "data_set_other_species"
     DATA_SET_OTHER_ASSAY = "data_set_other_assay"
     DATA_SET_NOT_LOOKED = "data_set_not_looked"
