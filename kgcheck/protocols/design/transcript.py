@@ -12,6 +12,7 @@ from pydantic import Field
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import read_whole, wrong_parts
+from kgcheck.llm.budget import PartCost
 from kgcheck.locks import only_one
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
@@ -19,14 +20,6 @@ from kgcheck.protocols.design.material import DesignMaterial
 from kgcheck.protocols.files import read_formatted
 
 DesignRole = Literal["designer", "reviewer"]
-
-
-class DesignCost(Value):
-    """What a model took; ``money`` is none where no prices are set."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    money: float | None = None
 
 
 class DesignAnswer(Value):
@@ -37,7 +30,7 @@ class DesignAnswer(Value):
     question: str = Field(description="SHA-256 of all that the model was given")
     answer: str = Field(default="", description="JSON of the form that was wanted")
     stopped: str = Field(default="", description="why there is no answer")
-    cost: DesignCost = DesignCost()
+    cost: PartCost = PartCost()
 
 
 class DesignFolder:
