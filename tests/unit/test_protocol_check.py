@@ -359,6 +359,27 @@ def test_parameters_against_their_sources(quote: str, given_: StepParameter, rem
     assert kinds(checked(study)) == ([remark] if remark else [])
 
 
+@pytest.mark.parametrize(
+    ("quote", "version", "there"),
+    [
+        ("We used ABC v.5 for it.", "5", True),
+        ("We used ABC v5.", "5", True),
+        ("We used ABC (version 2.1.0).", "2.1.0", True),
+        ("We used ABC2.", "2", True),
+        ("We used ABC v.5 for it.", "6", False),
+        ("We used ABC 2.15.", "2.1", False),
+        ("We used ABC 2.1.5.", "1.5", False),
+        ("We used ABC 2.1.5.", "2.1", False),
+        ("We used ABC.", "2(", False),
+    ],
+)
+def test_versions_against_their_sources(quote: str, version: str, there: bool) -> None:
+    used = StepTool(name="ABC", version=version, passage="Q1")
+    study = protocol(step(1, passages=("Q1",), tools=(used,)), passages=(passage(1, quote),))
+
+    assert kinds(checked(study)) == ([] if there else ["version_not_in_source"])
+
+
 def test_a_long_protocol_takes_time_in_proportion() -> None:
     count = 500
     steps = [

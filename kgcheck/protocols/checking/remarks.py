@@ -65,6 +65,7 @@ class StudyRemark(StrEnum):
     CORRECTION_MISSING = "correction_missing"
     VERSION_MISSING = "version_missing"
     VERSION_DIFFERS = "version_differs"
+    VERSION_NOT_IN_SOURCE = "version_not_in_source"
     PARAMETER_FAR = "parameter_far"
     PARAMETER_NOT_IN_SOURCE = "parameter_not_in_source"
     VALUE_UNUSUAL = "value_unusual"
