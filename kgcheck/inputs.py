@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
+from pydantic import ValidationError
+
 from kgcheck.errors import InputError, InputFormat, InputMissing
 
 MIB = 1 << 20
@@ -227,6 +229,22 @@ def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = Fals
     if shown.count("[") + shown.count("{") > DEEPEST and _depth(value) > DEEPEST:
         raise ValueError(_TOO_DEEP)
     return value
+
+
+def wrong_parts(error: ValueError, most: int = 3) -> str:
+    """What is wrong with a value that was not of its form, part by part, without what stood there.
+
+    Args:
+        error: Of pydantic; another one speaks for itself.
+        most: Parts that are named.
+
+    Returns:
+        Where each is and what is wrong with it, in one line.
+    """
+    if not isinstance(error, ValidationError):
+        return str(error)
+    parts = error.errors(include_url=False, include_context=False, include_input=False)[:most]
+    return "; ".join(": ".join(filter(None, (".".join(map(str, e["loc"])), e["msg"]))) for e in parts)
 
 
 def _no_number(text: str) -> None:

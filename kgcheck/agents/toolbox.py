@@ -44,6 +44,7 @@ from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
+from kgcheck.inputs import wrong_parts
 from kgcheck.model import CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.running import Edge
@@ -387,8 +388,7 @@ def checked_arguments(name: str, form: type[F], arguments: Any) -> F:
     try:
         return form.model_validate(arguments)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors()[:5])
-        raise UsageError(f"the arguments of {name} do not fit: {wrong}") from error
+        raise UsageError(f"the arguments of {name} do not fit: {wrong_parts(error, 5)}") from error
 
 
 def step_triple(node: Ref, relation: str, direction: Direction, other: Ref) -> Triple:

@@ -46,22 +46,22 @@ def command(
     from kgcheck.report.cells import as_text
     from kgcheck.report.documents import page
     from kgcheck.visible import as_json
-    from kgcheck.workspace.protocol_reports import read_reports
+    from kgcheck.workspace.protocol_reports import report_papers
 
     objective = read_objective(objective_file) if objective_file else None
-    found = read_reports(place, papers=papers, objective=objective, brain=brain, tokens=tokens, money=money)
-    for text in found.notes:
+    reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, tokens=tokens, money=money)
+    for text in notes:
         note(text)
     if format_ == "json":
-        rows = [report.model_dump(mode="json") for report in found.reports]
+        rows = [report.model_dump(mode="json") for report in reports]
         if output is None:
             json_result(rows)
         else:
             write_text(output, as_json(rows, indent=2) + "\n")
     elif format_ == "markdown":
-        text = page("experimental_report", "markdown", reports=found.reports, details=details)
+        text = page("experimental_report", "markdown", reports=reports, details=details)
         text_result(text) if output is None else write_text(output, text)
     elif output is None:
-        results().print(reports_table(found.reports))
+        results().print(reports_table(reports))
     else:
-        write_text(output, as_text(reports_table(found.reports)))
+        write_text(output, as_text(reports_table(reports)))

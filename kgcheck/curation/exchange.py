@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from kgcheck.curation.decisions import Action, Decision, Decisions
 from kgcheck.errors import InputFormat, UsageError
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
@@ -191,8 +191,7 @@ def _read(path: Path) -> list[Decision]:
         try:
             entry = ExchangedDecision.model_validate(stated)
         except ValidationError as error:
-            wrong = error.errors()[0]
-            mistakes.append(f"{where}: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}")
+            mistakes.append(f"{where}: {wrong_parts(error, 1)}")
             continue
         if entry.at.tzinfo is None:
             mistakes.append(f"{where}: at: the time names no zone: end it in Z")

@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from kgcheck.errors import InputError, InputFormat, InputMissing
-from kgcheck.inputs import Bounded, parse_json
+from kgcheck.inputs import Bounded, parse_json, wrong_parts
 from kgcheck.model import Identifier, Reason, Ref, Triple, Value
 from kgcheck.outputs import write_text
 
@@ -195,8 +195,8 @@ def read_patch(folder: Path) -> Patch:
     for number, line in enumerate(lines[1:], 1):
         try:
             operations.append(_OPERATION.validate_python(parse_json(line)))
-        except (ValidationError, ValueError) as error:
-            raise InputFormat(f"operation {number} of {path} cannot be read: {_first(error)}", _AGAIN) from None
+        except ValueError as error:
+            raise InputFormat(f"operation {number} of {path} cannot be read: {wrong_parts(error, 1)}", _AGAIN) from None
     if len(operations) != header.operations:
         raise InputFormat(f"{path} has {len(operations)} operations, not {header.operations}", _AGAIN)
     return Patch(header, tuple(operations))
@@ -220,15 +220,8 @@ def _header(path: Path, line: str) -> PatchHeader:
             shown = str(value["format"])[:40]
             raise InputFormat(f"{path} is of the format {shown!r}, and this kgcheck reads {FORMAT!r}", _AGAIN)
         return PatchHeader.model_validate(value)
-    except (ValidationError, ValueError) as error:
-        raise InputFormat(f"{path} is no patch: {_first(error)}", _AGAIN) from None
-
-
-def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        wrong = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
-    return str(error)
+    except ValueError as error:
+        raise InputFormat(f"{path} is no patch: {wrong_parts(error, 1)}", _AGAIN) from None
 
 
 def in_words(operation: Operation) -> str:

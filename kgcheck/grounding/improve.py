@@ -15,7 +15,7 @@ from pydantic import Field
 
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound, ImprovementStart, RoundCost
+from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound, ImprovementStart
 from kgcheck.grounding.judge import judge
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.results import Results
@@ -32,7 +32,7 @@ from kgcheck.grounding.revising import (
 from kgcheck.grounding.revision_guard import objection_to, objection_to_remarks
 from kgcheck.grounding.score import CorpusFigures, ScoreCard, score, score_rules
 from kgcheck.grounding.source_sections import text_digest
-from kgcheck.llm.budget import Limits, Meter
+from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
@@ -224,10 +224,9 @@ class Improver:
         progress: Progress | None = None,
     ) -> None:
         self._path, self._log, self._around = path, log, surroundings
-        self._judging, self._working, self._total = judging, working, total
+        self._judging, self._working = judging, working
         self._progress = progress or NoProgress()
-        self._paid = RoundCost()
-        self._cost()
+        self._costs = CostByPart(total, log.costs())
         models = (judging.client.model, working.client.model)
         if log.start and (log.start.judge, log.start.worker) != models:
             raise InputFormat(
@@ -282,7 +281,13 @@ class Improver:
         return kept or (draft, found, card)
 
     def _line(self, number: int, outcome: str, reason: str, **more: object) -> ImprovementRound:
-        fields = {"number": number, "outcome": outcome, "reason": reason, "best": self._best(), "cost": self._cost()}
+        fields = {
+            "number": number,
+            "outcome": outcome,
+            "reason": reason,
+            "best": self._best(),
+            "cost": self._costs.next(),
+        }
         return ImprovementRound.model_validate(fields | more)
 
     def _first(self, found: Grounded, corpus: CorpusFigures | None) -> ScoreCard:
@@ -299,7 +304,7 @@ class Improver:
                 worker=self._working.client.model,
                 card=card,
                 standing=standing_of(card),
-                cost=self._cost(),
+                cost=self._costs.next(),
             )
         )
         return card
@@ -366,16 +371,6 @@ class Improver:
             sha256=text_digest(new.source), card=scored,
         )  # fmt: skip
         return accepted, (new, looked, scored)
-
-    def _cost(self) -> RoundCost:
-        """What was taken since this was last looked at."""
-        spent, before = self._total.spent, self._paid
-        self._paid = RoundCost(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, money=spent.money)
-        return RoundCost(
-            input_tokens=spent.input_tokens - before.input_tokens,
-            output_tokens=spent.output_tokens - before.output_tokens,
-            money=None if spent.money is None else spent.money - (before.money or 0.0),
-        )
 
 
 def role(client: ChatClient, total: Meter) -> ModelRole:

@@ -14,19 +14,12 @@ from kgcheck.errors import InputFormat
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import read_whole
+from kgcheck.llm.budget import PartCost
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import visible
 
 RoundOutcome = Literal["accepted", "rejected", "deep_cycle", "stopped"]
-
-
-class RoundCost(Value):
-    """What both models took; ``money`` is none where no prices are set."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    money: float | None = None
 
 
 class ImprovementStart(Value):
@@ -38,7 +31,7 @@ class ImprovementStart(Value):
     worker: str
     card: ScoreCard
     standing: float = Field(description="what rounds are compared by: the overall score, or what is there of it")
-    cost: RoundCost
+    cost: PartCost
 
 
 class ImprovementRound(Value):
@@ -57,7 +50,7 @@ class ImprovementRound(Value):
     added: tuple[str, ...] = Field(default=(), description="entries that the list of references got")
     sha256: str = Field(default="", description="of the manuscript that was accepted")
     card: ScoreCard | None = Field(default=None, description="of the manuscript that was accepted")
-    cost: RoundCost = RoundCost()
+    cost: PartCost = PartCost()
 
 
 class ImprovementLog:
@@ -122,7 +115,7 @@ class ImprovementLog:
             raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
         return text
 
-    def costs(self) -> list[RoundCost]:
+    def costs(self) -> list[PartCost]:
         """What was taken up to now, also by rounds that were stopped."""
         return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from kgcheck.inputs import wrong_parts
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, quote_at
@@ -89,10 +90,9 @@ class PaperOpinions(BaseModel):
             try:
                 good.append(PaperOpinion.model_validate(opinion))
             except ValidationError as error:
-                first = error.errors()[0]
                 paper = opinion.get("paper") if isinstance(opinion, dict) else None
                 number = paper if isinstance(paper, int) else None
-                unread.append((number, f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()))
+                unread.append((number, wrong_parts(error, 1)))
         # Where none can be read there is no answer, and the model is asked again.
         return {"opinions": good, "unread": unread} if good or not unread else raw
 

@@ -1,6 +1,7 @@
 """What a conversation with a language model may take, and what it took: turns, tokens, seconds, money."""
 
 import time
+from collections.abc import Iterable
 
 from pydantic import Field
 
@@ -178,6 +179,38 @@ class RunMeter(Meter):
     """Counts what all items of a batch take together. May be shared by threads: each call may pass the limit once."""
 
     _stops = BudgetSpent
+
+
+class PartCost(Value):
+    """What a part of a work took, as it is kept beside it; ``money`` is none where no prices are set."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float | None = None
+
+
+class CostByPart:
+    """What each part of a work takes of a meter, in which earlier calls for the same work count, too.
+
+    Args:
+        meter: Of the work.
+        before: What was kept of earlier calls.
+    """
+
+    def __init__(self, meter: Meter, before: Iterable[PartCost] = ()) -> None:
+        for cost in before:
+            meter.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
+        self._meter, self._counted = meter, meter.spent
+
+    def next(self) -> PartCost:
+        """What was taken since this was last called."""
+        now, before = self._meter.spent, self._counted
+        self._counted = now
+        return PartCost(
+            input_tokens=now.input_tokens - before.input_tokens,
+            output_tokens=now.output_tokens - before.output_tokens,
+            money=None if now.money is None else now.money - (before.money or 0.0),
+        )
 
 
 def _stopped(what: str) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from kgcheck.errors import (
     ModelError,
     ModelUnavailable,
 )
+from kgcheck.inputs import wrong_parts
 from kgcheck.llm.budget import Limits, Meter, Usage, prices_of
 from kgcheck.llm.forms import complete_bound
 from kgcheck.model import Value
@@ -333,8 +334,7 @@ def parse_answer(text: str, form: type[A]) -> A:
     try:
         return form.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))} {e['msg']}".strip() for e in error.errors()[:3])
-        raise ModelAnswer(f"the answer is no {form.__name__}: {wrong}") from None
+        raise ModelAnswer(f"the answer is no {form.__name__}: {wrong_parts(error)}") from None
 
 
 def _is_context(error: "openai.BadRequestError", text: str) -> bool:

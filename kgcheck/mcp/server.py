@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from kgcheck import __version__, deadline
 from kgcheck.errors import KgcheckError, UnknownName
+from kgcheck.inputs import wrong_parts
 from kgcheck.mcp import prompts, words
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.guards import ActionRecord, about
@@ -136,7 +137,7 @@ class ToolServer(MCPServer[Any]):
             return result
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                raise ToolError(f"{name}: {_wrong(error.__cause__)}") from error.__cause__
+                raise ToolError(f"{name}: {wrong_parts(error.__cause__)[:_LONGEST]}") from error.__cause__
             if isinstance(error.__cause__, ToolError):
                 # What went wrong, without the SDK's own words before it.
                 raise ToolError(str(error.__cause__)) from error.__cause__
@@ -266,8 +267,3 @@ def _places_of(workspace: Workspace) -> list[str]:
     settings = workspace.settings
     known = (workspace.store, workspace.reference, workspace.literature, workspace.ledger, settings.home)
     return sorted({str(place) for place in known if place}, key=len, reverse=True)
-
-
-def _wrong(error: ValidationError) -> str:
-    """What is wrong with arguments: which one, and why, without what stood there."""
-    return "; ".join(f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())[:_LONGEST]

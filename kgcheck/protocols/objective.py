@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from kgcheck.errors import InputFormat
-from kgcheck.inputs import read_toml
+from kgcheck.inputs import read_toml, wrong_parts
 from kgcheck.model import Value
 
 
@@ -43,9 +43,6 @@ def read_objective(path: Path) -> Objective:
     """
     try:
         return Objective.model_validate(read_toml(path))
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
-        known = ", ".join(Objective.model_fields)
-        raise InputFormat(f"{path} is no objective: {wrong}", f"its fields are {known}") from None
     except ValueError as error:
-        raise InputFormat(f"{path} is no objective: {error}"[:300], "write it in TOML") from None
+        hint = f"write it in TOML; its fields are {', '.join(Objective.model_fields)}"
+        raise InputFormat(f"{path} is no objective: {wrong_parts(error, 5)}", hint) from None

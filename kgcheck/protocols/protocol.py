@@ -14,15 +14,13 @@ from pydantic import Field, model_validator
 
 from kgcheck.model import CheckTask, Outcome, Reason, Value
 from kgcheck.protocols.objective import Objective
-
-PROTOCOL_FORMAT = 1
-"""Of ``protocol.json``; a reader refuses a newer one."""
+from kgcheck.providers.data_sets import RecordState
 
 ItemKind = Literal["data_set", "table", "matrix", "gene_set", "network", "model", "figure", "text", "sample", "other"]
 """What a step takes or makes."""
 
-DataSetState = Literal["found", "missing", "not_looked"]
-"""``missing``: the repository was asked and has no such record. ``not_looked``: nobody asked, or it did not answer."""
+DataSetState = Literal[RecordState, "not_looked"]
+"""What the repository answered; ``not_looked``: nobody asked, or it did not answer."""
 
 
 class StudyPassage(Value):
@@ -101,6 +99,11 @@ class StudyDataSet(Value):
     at: datetime | None = Field(default=None, description="when it was asked")
     remark: str = Field(default="", description="what is odd about it, e.g. that it is not public yet")
 
+    @property
+    def can_be_taken(self) -> bool:
+        """Whether steps may name it: it was not looked for in vain."""
+        return self.state in ("found", "not_looked")
+
 
 class StudyStep(Value):
     """One step."""
@@ -134,7 +137,7 @@ class StudySection(Value):
 class StudyProtocol(Value):
     """A protocol as ``protocol.json`` has it."""
 
-    format: int = PROTOCOL_FORMAT
+    format: int = Field(default=1, description="a reader refuses a newer one")
     objective: Objective
     made_at: datetime
     made_by: str = Field(default="rules", description="rules, or the name of the model that wrote it")

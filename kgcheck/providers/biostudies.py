@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer
 from kgcheck.providers.answers import ProviderService, ServiceAnswer
-from kgcheck.providers.data_sets import UNSEEN, DataSetRecord
+from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.gathered import WireRecord, formed, parsed, stray_answer
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
@@ -74,9 +74,7 @@ class BioStudies:
 def _study(answer: ServiceAnswer, *, accession: str) -> DataSetRecord:
     repository = "ArrayExpress" if accession.startswith("E-") else _NAME
     url = f"https://www.ebi.ac.uk/biostudies/studies/{accession}"
-    made = DataSetRecord(
-        accession, "missing", _NAME, answer.retrieved_at, repository=repository, url=url, remark=UNSEEN
-    )
+    made = DataSetRecord(accession, "not_shown", _NAME, answer.retrieved_at, repository=repository, url=url)
     if answer.status == 404:
         try:
             _NONE.validate_python(answer.json())
@@ -97,7 +95,6 @@ def _study(answer: ServiceAnswer, *, accession: str) -> DataSetRecord:
 
     return made._replace(
         state="found",
-        remark="",
         title=next(iter(values("Title")), ""),
         description=" ".join(values("Description")),
         species=tuple(values("Organism")),

@@ -1,11 +1,11 @@
-"""What every repository of data sets gives: what it states of one, that it has none, or that it shows it to nobody."""
+"""What every repository of data sets gives: what it states of one, that it has none, or that it shows none."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-UNSEEN = "no public record; one that is private looks the same from outside"
-"""Beside ``missing`` of a repository that does not tell the two apart."""
+RecordState = Literal["found", "missing", "not_shown"]
+"""``missing``: the repository has no such record. ``not_shown``: it shows none, and one that is private looks alike."""
 
 LATER_PUBLIC = "it exists and is not public"
 """Beside ``found`` of a data set of which nothing else is shown."""
@@ -18,7 +18,7 @@ class DataSetRecord(NamedTuple):
     """
 
     id: str
-    state: Literal["found", "missing"]
+    state: RecordState
     source: str
     retrieved_at: datetime
     repository: str = ""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer
+from kgcheck.inputs import wrong_parts
 from kgcheck.providers.answers import ServiceAnswer
 
 LATER = "try again later: the same command goes on where this one stopped"
@@ -160,11 +161,8 @@ def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
     try:
         return kind.validate_python(body)
     except ValidationError as wrong:
-        first = wrong.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SourceAnswer(
-            f"{service} sent something else than it promises: {where}: {first['msg']}"[:300], LATER
-        ) from wrong
+        reason = wrong_parts(wrong, 1)
+        raise SourceAnswer(f"{service} sent something else than it promises: {reason}"[:300], LATER) from wrong
 
 
 def lots(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from kgcheck.errors import SourceAnswer
-from kgcheck.providers.data_sets import UNSEEN, DataSetRecord
+from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
 from kgcheck.providers.gathered import LATER, lots, stray_answer
 from kgcheck.providers.http import Http
@@ -64,12 +64,11 @@ class BioProjects:
 
     def _record(self, accession: str, summary: _ProjectSummary | None, at: datetime) -> DataSetRecord:
         url = f"https://www.ncbi.nlm.nih.gov/bioproject/{accession}"
-        made = DataSetRecord(accession, "missing", self.name, at, repository=self.name, url=url, remark=UNSEEN)
+        made = DataSetRecord(accession, "not_shown", self.name, at, repository=self.name, url=url)
         if summary is None:
             return made
         return made._replace(
             state="found",
-            remark="",
             title=summary.project_title or summary.project_name,
             description=summary.project_description,
             species=tuple(filter(None, (summary.organism_name,))),
@@ -99,12 +98,11 @@ class SequenceReads:
         found = self._entrez.search("sra", f"{accession}[ACCN]", LOT)
         made = DataSetRecord(
             accession,
-            "missing",
+            "not_shown",
             self.name,
             datetime.now().astimezone(),
             repository=self.name,
             url=f"https://www.ncbi.nlm.nih.gov/sra/?term={accession}",
-            remark=UNSEEN,
         )
         if not found.ids:
             return made
@@ -114,7 +112,6 @@ class SequenceReads:
         whole = found.total == len(fields)
         return made._replace(
             state="found",
-            remark="",
             retrieved_at=summaries.retrieved_at,
             title=next((f["study"] for f in fields if f["study"]), ""),
             species=tuple(dict.fromkeys(f["species"] for f in fields if f["species"])),

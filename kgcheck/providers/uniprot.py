@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
+from kgcheck.inputs import wrong_parts
 from kgcheck.profile.catalogue import State
 from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.http import Http, ProviderService
@@ -325,9 +326,8 @@ def _entry(item: Any, answer: ServiceAnswer) -> UniProtEntry:
     try:
         return UniProtEntry.model_validate(item)
     except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise SourceAnswer(
-            f"{answer.url[:160]} answered {answer.status} with no UniProt entry: {where}: {error.errors()[0]['msg']}",
+            f"{answer.url[:160]} answered {answer.status} with no UniProt entry: {wrong_parts(error, 1)}",
             "try again later",
         ) from error
 

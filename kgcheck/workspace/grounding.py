@@ -178,7 +178,7 @@ class Grounding(ReadingPapers):
         """
         from kgcheck.grounding.improve import Improver, Surroundings, role
         from kgcheck.grounding.improvement_log import ImprovementLog
-        from kgcheck.llm.budget import RunMeter, Usage
+        from kgcheck.llm.budget import RunMeter
         from kgcheck.llm.client import ChatClient
         from kgcheck.locks import only_one
 
@@ -196,8 +196,6 @@ class Grounding(ReadingPapers):
             look, canonical, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results)))
             opened.enter_context(only_one(Path(out), "improves a manuscript"))
             log = ImprovementLog(Path(out), source)
-            for cost in log.costs():
-                total.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
             around = Surroundings(
                 look=lambda text: (look(text), self._corpus(text, notes)),
                 gather=self._gathered_passages if self.literature else None,

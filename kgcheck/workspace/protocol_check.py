@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from kgcheck.protocols.checking.check import CheckedProtocol
     from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.checking.sources import DataSetLookup, PaperStanding
-    from kgcheck.protocols.protocol import StudyDataSet, StudyProtocol
-    from kgcheck.providers.http import Http
+    from kgcheck.protocols.protocol import StudyProtocol
 
 
 class ProtocolChecks(Grounding):
@@ -52,7 +51,7 @@ class ProtocolChecks(Grounding):
             InputFormat: A file is no protocol.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.protocols.protocol_file import read_protocol
+        from kgcheck.protocols.files import read_protocol
 
         # All are read before anything is opened or asked.
         protocols = [(path, read_protocol(path)) for path in map(Path, files)]
@@ -72,7 +71,7 @@ class ProtocolChecks(Grounding):
             InputFormat: It is no protocol.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.protocols.protocol_file import read_protocol
+        from kgcheck.protocols.files import read_protocol
 
         name = "what was given"
         protocol = read_protocol(Path(name), text)
@@ -91,9 +90,10 @@ class ProtocolChecks(Grounding):
         not_looked: dict[str, str] = {}
         with noting() as notes, ExitStack() as opened:
             if data_sets is None and self.live and any(p.data_sets for *_, p in given):
+                from kgcheck.protocols.search.look_up import look_up
                 from kgcheck.providers.http import Http
 
-                data_sets = _Repositories(opened.enter_context(Http(self.settings)))
+                data_sets = partial(look_up, http=opened.enter_context(Http(self.settings)))
             worlds = StudyWorlds(
                 facts=self._fact_world(not_looked),
                 papers=self._paper_world(bibliography, opened, notes, not_looked),
@@ -131,7 +131,7 @@ class ProtocolChecks(Grounding):
             UsageError: Judges are named, and the brain is not ``llm``; or there is no step to judge.
         """
         from kgcheck.protocols.checking.quality import measured
-        from kgcheck.protocols.protocol_file import read_protocol
+        from kgcheck.protocols.files import read_protocol
 
         protocol = read_protocol(Path(file))
         if self.brain != "llm":
@@ -286,18 +286,6 @@ class _Papers:
                 }
             )
         return found
-
-
-class _Repositories:
-    """Data sets at the repositories that issue them; see DataSetLookup."""
-
-    def __init__(self, http: "Http") -> None:
-        self._http = http
-
-    def look_up(self, ids: Sequence[str]) -> "tuple[StudyDataSet, ...]":
-        from kgcheck.protocols.search.look_up import look_up
-
-        return look_up(ids, self._http, datetime.now(UTC).date().isoformat())
 
 
 def _id_of(names: Sequence[str], store: "DocumentStore") -> str:

@@ -12,7 +12,7 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
 from kgcheck.protocols.checking.rendering import rendered_checks
-from kgcheck.protocols.protocol_file import read_protocol
+from kgcheck.protocols.files import read_protocol
 from kgcheck.workspace.workspace import Workspace
 
 EXAMPLES = 10

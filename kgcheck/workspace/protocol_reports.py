@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kgcheck.workspace.opening import Spending, read_settings, spent_note, total_meter
 
@@ -11,14 +11,7 @@ if TYPE_CHECKING:
     from kgcheck.protocols.report import ExperimentalReport
 
 
-class ReportsRead(NamedTuple):
-    """Reports, and what is to be noted of how they came about."""
-
-    reports: "tuple[ExperimentalReport, ...]"
-    notes: tuple[str, ...] = ()
-
-
-def read_reports(
+def report_papers(
     place: Path,
     *,
     papers: Sequence[str] = (),
@@ -26,7 +19,7 @@ def read_reports(
     brain: str = "rules",
     tokens: int | None = None,
     money: float | None = None,
-) -> ReportsRead:
+) -> "tuple[tuple[ExperimentalReport, ...], tuple[str, ...]]":
     """What papers did.
 
     Args:
@@ -38,7 +31,7 @@ def read_reports(
         money: Most money that the model may cost for a paper.
 
     Returns:
-        A report a paper.
+        A report a paper, and notes.
 
     Raises:
         KgcheckError: The place cannot be read, a paper is not there, or the model failed.
@@ -68,4 +61,4 @@ def read_reports(
         ]
     if objective is not None:
         reports = analyse_all(reports, objective)
-    return ReportsRead(reports, tuple(notes))
+    return reports, tuple(notes)

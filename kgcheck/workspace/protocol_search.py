@@ -9,7 +9,6 @@ from kgcheck.workspace.opening import Spending, total_meter
 
 if TYPE_CHECKING:
     from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StudyDataSet
     from kgcheck.protocols.search.found import SearchPlace, StudySearch
     from kgcheck.workspace.workspace import Workspace
 
@@ -62,29 +61,3 @@ def search_studies(
         )
         found = search_for(objective, folder, means, progress=workspace.progress)
     return found, (*notes, *found.notes)
-
-
-def look_up_data_sets(
-    workspace: "Workspace", ids: Sequence[str], records: Path | None = None
-) -> "tuple[StudyDataSet, ...]":
-    """Look data sets up by accession.
-
-    Args:
-        workspace: Says whether services may be asked.
-        ids: The accessions.
-        records: File of records that were kept: read where a service cannot be looked at, and completed.
-
-    Returns:
-        One for each, in their order.
-    """
-    from datetime import UTC, datetime
-
-    from kgcheck.protocols.search.look_up import DataSetRecords, look_up
-    from kgcheck.providers.http import Http
-
-    kept = DataSetRecords(records) if records else None
-    with Http(workspace.settings) as http:
-        found = look_up(ids, http, datetime.now(UTC).date().isoformat(), kept)
-    if kept:
-        kept.keep(found)
-    return found

@@ -4,10 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
 from kgcheck.errors import InputFormat
-from kgcheck.inputs import parse_json, read_whole
 
 if TYPE_CHECKING:
     from kgcheck.literature.search import LiteratureIndex
@@ -79,9 +76,11 @@ def study_sources(
     judged = analyse_all(made, objective, index.embedder if index else None)
     named = {one.id: one for one in named_data_sets(judged)}
     if workspace.live and (lacking := [i for i in named if i not in data_sets]):
-        from kgcheck.workspace.protocol_search import look_up_data_sets
+        from kgcheck.protocols.search.look_up import look_up
+        from kgcheck.providers.http import Http
 
-        looked = look_up_data_sets(workspace, lacking)
+        with Http(workspace.settings) as http:
+            looked = look_up(lacking, http)
         named |= {one.id: one for one in looked}
         unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
     return StudySources(judged, tuple((named | data_sets).values()), tuple(notes), tuple(dict.fromkeys(unavailable)))
@@ -102,18 +101,12 @@ def _of_index(index: "LiteratureIndex", objective: "Objective", notes: list[str]
 
 
 def _read_search(folder: Path, objective: "Objective") -> "StudySearch":
-    from kgcheck.protocols.search.found import SEARCH_FORMAT, StudySearch
+    from kgcheck.protocols.files import read_formatted
+    from kgcheck.protocols.search.found import StudySearch
     from kgcheck.protocols.search.run import SEARCH_FILE
 
     file = folder / SEARCH_FILE
-    hint = "name a folder of kgcheck protocol search"
-    try:
-        raw = parse_json(read_whole(file))
-        if isinstance(raw, dict) and raw.get("format", SEARCH_FORMAT) != SEARCH_FORMAT:
-            raise InputFormat(f"{file} has the format {raw['format']!r}"[:200], hint)
-        found = StudySearch.model_validate(raw)
-    except (ValueError, ValidationError) as error:
-        raise InputFormat(f"{file} is no search: {error}"[:300], hint) from None
+    found = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
     if found.objective != objective:
         raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
     return found

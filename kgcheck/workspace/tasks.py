@@ -15,6 +15,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop
 from kgcheck.curation.config import LoadJob
 from kgcheck.curation.jobs import LEASE
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName, UsageError
+from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Run, new_run_id
 from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
@@ -126,8 +127,7 @@ class TaskKind(NamedTuple):
         try:
             return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
-            raise UsageError(f"this is no task of the kind {self.name}: {'; '.join(wrong)}") from None
+            raise UsageError(f"this is no task of the kind {self.name}: {wrong_parts(error, 5)}") from None
 
 
 def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:

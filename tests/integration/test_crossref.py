@@ -14,7 +14,6 @@ from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.literature.papers import CitedWork
 from kgcheck.providers.crossref import Crossref, cited_in, work_of
 from kgcheck.providers.http import Http
-from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, answers, busy, cut_off, page, reset, truncated
 from tests.support.paper_services import (
@@ -38,18 +37,9 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def http(server: Loopback, tmp_path: Path) -> Iterator[Callable[..., Http]]:
-    opened: list[Http] = []
-
-    def make(**more: Any) -> Http:
-        urls = {f"{name}_url": server.url for name in ("crossref", "pubmed", "openalex")}
-        paces = {name.replace("_url", "_calls_per_s"): 1e6 for name in urls}
-        limits = loopback.limits() | {"http_attempts": 2, "http_max_mb": 2, "cache_dir": tmp_path / "cache"}
-        opened.append(Http(Settings(**(limits | urls | paces | more)), sleep=lambda seconds: None))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
+    urls = loopback.addresses(server.url, "crossref", "pubmed", "openalex")
+    with loopback.clients(tmp_path / "cache", http_max_mb=2, **urls) as make:
+        yield make
 
 
 def reference(**more: Any) -> CitedWork:

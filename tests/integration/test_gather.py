@@ -23,7 +23,6 @@ from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.http import Http
 from kgcheck.providers.openalex import work_record
 from kgcheck.providers.semantic_scholar import SemanticScholar
-from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
 from tests.support.loopback import Loopback, Reply, answers, busy, cut_off, page, reset, truncated
@@ -51,18 +50,9 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def http(server: Loopback, tmp_path: Path) -> Iterator[Callable[..., Http]]:
-    opened: list[Http] = []
-
-    def make(**more: Any) -> Http:
-        urls = {f"{name}_url": server.url for name in ("europepmc", "pubmed", "semantic_scholar", "openalex")}
-        paces = {name.replace("_url", "_calls_per_s"): 1e6 for name in urls}
-        limits = loopback.limits() | {"http_attempts": 2, "http_max_mb": 2, "cache_dir": tmp_path / "cache"}
-        opened.append(Http(Settings(**(limits | urls | paces | more)), sleep=lambda seconds: None))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
+    urls = loopback.addresses(server.url, "europepmc", "pubmed", "semantic_scholar", "openalex")
+    with loopback.clients(tmp_path / "cache", http_max_mb=2, **urls) as make:
+        yield make
 
 
 @pytest.fixture

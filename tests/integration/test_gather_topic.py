@@ -23,7 +23,6 @@ from kgcheck.literature.step_log import StepLog
 from kgcheck.literature.topic_ranking import TopicPaper, ranked
 from kgcheck.literature.topics import TopicGathered, TopicGathering, gather_topic
 from kgcheck.providers.http import Http
-from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
 from tests.support.jats import article
@@ -57,11 +56,8 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def http(server: Loopback, tmp_path: Path) -> Iterator[Http]:
-    urls = {f"{name}_url": server.url for name in SOURCES}
-    paces = {f"{name}_calls_per_s": 1e6 for name in SOURCES}
-    limits = loopback.limits() | {"http_attempts": 2, "cache_dir": tmp_path / "cache"}
-    with Http(Settings.model_validate(limits | urls | paces), sleep=lambda seconds: None) as one:
-        yield one
+    with loopback.clients(tmp_path / "cache", **loopback.addresses(server.url, *SOURCES)) as make:
+        yield make()
 
 
 @pytest.fixture

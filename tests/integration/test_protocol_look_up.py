@@ -3,18 +3,17 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.errors import InputFormat
 from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.protocols.search.look_up import DataSetRecords, look_up
+from kgcheck.protocols.search.look_up import look_up
 from kgcheck.providers.http import Http
-from kgcheck.settings import Settings
 from tests.support import loopback
+from tests.support.audits import kgcheck
 from tests.support.loopback import Loopback, answers, busy, cut_off, page, truncated
+from tests.support.protocols import protocol, step
 from tests.support.study_services import (
     StudyServices,
     biostudy,
@@ -43,16 +42,8 @@ def services() -> Iterator[StudyServices]:
 
 @pytest.fixture
 def http(services: StudyServices, tmp_path: Path) -> Iterator[Callable[..., Http]]:
-    opened: list[Http] = []
-
-    def make(**more: Any) -> Http:
-        limits = loopback.limits() | {"http_attempts": 1, "http_pause_s": 0, "cache_dir": tmp_path / "cache"}
-        opened.append(Http(Settings(**(limits | services.settings() | more)), sleep=lambda seconds: None))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
+    with loopback.clients(tmp_path / "cache", http_attempts=1, http_pause_s=0, **services.settings()) as make:
+        yield make
 
 
 def states(found: tuple[StudyDataSet, ...]) -> dict[str, tuple[str, str]]:
@@ -93,9 +84,9 @@ def test_missing_private_and_withdrawn_are_told_apart(services: StudyServices, h
         # ProteomeXchange has other members, which nobody asked.
         "PXD900003": ("not_looked", "not at PRIDE, and others were not asked"),
         "PRD900003": ("missing", ""),
-        "PRJNA8": ("missing", "no public record; one that is private looks the same from outside"),
-        "SRP900002": ("missing", "no public record; one that is private looks the same from outside"),
-        "E-MTAB-8": ("missing", "no public record; one that is private looks the same from outside"),
+        "PRJNA8": ("not_shown", ""),
+        "SRP900002": ("not_shown", ""),
+        "E-MTAB-8": ("not_shown", ""),
         "XYZ1": ("not_looked", "no repository of it is known"),
     }
 
@@ -157,37 +148,46 @@ def test_one_odd_record_does_not_hide_the_others(services: StudyServices, http: 
     assert [d.state for d in look_up(("GSE5", "GSE6"), http(), DAY)] == ["found", "not_looked"]
 
 
-def test_records_are_kept_for_those_who_are_offline(
-    services: StudyServices, http: Callable[..., Http], tmp_path: Path
-) -> None:
-    records = DataSetRecords(tmp_path / "kept.jsonl")
-    records.keep(look_up((*EVERY, "GSE95"), http(), DAY))
-    again = DataSetRecords(tmp_path / "kept.jsonl")
-    before = len(services.server.calls)
-
-    assert [d.state for d in look_up((*EVERY, "GSE95", "GSE96"), None, "", again)] == ["found"] * 5 + [
-        "missing",
-        "not_looked",
-    ]
-    # Nor is one who is offline asked under another day.
-    offline = look_up(("GSE5", "GSE96"), http(offline=True), "2026-12-01", again)
-    assert [(d.state, d.title) for d in offline] == [("found", "Grey fever in blood"), ("not_looked", "")]
-    assert len(services.server.calls) == before
-    # What is not looked at does not take the place of what is known.
-    again.keep(offline)
-    assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 6
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "kept.jsonl").write_text('{"id": "GSE5", "state": "perhaps"}\n')
-
-    with pytest.raises(InputFormat, match=r"line 1: no record of a data set"):
-        DataSetRecords(tmp_path / "kept.jsonl")
-
-
 def test_a_key_is_sent_and_nowhere_kept(services: StudyServices, http: Callable[..., Http], tmp_path: Path) -> None:
     look_up(["GSE5", "GSE95"], http(pubmed_key=SecretStr("hush-4711")), DAY)
 
     assert services.calls("esummary")[0].form["api_key"] == "hush-4711"
     assert not any("hush" in json.dumps(c.query) + c.path for c in services.server.calls)
     assert all(b"hush-4711" not in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("accession", "remark", "code"),
+    [
+        ("GSE5", "data_set_found", 0),
+        ("GSE92", "data_set_gone", 1),
+        ("GSE95", "data_set_gone", 1),
+        ("PRJNA8", "data_set_not_shown", 0),
+        ("XYZ1", "data_set_not_looked", 3),
+        # Its service is down.
+        ("PXD900001", "data_set_not_looked", 3),
+    ],
+)
+def test_a_live_check_asks_the_repositories(
+    services: StudyServices,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    accession: str,
+    remark: str,
+    code: int,
+) -> None:
+    services.set_environment(monkeypatch, tmp_path)
+    services.pages["GSE92"] = 'Accession "GSE92" was deleted by the GEO staff on Jun 18, 2007.'
+    services.server.always = answers(503) if accession.startswith("PXD") else None
+    there = StudyDataSet(id=accession, repository="A repository", state="found")
+    study = protocol(step(1, data_sets=(accession,)), data_sets=(there,))
+    (tmp_path / "protocol.json").write_text(study.model_dump_json(), encoding="utf-8")
+
+    ended = kgcheck("protocol", "check", "protocol.json", "--live", "--format", "json", cwd=tmp_path)
+
+    assert ended.code == code, ended.err
+    (found,) = json.loads(ended.out)["protocols"]
+    (about,) = [r for r in found["remarks"] if r.get("about") == accession]
+    assert about["remark"] == remark
+    assert [f["step"] for f in found["fallen"]] == (["S1.1"] if remark == "data_set_gone" else [])
+    assert ("withdrawn" in about["note"]) is (accession == "GSE92")

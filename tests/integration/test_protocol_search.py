@@ -12,14 +12,13 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
+from kgcheck.protocols.files import read_formatted
 from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.found import StudySearch, read_search
+from kgcheck.protocols.search.found import StudySearch
 from kgcheck.protocols.search.model_search import SearchModel
-from kgcheck.protocols.search.run import MODEL_FILE, RECORDS_FILE, SEARCH_FILE, SearchMeans, search_for
+from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, SearchMeans, search_for
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
-from kgcheck.workspace import Workspace
-from kgcheck.workspace.protocol_search import look_up_data_sets
 from tests.support import loopback
 from tests.support.audits import kgcheck
 from tests.support.chat_server import Asked, Move, Say, Script, chat_server
@@ -74,16 +73,8 @@ def services() -> Iterator[StudyServices]:
 
 @pytest.fixture
 def http(services: StudyServices, tmp_path: Path) -> Iterator[Callable[..., Http]]:
-    opened: list[Http] = []
-
-    def make(**more: Any) -> Http:
-        limits = loopback.limits() | {"http_attempts": 1, "http_pause_s": 0, "cache_dir": tmp_path / "cache"}
-        opened.append(Http(Settings(**(limits | services.settings() | more)), sleep=lambda seconds: None))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
+    with loopback.clients(tmp_path / "cache", http_attempts=1, http_pause_s=0, **services.settings()) as make:
+        yield make
 
 
 @pytest.fixture
@@ -121,12 +112,11 @@ def test_papers_and_data_sets_are_found_judged_and_kept(
     assert (found.unsearched, found.notes) == ((), ())
 
     file = tmp_path / "out" / SEARCH_FILE
-    assert read_search(file) == found
+    assert read_formatted(file, StudySearch, "search", "") == found
     for text, why in ((file.read_text().replace('"format": 1', '"format": 2'), "format 2"), ("{}", "no search")):
         file.write_text(text)
         with pytest.raises(InputFormat, match=why):
-            read_search(file)
-    assert len((tmp_path / "out" / RECORDS_FILE).read_text().splitlines()) == 4
+            read_formatted(file, StudySearch, "search", "")
 
 
 def test_each_place_is_asked_in_its_own_language(services: StudyServices, look: Callable[..., StudySearch]) -> None:
@@ -423,10 +413,7 @@ def command(tmp_path: Path, *more: str) -> Any:
 
 @pytest.fixture
 def environment(services: StudyServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyServices:
-    for name, value in services.settings().items():
-        monkeypatch.setenv(f"KGCHECK_{name.upper()}", str(value))
-    monkeypatch.setenv("KGCHECK_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("KGCHECK_HTTP_ATTEMPTS", "1")
+    services.set_environment(monkeypatch, tmp_path)
     return services
 
 
@@ -448,12 +435,3 @@ def test_the_command_ends_with_3_where_a_place_is_down(environment: StudyService
     assert done.code == 3
     assert "pubmed, query 1: could not be looked at" in done.err
     assert "no service could be looked at, and no index of papers is named" in done.err
-
-
-def test_a_workspace_looks_data_sets_up(environment: StudyServices, tmp_path: Path) -> None:
-    with Workspace() as workspace:
-        found = look_up_data_sets(workspace, ["GSE5", "GSE95"], tmp_path / "kept.jsonl")
-    assert [d.state for d in found] == ["found", "missing"]
-    with Workspace(offline=True) as workspace:
-        found = look_up_data_sets(workspace, ["GSE95", "GSE96"], tmp_path / "kept.jsonl")
-    assert [d.state for d in found] == ["missing", "not_looked"]

@@ -14,12 +14,16 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from kgcheck.providers.http import Http
 
 
 class Reply(NamedTuple):
@@ -187,6 +191,29 @@ def limits(fault: Fault | None = None) -> dict[str, Any]:
     """How long a client waits: a slow fault is soon given up; nothing else is, however busy the machine."""
     timeout, total = (0.25, 0.4) if isinstance(fault, Slow) else (30, 60)
     return {"http_timeout_s": timeout, "http_total_s": total}
+
+
+def addresses(url: str, *names: str) -> dict[str, Any]:
+    """Settings by which services are asked at an address, without waiting."""
+    from kgcheck.settings import Settings
+
+    given = {f"{name}_url": url for name in names} | {f"{name}_calls_per_s": 1e6 for name in names}
+    return {name: value for name, value in given.items() if name in Settings.model_fields}
+
+
+@contextmanager
+def clients(folder: Path, **given: Any) -> Iterator[Callable[..., Http]]:
+    """Makes what asks services, with these settings and others; its answers are kept in a folder."""
+    from kgcheck.providers.http import Http
+    from kgcheck.settings import Settings
+
+    with ExitStack() as opened:
+
+        def make(**more: Any) -> Http:
+            settings = Settings(**(limits() | {"http_attempts": 2, "cache_dir": folder} | given | more))
+            return opened.enter_context(Http(settings, sleep=lambda seconds: None))
+
+        yield make
 
 
 def slow_headers(seconds: float) -> Slow:

@@ -1,10 +1,13 @@
 """NCBI's databases, GEO's page, BioStudies and PRIDE on loopback, in the forms that they send; all records made up."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.jats import article
-from tests.support.loopback import Loopback, Reply, Seen
+from tests.support.loopback import Loopback, Reply, Seen, addresses
 
 XML = {"Content-Type": "text/xml; charset=UTF-8"}
 TEXT = {"Content-Type": "text/plain"}
@@ -164,9 +167,13 @@ class StudyServices:
 
     def settings(self) -> dict[str, Any]:
         """Addresses and paces that lead here."""
-        names = ("pubmed", "geo", "biostudies", "pride", "europepmc")
-        paces = {f"{name}_calls_per_s": 1e6 for name in names if name != "geo"}
-        return {f"{name}_url": self.server.url for name in names} | paces
+        return addresses(self.server.url, "pubmed", "geo", "biostudies", "pride", "europepmc")
+
+    def set_environment(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        """Let commands ask here, once each, and keep answers in a folder."""
+        given = self.settings() | {"cache_dir": folder / "cache", "http_attempts": 1}
+        for name, value in given.items():
+            monkeypatch.setenv(f"KGCHECK_{name.upper()}", str(value))
 
     def calls(self, path: str, database: str = "") -> list[Seen]:
         """The calls to a path, and of a database."""

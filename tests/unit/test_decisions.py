@@ -393,7 +393,7 @@ GOOD = (
         ("d.jsonl", "{}\n", "line 1: fingerprint: Field required"),
         ("d.jsonl", "\n{", "line 2, is no JSON"),
         ("d.jsonl", "[" * 100_000, "line 1, is no JSON"),
-        ("d.jsonl", '"x"\n', "line 1: : Input should be a valid dictionary"),
+        ("d.jsonl", '"x"\n', "line 1: Input should be a valid dictionary"),
     ],
 )
 def test_a_wrong_file_of_decisions_is_refused_whole(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.errors import InputFormat, SourceUnreachable
+from kgcheck.errors import InputFormat
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason
 from kgcheck.protocols.checking.check import CheckedProtocol, StudyWorlds, check_protocol
@@ -20,8 +20,8 @@ from kgcheck.protocols.checking.flow import StepFlow
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState, check_rules
 from kgcheck.protocols.checking.rendering import FORMS, rendered_checks
 from kgcheck.protocols.checking.sources import PaperStanding
+from kgcheck.protocols.files import read_protocol
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol
-from kgcheck.protocols.protocol_file import read_protocol
 from tests.support import ROOT
 from tests.support.protocols import MADE, edge_task, fact, passage, protocol, step
 from tests.support.sarif import sarif_schema
@@ -68,18 +68,6 @@ class Papers:
 
     def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
         return {paper: self._standing[paper] for paper in papers if paper in self._standing}
-
-
-class Repository:
-    """Records as a test wants them, or an error."""
-
-    def __init__(self, *records: StudyDataSet, away: bool = False) -> None:
-        self._records, self._away = records, away
-
-    def look_up(self, ids: Sequence[str]) -> tuple[StudyDataSet, ...]:
-        if self._away:
-            raise SourceUnreachable("no connection")
-        return self._records
 
 
 def checked(study: StudyProtocol, **worlds: Any) -> CheckedProtocol:
@@ -229,7 +217,8 @@ def data_set(state: Any = "found", **more: Any) -> StudyDataSet:
     ("record", "remarks"),
     [
         (data_set(), ["data_set_found"]),
-        (data_set("missing"), ["data_set_missing"]),
+        (data_set("missing"), ["data_set_gone"]),
+        (data_set("not_shown"), ["data_set_not_shown"]),
         (data_set("not_looked"), ["data_set_not_looked"]),
         (data_set(species=("Mus musculus",)), ["data_set_other_species", "data_set_found"]),
         (data_set(species=("Mus musculus", "Homo sapiens")), ["data_set_found"]),
@@ -243,13 +232,13 @@ def test_data_sets_that_are_looked_up_again(record: StudyDataSet, remarks: list[
     study = protocol(step(1, data_sets=("GSE0",)), data_sets=(data_set("found"),), assays=("RNA-seq",))
 
     other = StudyDataSet(id="GSE9", state="missing")
-    assert kinds(checked(study, data_sets=Repository(other, record))) == remarks
+    assert kinds(checked(study, data_sets=lambda ids: (other, record))) == remarks
 
 
 def test_a_repository_that_is_away_is_not_a_missing_data_set() -> None:
     study = protocol(step(1, data_sets=("GSE0",)), data_sets=(data_set("missing"),))
 
-    found = checked(study, data_sets=Repository(away=True))
+    found = checked(study, data_sets=lambda ids: (data_set("not_looked"),))
 
     assert kinds(found) == ["data_set_not_looked"]
     assert found.exit_code("wrong") == 3
@@ -368,6 +357,27 @@ def test_parameters_against_their_sources(quote: str, given_: StepParameter, rem
     study = protocol(step(1, passages=("Q1",), parameters=(given_,)), passages=(passage(1, quote),))
 
     assert kinds(checked(study)) == ([remark] if remark else [])
+
+
+@pytest.mark.parametrize(
+    ("quote", "version", "there"),
+    [
+        ("We used ABC v.5 for it.", "5", True),
+        ("We used ABC v5.", "5", True),
+        ("We used ABC (version 2.1.0).", "2.1.0", True),
+        ("We used ABC2.", "2", True),
+        ("We used ABC v.5 for it.", "6", False),
+        ("We used ABC 2.15.", "2.1", False),
+        ("We used ABC 2.1.5.", "1.5", False),
+        ("We used ABC 2.1.5.", "2.1", False),
+        ("We used ABC.", "2(", False),
+    ],
+)
+def test_versions_against_their_sources(quote: str, version: str, there: bool) -> None:
+    used = StepTool(name="ABC", version=version, passage="Q1")
+    study = protocol(step(1, passages=("Q1",), tools=(used,)), passages=(passage(1, quote),))
+
+    assert kinds(checked(study)) == ([] if there else ["version_not_in_source"])
 
 
 def test_a_long_protocol_takes_time_in_proportion() -> None:

@@ -20,10 +20,10 @@ from kgcheck.protocols.design.design_rules import design_rules, stage_of
 from kgcheck.protocols.design.grounds import Grounds
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
 from kgcheck.protocols.design.replay import design_again
+from kgcheck.protocols.files import read_protocol
 from kgcheck.protocols.objective import Objective, read_objective
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyFact, StudyProtocol
-from kgcheck.protocols.protocol_file import read_protocol
 from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
 from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
 from kgcheck.settings import Settings
@@ -413,7 +413,7 @@ def test_a_folder_of_something_else_is_refused(desk: Desk) -> None:
     kept = answers.read_text()
 
     answers.write_text(kept.replace('"stage":"outline"', '"stage":"outline","more":1', 1))
-    with pytest.raises(InputFormat, match="is no folder of kgcheck protocol design"):
+    with pytest.raises(InputFormat, match="has no answers of a design"):
         design_again(desk.out)
     answers.write_text("\n".join(kept.splitlines()[:3]))
     with pytest.raises(InputFormat, match="ends before outline"):

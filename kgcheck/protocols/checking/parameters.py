@@ -1,5 +1,6 @@
-"""The parameters of steps against the values that their sources have."""
+"""The parameters of steps, and versions of software, against what their sources have."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
@@ -22,7 +23,7 @@ class _SourceValue(NamedTuple):
 
 
 def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Parameters that are far from those of their sources, or that the passage named for them does not have.
+    """Parameters far from those of their sources; parameters and versions that the passage named for them lacks.
 
     Args:
         protocol: The protocol.
@@ -44,6 +45,19 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 # Of passages of this step whose words have the whole name, and of steps that name their passage.
                 sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
                 yield from _against(step, parameter, [*taken.get(words, ()), *sources])
+        for tool in step.tools:
+            if tool.version and tool.passage and not _has_version(quotes[tool.passage], tool.version):
+                note = f"{tool.name} {tool.version}: {tool.passage} has no such version"
+                yield remarked(
+                    StudyRemark.VERSION_NOT_IN_SOURCE, note, step=step.id, about=tool.name, rests_on=tool.passage
+                )
+
+
+def _has_version(quote: str, version: str) -> bool:
+    """Whether a text has a version, as ``5``, ``v5`` or ``v.5``, and not as a part of another number."""
+    own = re.escape(" ".join(version.split()))
+    pattern = rf"(?<!\d)(?<!\d\.){own}(?!\w|\.\d)"
+    return re.search(pattern, " ".join(quote.split()), re.IGNORECASE) is not None
 
 
 def _taken(protocol: StudyProtocol) -> dict[frozenset[str], list[_SourceValue]]:

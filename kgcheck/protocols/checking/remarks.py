@@ -48,7 +48,9 @@ class StudyRemark(StrEnum):
     PAPER_STANDS = "paper_stands"
     QUOTE_DIFFERS = "quote_differs"
 
+    DATA_SET_GONE = "data_set_gone"
     DATA_SET_MISSING = "data_set_missing"
+    DATA_SET_NOT_SHOWN = "data_set_not_shown"
     DATA_SET_OTHER_SPECIES = "data_set_other_species"
     DATA_SET_OTHER_ASSAY = "data_set_other_assay"
     DATA_SET_NOT_LOOKED = "data_set_not_looked"
@@ -63,6 +65,7 @@ class StudyRemark(StrEnum):
     CORRECTION_MISSING = "correction_missing"
     VERSION_MISSING = "version_missing"
     VERSION_DIFFERS = "version_differs"
+    VERSION_NOT_IN_SOURCE = "version_not_in_source"
     PARAMETER_FAR = "parameter_far"
     PARAMETER_NOT_IN_SOURCE = "parameter_not_in_source"
     VALUE_UNUSUAL = "value_unusual"

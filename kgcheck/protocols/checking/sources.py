@@ -1,13 +1,12 @@
 """The papers and data sets of a protocol again: retracted, misquoted, not there, or of something else."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from kgcheck.errors import SourceError
 from kgcheck.model import Value
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked, steps_by_ground
 from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.protocol import StudyDataSet, StudyPassage, StudyProtocol
+from kgcheck.protocols.protocol import DataSetState, StudyDataSet, StudyPassage, StudyProtocol
 
 
 class PaperStanding(Value):
@@ -27,11 +26,8 @@ class PaperWorld(Protocol):
         """What is known of each paper, by the id as it was given."""
 
 
-class DataSetLookup(Protocol):
-    """Where data sets are looked up."""
-
-    def look_up(self, ids: Sequence[str]) -> tuple[StudyDataSet, ...]:
-        """The record of each id; what could not be looked up is ``not_looked``, never ``missing``."""
+DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
+"""The record of each of some ids; what could not be looked up is ``not_looked``, never ``missing``."""
 
 
 def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[StudyRemarked]:
@@ -80,47 +76,49 @@ def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> l
     Returns:
         A remark for each data set and step that names it.
     """
-    now = {d.id: d for d in protocol.data_sets}
-    failed = ""
-    if lookup and now:
-        try:
-            # What comes back under another id was not asked for.
-            now |= {d.id: d for d in lookup.look_up(list(now)) if d.id in now}
-        except SourceError as error:
-            failed = error.message
+    looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
     resting = steps_by_ground(protocol)
     found = []
-    for data_set in now.values():
+    for data_set in protocol.data_sets:
+        now = data_set
+        if looked is not None:
+            now = looked.get(data_set.id) or StudyDataSet(id=data_set.id)
+            if now.state == "not_looked":
+                now = data_set.model_copy(
+                    update={"state": now.state, "remark": now.remark or "it could not be looked up"}
+                )
         steps = resting.get(data_set.id) or ("",)
-        for remark in _of_data_set(data_set, protocol.objective, failed, looked=lookup is not None):
+        for remark in _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None):
             found += [remark.model_copy(update={"step": step}) for step in steps]
     return found
 
 
-def _of_data_set(data_set: StudyDataSet, objective: Objective, failed: str, *, looked: bool) -> Iterable[StudyRemarked]:
-    common = {"about": data_set.id, "rests_on": " ".join(filter(None, (data_set.source, str(data_set.at or ""))))}
-    if failed or data_set.state == "not_looked":
-        why = failed or data_set.remark or ("it could not be looked up" if looked else "nobody has looked it up")
-        yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, f"{data_set.id}: {why}", unavailable=looked, **common)
-    elif data_set.state == "missing":
-        yield remarked(
-            StudyRemark.DATA_SET_MISSING, f"{data_set.id}: {data_set.repository or 'its repository'} has none", **common
-        )
-        return
-    else:
-        yield remarked(
-            StudyRemark.DATA_SET_FOUND, f"{data_set.id}: {data_set.remark or data_set.title or 'found'}", **common
-        )
-    species = {s.casefold() for s in data_set.species}
+def _of_data_set(
+    now: StudyDataSet, before: DataSetState, objective: Objective, *, looked: bool
+) -> Iterable[StudyRemarked]:
+    common = {"about": now.id, "rests_on": " ".join(filter(None, (now.source, str(now.at or ""))))}
+    where = now.repository or "its repository"
+    match now.state:
+        case "not_looked":
+            note = f"{now.id}: {now.remark or 'nobody has looked it up'}"
+            yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, note, unavailable=looked, **common)
+        case "not_shown":
+            yield remarked(StudyRemark.DATA_SET_NOT_SHOWN, f"{now.id}: {where} shows none", **common)
+            return
+        case "missing":
+            kind = StudyRemark.DATA_SET_GONE if before == "found" else StudyRemark.DATA_SET_MISSING
+            yield remarked(kind, f"{now.id}: {now.remark or f'{where} has none'}", **common)
+            return
+        case "found":
+            yield remarked(StudyRemark.DATA_SET_FOUND, f"{now.id}: {now.remark or now.title or 'found'}", **common)
+    species = {s.casefold() for s in now.species}
     if species and objective.species.casefold() not in species:
-        shown = ", ".join(data_set.species)
-        yield remarked(
-            StudyRemark.DATA_SET_OTHER_SPECIES, f"{data_set.id}: {shown}, and not {objective.species}", **common
-        )
-    has, wanted = _assays([data_set.assay]), _assays(objective.assays)
+        shown = ", ".join(now.species)
+        yield remarked(StudyRemark.DATA_SET_OTHER_SPECIES, f"{now.id}: {shown}, and not {objective.species}", **common)
+    has, wanted = _assays([now.assay]), _assays(objective.assays)
     if has and wanted and not has & wanted:
         shown = ", ".join(objective.assays)
-        yield remarked(StudyRemark.DATA_SET_OTHER_ASSAY, f"{data_set.id}: {data_set.assay}, and not {shown}", **common)
+        yield remarked(StudyRemark.DATA_SET_OTHER_ASSAY, f"{now.id}: {now.assay}, and not {shown}", **common)
 
 
 def _assays(texts: Iterable[str]) -> set[str]:

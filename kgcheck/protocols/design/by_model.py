@@ -241,7 +241,7 @@ class ModelDesigner:
         if not sentences:
             return None
         stated = self._grounds.text_of(ids).casefold()
-        known = {d.id for d in self._material.data_sets if d.state != "missing"}
+        known = {d.id for d in self._material.data_sets if d.can_be_taken}
         control = _line(written.control)
         if control and (why := self._grounds.objection(control, [*ids])):
             dropped.append(Dropped(control, why))

@@ -88,8 +88,9 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
     if others:
         yield f"papers that do not fit the objective: {others:,}"
     for data_set in material.data_sets:
-        if data_set.state == "missing":
-            yield f"papers name {data_set.id}, which its repository does not have: it is left out"
+        if not data_set.can_be_taken:
+            has = "has" if data_set.state == "missing" else "shows"
+            yield f"papers name {data_set.id}, of which {data_set.repository} {has} none: it is left out"
     if not any(step.data_sets for step in steps):
         yield "no step names a data set of a repository"
     if not any(step.control for step in steps):
@@ -180,7 +181,7 @@ def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: D
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
     first = group[0].step
     quoted = [(taken.step, passages.add(*taken)) for taken in group]
-    known = {data_set.id for data_set in material.data_sets if data_set.state != "missing"}
+    known = {data_set.id for data_set in material.data_sets if data_set.can_be_taken}
     papers = list(dict.fromkeys(taken.report.paper for taken in group))
     heading = group[0].section.heading
     return StudyStep(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kgcheck.errors import InputFormat, KgcheckError
-from kgcheck.llm.budget import Meter, Usage
+from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.design.transcript import DesignAnswer, DesignCost, DesignFolder, DesignRole
+from kgcheck.protocols.design.transcript import DesignAnswer, DesignFolder, DesignRole
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -31,11 +31,7 @@ class DesignConversation:
         self._folder, self._client, self._meter = folder, client, meter
         self._recorded = [answer for answer in folder.answers if not answer.stopped]
         self._place = 0
-        if meter:
-            for before in folder.answers:
-                cost = before.cost
-                meter.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
-        self._paid = self._spent()
+        self._costs = CostByPart(meter or Meter(Limits()), (answer.cost for answer in folder.answers))
 
     @property
     def whole(self) -> bool:
@@ -74,11 +70,13 @@ class DesignConversation:
         try:
             answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)
         except KgcheckError as error:
-            stopped = DesignAnswer(role=role, stage=stage, question=question, stopped=error.message, cost=self._cost())
+            stopped = DesignAnswer(
+                role=role, stage=stage, question=question, stopped=error.message, cost=self._costs.next()
+            )
             self._folder.add(stopped)
             raise
         kept = DesignAnswer(
-            role=role, stage=stage, question=question, answer=answer.model_dump_json(), cost=self._cost()
+            role=role, stage=stage, question=question, answer=answer.model_dump_json(), cost=self._costs.next()
         )
         self._folder.add(kept)
         self._recorded.append(kept)
@@ -98,22 +96,6 @@ class DesignConversation:
             return form.model_validate_json(recorded.answer)
         except ValidationError:
             raise InputFormat(f"the transcript in {self._folder.path} has another form at {stage}") from None
-
-    def _spent(self) -> DesignCost:
-        if self._meter is None:
-            return DesignCost()
-        spent = self._meter.spent
-        return DesignCost(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, money=spent.money)
-
-    def _cost(self) -> DesignCost:
-        """What was taken since this was last looked at."""
-        now, before = self._spent(), self._paid
-        self._paid = now
-        return DesignCost(
-            input_tokens=now.input_tokens - before.input_tokens,
-            output_tokens=now.output_tokens - before.output_tokens,
-            money=None if now.money is None else now.money - (before.money or 0.0),
-        )
 
 
 def _digest(value: Any) -> str:

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import InputFormat
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.lexical import Lexical, content_words, stems
 from kgcheck.literature.names import naming
@@ -20,8 +20,6 @@ from kgcheck.protocols.design.design_rules import design_rules
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import StudyDataSet, StudyFact
 from kgcheck.protocols.report import ExperimentalReport, ReportSection
-
-MATERIAL_FORMAT = 1
 
 _REPORTS = TypeAdapter(list[ExperimentalReport])
 
@@ -45,7 +43,7 @@ class StudyNode(Value):
 class DesignMaterial(Value):
     """All that a design rests on."""
 
-    format: int = MATERIAL_FORMAT
+    format: int = Field(default=1, description="a reader refuses a newer one")
     objective: Objective
     made_at: datetime
     made_by: str = "rules"
@@ -172,9 +170,10 @@ def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
         try:
             raw = parse_json(read_whole(file), decimals=True)
             found += _REPORTS.validate_python(raw if isinstance(raw, list) else [raw])
-        except (ValueError, ValidationError) as error:
+        except ValueError as error:
             raise InputFormat(
-                f"{file} has no reports of papers: {error}"[:300], "kgcheck protocol report --format json writes some"
+                f"{file} has no reports of papers: {wrong_parts(error)}"[:300],
+                "kgcheck protocol report --format json writes some",
             ) from None
     return tuple(found)
 

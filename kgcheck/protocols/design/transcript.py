@@ -8,24 +8,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from kgcheck.errors import InputFormat
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import read_whole, wrong_parts
+from kgcheck.llm.budget import PartCost
 from kgcheck.locks import only_one
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
-from kgcheck.protocols.design.material import MATERIAL_FORMAT, DesignMaterial
+from kgcheck.protocols.design.material import DesignMaterial
+from kgcheck.protocols.files import read_formatted
 
 DesignRole = Literal["designer", "reviewer"]
-
-
-class DesignCost(Value):
-    """What a model took; ``money`` is none where no prices are set."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    money: float | None = None
 
 
 class DesignAnswer(Value):
@@ -36,7 +30,7 @@ class DesignAnswer(Value):
     question: str = Field(description="SHA-256 of all that the model was given")
     answer: str = Field(default="", description="JSON of the form that was wanted")
     stopped: str = Field(default="", description="why there is no answer")
-    cost: DesignCost = DesignCost()
+    cost: PartCost = PartCost()
 
 
 class DesignFolder:
@@ -77,17 +71,14 @@ class DesignFolder:
         file = self.path / "material.json"
         if not file.is_file():
             return None
+        material = read_formatted(file, DesignMaterial, "material of a design", "name another --out")
+        answers = self.path / "answers.jsonl"
         try:
-            raw = parse_json(read_whole(file))
-            if isinstance(raw, dict) and raw.get("format", 1) != MATERIAL_FORMAT:
-                raise InputFormat(f"{file} has the format {raw['format']!r}"[:200], "design it again in another folder")
-            material = DesignMaterial.model_validate(raw)
-            answers = self.path / "answers.jsonl"
             lines = read_whole(answers).splitlines() if answers.is_file() else []
             self.answers = [DesignAnswer.model_validate_json(line) for line in lines]
-        except (ValueError, ValidationError) as error:
+        except ValueError as error:
             raise InputFormat(
-                f"{self.path} is no folder of kgcheck protocol design: {error}"[:300], "name another --out"
+                f"{answers} has no answers of a design: {wrong_parts(error)}"[:300], "name another --out"
             ) from None
         return material
 

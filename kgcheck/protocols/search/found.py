@@ -1,20 +1,14 @@
 """What a search for an objective found: papers and data sets, each with its degree or use, and why."""
 
-from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import InputFormat
-from kgcheck.inputs import read_whole
 from kgcheck.literature.papers import WholePaper
 from kgcheck.model import Value
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import StudyDataSet
 from kgcheck.protocols.search.queries import SearchQuery
-
-SEARCH_FORMAT = 1
-"""Of ``search.json``; a reader refuses a newer one."""
 
 SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]
 """``index``: the local literature index."""
@@ -57,7 +51,7 @@ class UnsearchedPlace(Value):
 class StudySearch(Value):
     """What was found for an objective, as ``search.json`` has it."""
 
-    format: int = SEARCH_FORMAT
+    format: int = Field(default=1, description="a reader refuses a newer one")
     objective: Objective
     day: str = Field(description="the day that the answers are of")
     queries: tuple[SearchQuery, ...]
@@ -76,26 +70,3 @@ class StudySearch(Value):
     def usable(self) -> tuple[FoundDataSet, ...]:
         """The data sets that can be used."""
         return tuple(d for d in self.data_sets if d.usable)
-
-
-def read_search(path: Path) -> StudySearch:
-    """Read what a search found.
-
-    Args:
-        path: A file ``search.json``.
-
-    Returns:
-        The same.
-
-    Raises:
-        InputFormat: It is none, or of a newer format.
-    """
-    try:
-        found = StudySearch.model_validate_json(read_whole(path))
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        where = ".".join(map(str, wrong["loc"]))
-        raise InputFormat(f"{path} is no search: {where}: {wrong['msg']}"[:300], "make it again") from None
-    if found.format > SEARCH_FORMAT:
-        raise InputFormat(f"{path} is of the format {found.format}", "use a newer kgcheck, or make it again")
-    return found

@@ -1,15 +1,11 @@
-"""Data sets by accession: at the repository that issues it, or in records that were kept."""
+"""Data sets by accession, at the repository that issues it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 
-from pydantic import ValidationError
-
-from kgcheck.errors import InputFormat, SourceError
-from kgcheck.inputs import read_whole
+from kgcheck.errors import SourceError
 from kgcheck.literature.documents import clean
-from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import StudyDataSet
 from kgcheck.providers.biostudies import BioStudies
 from kgcheck.providers.data_sets import DataSetRecord, DataSetRepository
@@ -26,44 +22,35 @@ REPOSITORIES: tuple[tuple[re.Pattern[str], str, Callable[[Http, Settings, str], 
     (re.compile(r"E-[A-Z]{4}-\d{1,9}|S-[A-Z]{3,8}\d{1,9}"), "ArrayExpress", BioStudies),
     (re.compile(r"P[XR]D\d{6}"), "PRIDE", Pride),
 )
-"""Forms of accessions, the repository that is shown where nobody was asked, and what asks it."""
+"""Forms of accessions, the repository that is shown where it could not be looked at, and what asks it."""
 
 _LONGEST_TITLE = 500
 _LONGEST_ID = 100
 
 
-def look_up(
-    ids: Iterable[str], http: Http | None = None, day: str = "", records: "DataSetRecords | None" = None
-) -> tuple[StudyDataSet, ...]:
+def look_up(ids: Iterable[str], http: Http, day: str = "") -> tuple[StudyDataSet, ...]:
     """Look data sets up.
 
     Args:
         ids: Accessions.
-        http: What asks services; without it, nobody is asked.
-        day: The day that answers are kept under.
-        records: What was found earlier: it counts where the services could not be looked at.
+        http: What asks services.
+        day: The day that answers are kept under; by default, this one.
 
     Returns:
-        One for each id, in their order, each id once: found, missing, or not looked at with the reason as its remark.
-        Could not look is never missing.
+        One for each id, in their order, each id once; with the reason as its remark where it could not be looked.
     """
+    day = day or datetime.now(UTC).date().isoformat()
     wanted = [i for i in dict.fromkeys(part.strip() for part in ids) if i and len(i) <= _LONGEST_ID]
     looked: dict[str, StudyDataSet] = {}
     for form, repository, service in REPOSITORIES:
         own = [i for i in wanted if i not in looked and form.fullmatch(i)]
         if own:
-            looked |= _at(repository, own, service(http, http.settings, day) if http else None)
-    known = records.of(wanted) if records else {}
-    return tuple(
-        _better(looked.get(i) or StudyDataSet(id=i, remark="no repository of it is known"), known.get(i))
-        for i in wanted
-    )
+            looked |= _at(repository, own, service(http, http.settings, day))
+    return tuple(looked.get(i) or StudyDataSet(id=i, remark="no repository of it is known") for i in wanted)
 
 
-def _at(repository: str, ids: Sequence[str], service: DataSetRepository | None) -> dict[str, StudyDataSet]:
+def _at(repository: str, ids: Sequence[str], service: DataSetRepository) -> dict[str, StudyDataSet]:
     found = {i: StudyDataSet(id=i, repository=repository) for i in ids}
-    if service is None:
-        return found
     try:
         answers = service.data_sets(ids)
     except SourceError as error:
@@ -103,48 +90,3 @@ def study_data_set(record: DataSetRecord) -> StudyDataSet:
         at=record.retrieved_at,
         remark=record.remark,
     )
-
-
-def _better(looked: StudyDataSet, known: StudyDataSet | None) -> StudyDataSet:
-    return known if known is not None and looked.state == "not_looked" else looked
-
-
-class DataSetRecords:
-    """What repositories stated of data sets, kept in a file of JSON lines, so that it is known without a network.
-
-    Args:
-        path: The file; it need not be there.
-
-    Raises:
-        InputFormat: It holds something else.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._records: dict[str, StudyDataSet] = {}
-        if path.is_file():
-            for number, line in enumerate(read_whole(path).split("\n"), 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = StudyDataSet.model_validate_json(line)
-                except ValidationError as error:
-                    wrong = error.errors()[0]["msg"]
-                    raise InputFormat(
-                        f"{path}, line {number}: no record of a data set: {wrong}", "take it out"
-                    ) from None
-                self._records[record.id] = record
-
-    def of(self, ids: Iterable[str]) -> Mapping[str, StudyDataSet]:
-        """Those of the ids that are known."""
-        return {i: self._records[i] for i in ids if i in self._records}
-
-    def keep(self, data_sets: Iterable[StudyDataSet]) -> None:
-        """Keep what was looked at, in place of what was known, and write the file whole.
-
-        Args:
-            data_sets: What came; what nobody looked at is left out.
-        """
-        self._records |= {d.id: d for d in data_sets if d.state != "not_looked"}
-        lines = (self._records[i].model_dump_json() for i in sorted(self._records))
-        write_text(self.path, "".join(f"{line}\n" for line in lines))

@@ -31,7 +31,7 @@ from kgcheck.protocols.search.helpfulness import (
     degrees,
     topic_of,
 )
-from kgcheck.protocols.search.look_up import DataSetRecords, study_data_set
+from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.met import FoundAt, MetPapers
 from kgcheck.protocols.search.model_search import JudgedRecord, SearchModel
 from kgcheck.protocols.search.places import (
@@ -53,7 +53,6 @@ PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
 """Where is searched unless somebody chooses."""
 
 SEARCH_FILE = "search.json"
-RECORDS_FILE = "data_sets.jsonl"
 MODEL_FILE = "model_answers.jsonl"
 _LOG_FILE = "search.log.jsonl"
 
@@ -341,7 +340,7 @@ class _Search:
         return found.model_copy(update=changed)
 
     def _data_sets_found(self) -> list[FoundDataSet]:
-        """The data sets that were met, those that are usable first; their records are kept."""
+        """The data sets that were met, those that are usable first."""
         met = [*self._data_sets.values()]
         if not met:
             return []
@@ -372,7 +371,6 @@ class _Search:
         found.sort(key=lambda d: (not d.usable, d.data_set.id))
         for one in found:
             self._log.put("judged", data_set=one.data_set.id, usable=one.usable, reasons=list(one.reasons))
-        DataSetRecords(self._folder / RECORDS_FILE).keep(sets)
         return found
 
 
