@@ -33,6 +33,12 @@ CHECK_THRESHOLDS = ("refuted", "insufficient", "never")
 STUDY_STATES = ("fallen", "wrong", "lacking", "open", "never")
 """The least state of a remark that counts as a failure of a check of protocols, the worst first."""
 
+GROUND_STATES = ("contradicted", "unsupported", "never")
+"""The least state of a remark that counts as a failure of a manuscript."""
+
+GROUND_FORMS = ("json", "html", "markdown", "sarif")
+"""Forms of a report of a manuscript, for files."""
+
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
 """Forms of a report."""
 

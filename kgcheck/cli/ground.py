@@ -4,22 +4,20 @@ from pathlib import Path
 
 import click
 
+from kgcheck.choices import GROUND_FORMS, GROUND_STATES
 from kgcheck.cli.options import FilePath, manuscript_options
 from kgcheck.cli.output import note, text_result
-
-FORMATS = ("table", "json", "markdown", "html", "sarif")
 
 
 def _limits(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
     """``NAME=COUNT`` as a dictionary; the names are those of remarks and of states."""
-    from kgcheck.grounding.remarks import Remark, SentenceState
+    from kgcheck.grounding.remarks import LIMITED
 
-    known = [r.value for r in Remark] + [s.value for s in SentenceState]
     found: dict[str, int] = {}
     for value in values:
         name, _, count = value.partition("=")
-        if name not in known or not (count.isascii() and count.isdigit()):
-            raise click.BadParameter(f"{value!r} is not NAME=COUNT; the names are {', '.join(known)}")
+        if name not in LIMITED or not (count.isascii() and count.isdigit()):
+            raise click.BadParameter(f"{value!r} is not NAME=COUNT; the names are {', '.join(LIMITED)}")
         found[name] = int(count)
     return found
 
@@ -28,7 +26,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 @manuscript_options()
 @click.option(
     "--fail-on",
-    type=click.Choice(("contradicted", "unsupported", "never")),
+    type=click.Choice(GROUND_STATES),
     default="contradicted",
     show_default=True,
     help="Least state of a remark that makes the exit code 1.",
@@ -43,7 +41,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 )
 @click.option("--min-coverage", type=click.FloatRange(0, 1), help="Least share of the references that the text cites.")
 @click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "format_", type=click.Choice(("table", *GROUND_FORMS)), default="table", show_default=True)
 @click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
 @click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
 def command(

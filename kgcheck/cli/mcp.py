@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from kgcheck.cli.options import (
+    FilePath,
     ledger_option,
     literature_option,
     profile_option,
@@ -20,6 +21,12 @@ from kgcheck.cli.options import (
 @ledger_option()
 @literature_option()
 @profile_option()
+@click.option(
+    "--bibliography",
+    type=FilePath(dir_okay=False),
+    help="For ground_text and check_protocol: a bibliography snapshot.",
+)
+@click.option("--results", type=FilePath(dir_okay=False), help="For ground_text: JSON file with the canonical results.")
 @click.option("--live", is_flag=True, help="Ask UniProt and STRING, too.")
 @click.option(
     "--role",
@@ -63,6 +70,8 @@ def command(
     ledger: str | None,
     index: Path | None,
     profile: str,
+    bibliography: Path | None,
+    results: Path | None,
     live: bool,
     role: str,
     http: bool,
@@ -83,17 +92,19 @@ def command(
     from kgcheck.workspace import Workspace
 
     run_http, run_stdio = _ways()
+    from kgcheck.mcp.text_sources import checked_sources
     from kgcheck.service.limits import ServiceLimits
     from kgcheck.service.roles import Role
 
+    sources = checked_sources(bibliography, results)
     with Workspace(
         store=store, reference=reference, ledger=ledger, literature=index, profile=profile, live=live
     ) as workspace:
         if http:
             limits = ServiceLimits(per_minute=rate)
-            run_http(workspace, Role(role), host, port, hosts, proxies=proxies, limits=limits)
+            run_http(workspace, Role(role), host, port, hosts, proxies=proxies, limits=limits, sources=sources)
         else:
-            run_stdio(workspace, Role(role))
+            run_stdio(workspace, Role(role), sources)
 
 
 def _ways() -> tuple[Any, Any]:

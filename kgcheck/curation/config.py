@@ -5,9 +5,9 @@ from datetime import timedelta
 from string import Formatter
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, ValidationInfo, field_validator
 
-from kgcheck.choices import BRAINS, FORMATS, SCOPES, STUDY_STATES, VERIFIERS, chosen, day
+from kgcheck.choices import BRAINS, FORMATS, GROUND_FORMS, GROUND_STATES, SCOPES, STUDY_STATES, VERIFIERS, chosen, day
 from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
 from kgcheck.errors import KgcheckError, UnknownName
@@ -92,6 +92,7 @@ Duration = Annotated[str, AfterValidator(_is_duration), Field(examples=["90s", "
 Zone = Annotated[str, AfterValidator(_zone), Field(examples=["Europe/Berlin"])]
 PathPattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
 Place = Annotated[str, Field(min_length=1)]
+FilePattern = Annotated[str, AfterValidator(plain_pattern)]
 ReportForm = Annotated[str, *_one_of("form", FORMATS)]
 Occasion = Literal["new", "warn", "error", "unavailable", "failed", "always"]
 
@@ -272,26 +273,54 @@ class BatchJob(JobBase):
     total_money: float | None = Field(default=None, gt=0, description="most money for all claims")
 
 
-class ProtocolsJob(JobBase):
-    """Checks the protocols of a folder, by a schedule or after other jobs."""
+class CheckingFiles(JobBase):
+    """What jobs that check the files of a folder have."""
 
-    kind: Literal["protocols"]
-    folder: Place = Field(description="where the protocols are")
-    files: Annotated[str, AfterValidator(plain_pattern)] = Field(
-        default="**/protocol.json", description="which files of the folder are protocols"
-    )
+    folder: Place = Field(description="where the files are")
     after: tuple[str, ...] = Field(default=(), description="names of jobs; it runs when one of them has ended")
     reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
-    bibliography: Place | None = Field(default=None, description="a bibliography snapshot, for retractions")
-    live: bool = Field(default=False, description="ask services for papers and data sets, too")
+    bibliography: Place | None = Field(default=None, description="a bibliography snapshot, for references and papers")
+    live: bool = Field(default=False, description="ask services for references, papers and data sets, too")
+
+
+class ProtocolsJob(CheckingFiles):
+    """Checks the protocols of a folder, by a schedule or after other jobs."""
+
+    kind: Literal["protocols"]
+    files: FilePattern = Field(default="**/protocol.json", description="which files of the folder are protocols")
     fail_on: Annotated[str, *_one_of("state", STUDY_STATES)] = Field(
         default="fallen", description="least state of a remark that is an error"
     )
     out: PathPattern | None = Field(default=None, description="JSON file with all remarks; see reports")
 
 
-Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob, Field(discriminator="kind")]
+class GroundJob(CheckingFiles):
+    """Grounds the manuscripts of a folder, by a schedule or after other jobs."""
+
+    kind: Literal["ground"]
+    files: tuple[FilePattern, ...] = Field(
+        min_length=1,
+        description="which files of the folder are manuscripts",
+        examples=[["paper.md", "drafts/**/*.tex"]],
+    )
+    results: Place | None = Field(default=None, description="JSON file with the canonical results of all of them")
+    fail_on: Annotated[str, *_one_of("state", GROUND_STATES)] = Field(
+        default="contradicted", description="least state of a remark that is an error"
+    )
+    most: dict[str, NonNegativeInt] = Field(
+        default={},
+        description="at most so many of a remark, or sentences in a state, of each",
+        examples=[{"number_differs": 0}],
+    )
+    coverage: float | None = Field(default=None, ge=0, le=1, description="least share of its references that are cited")
+    out: PathPattern | None = Field(default=None, description="folder of a report for each manuscript; see reports")
+    forms: tuple[Annotated[str, *_one_of("form", GROUND_FORMS)], ...] = Field(
+        default=("json", "html"), description="of the reports in that folder"
+    )
+
+
+Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob, Field(discriminator="kind")]
 
 
 class JobFile(Value):

@@ -15,6 +15,8 @@ from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
     Checking,
+    CheckingFiles,
+    GroundJob,
     JobBase,
     JobFile,
     LoadJob,
@@ -38,9 +40,9 @@ _SECRET_KEY = re.compile(
 
 E = TypeVar("E")
 
-AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob
+AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
 
-_Referring = Checking | BatchJob | ProtocolsJob
+_Referring = Checking | BatchJob | CheckingFiles
 """Jobs that have a reference and papers."""
 
 
@@ -106,7 +108,9 @@ class Project:
 
     def following(self, name: str) -> list[str]:
         """The jobs that run when a job has ended."""
-        return [other for other, job in self.values.jobs.items() if isinstance(job, ProtocolsJob) and name in job.after]
+        return [
+            other for other, job in self.values.jobs.items() if isinstance(job, CheckingFiles) and name in job.after
+        ]
 
     def schedule_of(self, name: str) -> Schedule | None:
         """When a job is to run, where that is stated."""
@@ -193,7 +197,7 @@ def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
                 several = "there are several references: name one with reference"
                 mistakes.append(Mistake(where=f"jobs.{name}", what=several))
                 continue
-        for other in job.after if isinstance(job, ProtocolsJob) else ():
+        for other in job.after if isinstance(job, CheckingFiles) else ():
             if not isinstance(values.jobs.get(other), Checking | LoadJob):
                 mistakes.append(Mistake(where=f"jobs.{name}.after", what=f"{other!r} is no load, audit or refresh"))
         if isinstance(job, RefreshJob):

@@ -91,6 +91,17 @@ class Grounded(Value):
         """How many remarks of each kind there are."""
         return Counter(r.remark for r in self.remarks)
 
+    def counted(self, name: str) -> int:
+        """How many remarks of a kind, or sentences in a state, there are.
+
+        Args:
+            name: One of LIMITED.
+
+        Returns:
+            The number.
+        """
+        return self.counts[Remark(name)] if name in set(Remark) else self.states[SentenceState(name)]
+
     def exceeded(self, limits: GroundLimits) -> list[str]:
         """What is over the limits, a line each; empty where nothing is."""
         failing = FAILING[limits.fail_on]
@@ -99,9 +110,9 @@ class Grounded(Value):
             for state in SentenceState
             if state in failing and (count := sum(r.state is state for r in self.remarks))
         ]
-        known = {r.value: self.counts[r] for r in Remark} | {s.value: self.states[s] for s in SentenceState}
+        counts = {name: self.counted(name) for name in limits.most}
         over += [
-            f"{known[name]:,} {name}, at most {most:,}" for name, most in limits.most.items() if known[name] > most
+            f"{counts[name]:,} {name}, at most {most:,}" for name, most in limits.most.items() if counts[name] > most
         ]
         coverage = self.citations.coverage
         if limits.coverage is not None and (coverage is None or coverage < limits.coverage):

@@ -104,6 +104,9 @@ REMARKS: dict[Remark, str] = {
 }
 """Every remark in plain words."""
 
+LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))
+"""What a limit can be on."""
+
 
 class Repair(Value):
     """Words that would put it right: ``text[start:end]`` of the sentence, or of the reference, becomes ``to``."""

@@ -20,6 +20,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
 from kgcheck.mcp.guards import ActionRecord, guard
 from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.mcp.text_sources import TextSources
 from kgcheck.service.headers import SecurityHeaders
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.logs import RequestLog, start_logging
@@ -48,15 +49,16 @@ _STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
 """How long calls under way may go on when the server is asked to end, then their connections, and between two looks."""
 
 
-def run_stdio(workspace: Workspace, role: Role) -> None:
+def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = None) -> None:
     """Serve whoever started this process, until they close its standard input.
 
     Args:
         workspace: What is asked.
         role: What they may do.
+        sources: What whole texts are held against beside it.
     """
     start_logging()
-    server = make_server(workspace, Asking(role, whoami()))
+    server = make_server(workspace, Asking(role, whoami()), sources)
     # A client that wants no more closes stdin, or asks the process to end.
     with suppress(KeyboardInterrupt):
         anyio.run(server.run_stdio_async)
@@ -87,6 +89,7 @@ def make_app(
     users: TokenLookup | None,
     hosts: Sequence[str] = (),
     limits: ServiceLimits | None = None,
+    sources: TextSources | None = None,
 ) -> "tuple[ToolServer, ASGIApp]":
     """The server as an ASGI application.
 
@@ -96,6 +99,7 @@ def make_app(
         users: Who looks tokens up; None where whoever reaches the address needs none.
         hosts: Names under which it is reached, besides those of this machine.
         limits: How much it takes.
+        sources: What whole texts are held against beside the workspace.
 
     Returns:
         The server, and the application with its log.
@@ -105,7 +109,7 @@ def make_app(
         # Tokens are made by `kgcheck token add`: nobody signs in anywhere, so no server is named that would issue them.
         how["auth"] = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
         how["token_verifier"] = LedgerTokens(users)
-    server = make_server(workspace, Asking(role, None if users else whoami()), **how)
+    server = make_server(workspace, Asking(role, None if users else whoami()), sources, **how)
 
     server.custom_route("/health", methods=["GET"])(_health)
     names = [*(f"[{host}]" if ":" in host else host for host in LOOPBACK), *hosts]
@@ -176,6 +180,7 @@ def run_http(
     *,
     proxies: Sequence[str] = (),
     limits: ServiceLimits | None = None,
+    sources: TextSources | None = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first.
 
@@ -187,6 +192,7 @@ def run_http(
         hosts: Names under which it is reached, besides those of this machine.
         proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
         limits: How much it takes.
+        sources: What whole texts are held against beside the workspace.
 
     Raises:
         UsageError: Others could reach it, and nobody has a token.
@@ -196,7 +202,7 @@ def run_http(
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
         start_logging()
         own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
-        server, app = make_app(workspace, role, users, [*own, *hosts], limits)
+        server, app = make_app(workspace, role, users, [*own, *hosts], limits, sources)
         config = uvicorn.Config(
             app,
             host=host,

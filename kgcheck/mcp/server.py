@@ -22,6 +22,7 @@ from kgcheck.mcp import prompts, words
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.guards import ActionRecord, about
 from kgcheck.mcp.resources import Resources
+from kgcheck.mcp.text_sources import TextSources
 from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
@@ -156,12 +157,15 @@ def _address_of(context: Context[Any, Any] | None) -> str:
     return client.host if client else ""
 
 
-def make_server(workspace: Workspace, asking: Asking, *, seconds: float = CALL_S, **how: Any) -> ToolServer:
+def make_server(
+    workspace: Workspace, asking: Asking, sources: TextSources | None = None, *, seconds: float = CALL_S, **how: Any
+) -> ToolServer:
     """A server over a workspace, which stays open for as long as it is used.
 
     Args:
         workspace: What is asked.
         asking: Tells who asks.
+        sources: What whole texts are held against beside it.
         seconds: How long a call that reads may take.
         how: What the SDK's server takes.
 
@@ -171,8 +175,9 @@ def make_server(workspace: Workspace, asking: Asking, *, seconds: float = CALL_S
     # A subscription would hold a stream open for news that nobody sends.
     record = ActionRecord(workspace.ledger)
     server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
-    calls = _Calls(workspace, seconds)
-    for name, offered in Tools(workspace, asking).offered().items():
+    given = sources or TextSources()
+    calls = _Calls(workspace, given, seconds)
+    for name, offered in Tools(workspace, asking, given).offered().items():
         writes = not offered.annotations.read_only_hint
         server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError, writes=writes)))
     for uri, read in Resources(workspace, asking).offered().items():
@@ -196,8 +201,8 @@ def _instructions(schema: Schema) -> str:
 class _Calls:
     """Runs what is offered in threads, a few at a time, and says what goes wrong in words for whoever called."""
 
-    def __init__(self, workspace: Workspace, seconds: float) -> None:
-        self._places = _places_of(workspace)
+    def __init__(self, workspace: Workspace, sources: TextSources, seconds: float) -> None:
+        self._places = _places_of(workspace, sources)
         self._at_a_time = anyio.CapacityLimiter(_AT_A_TIME)
         self._seconds = seconds
         self._lock = threading.Lock()
@@ -262,8 +267,8 @@ def _result(given: Value) -> CallToolResult:
     )
 
 
-def _places_of(workspace: Workspace) -> list[str]:
+def _places_of(workspace: Workspace, sources: TextSources) -> list[str]:
     """Names of files and servers that a workspace works with, the longest first: nobody outside needs them."""
     settings = workspace.settings
-    known = (workspace.store, workspace.reference, workspace.literature, workspace.ledger, settings.home)
+    known = (workspace.store, workspace.reference, workspace.literature, workspace.ledger, *sources, settings.home)
     return sorted({str(place) for place in known if place}, key=len, reverse=True)

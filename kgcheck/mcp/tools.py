@@ -40,6 +40,7 @@ from kgcheck.mcp.giving import (
 )
 from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven
 from kgcheck.mcp.text_giving import brief_given, protocol_given, text_given
+from kgcheck.mcp.text_sources import TextSources
 from kgcheck.service.roles import Role
 from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.workspace import Workspace
@@ -79,11 +80,13 @@ class Tools:
     Args:
         workspace: What is asked.
         asking: Tells who asks.
+        sources: What whole texts are held against beside it.
     """
 
-    def __init__(self, workspace: Workspace, asking: Asking) -> None:
+    def __init__(self, workspace: Workspace, asking: Asking, sources: TextSources) -> None:
         self._workspace = workspace
         self._asking = asking
+        self._sources = sources
 
     def offered(self) -> dict[str, OfferedTool]:
         """All of them, by name; each that writes needs more than a viewer."""
@@ -258,7 +261,7 @@ class Tools:
     ) -> TextGiven:
         """See `kgcheck.mcp.words`."""
         self._asking.needs(Role.VIEWER)
-        found, notes = self._workspace.ground_text(text, form)
+        found, notes = self._workspace.ground_text(text, form, **self._sources._asdict())
         return text_given(found, notes, limit)
 
     def brief(
@@ -287,7 +290,7 @@ class Tools:
         text = json.dumps(protocol, ensure_ascii=False, separators=(",", ":"))
         if len(text) > LONGEST_PROTOCOL:
             raise UsageError(f"the protocol has more than {LONGEST_PROTOCOL:,} characters", "check it part by part")
-        checked, notes = self._workspace.check_given_protocol(text)
+        checked, notes = self._workspace.check_given_protocol(text, bibliography=self._sources.bibliography)
         return protocol_given(checked, notes, limit)
 
     def decide(

@@ -56,13 +56,20 @@ class Grounding(ReadingPapers):
         return found, tuple(notes)
 
     def ground_text(
-        self, text: str, form: "Literal['markdown', 'text']" = "markdown"
+        self,
+        text: str,
+        form: "Literal['markdown', 'text']" = "markdown",
+        *,
+        bibliography: str | Path | None = None,
+        results: str | Path | None = None,
     ) -> "tuple[Grounded, tuple[str, ...]]":
         """Hold a text that stands in no file against the graph, papers and its citations, see `ground`.
 
         Args:
             text: The text; a file that it names is not read.
             form: How it is written.
+            bibliography: See `ground`.
+            results: See `ground`.
 
         Returns:
             See `ground`.
@@ -74,7 +81,7 @@ class Grounding(ReadingPapers):
         from kgcheck.grounding.manuscripts.reading import read_given
 
         manuscript = read_given(text, form)
-        with self._grounder(None, None) as (look, _, notes):
+        with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
             found = look(manuscript)
         return found, tuple(notes)
 

@@ -15,6 +15,7 @@ from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
     Checking,
+    GroundJob,
     LoadJob,
     ProtocolsJob,
     ReferenceEntry,
@@ -39,6 +40,7 @@ from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
 from kgcheck.settings import Settings
 from kgcheck.workspace.batches import answer_questions, check_items, verify_claims
+from kgcheck.workspace.ground_jobs import ground_folder
 from kgcheck.workspace.opening import Spending, read_settings
 from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
@@ -135,8 +137,8 @@ class _Worker:
                 return self._refresh(job, run, progress)
             case BatchJob() as job:
                 return self._batch(job, run, progress)
-            case ProtocolsJob() as job:
-                return self._protocols(job, run, progress)
+            case job:
+                return self._check_files(job, run, progress)
 
     def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
         """Send what there is reason to send."""
@@ -249,21 +251,20 @@ class _Worker:
             done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
         return _batched(done.batch, done.batch.failed, done.results, done.notes)
 
-    def _protocols(self, job: ProtocolsJob, run: JobRun, progress: Progress) -> JobWork:
+    def _check_files(self, job: ProtocolsJob | GroundJob, run: JobRun, progress: Progress) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         snapshot = reference.snapshot if reference else None
+        folder, out = Path(self._project.place(job.folder)), self._path(job.out, run) if job.out else None
+        works = Path(self._project.place(job.bibliography)) if job.bibliography else None
+        last = next((r.result for r in self._runs.history(self._name) if r.state is JobState.DONE), {})
         with self._open(progress, snapshot, literature=literature, live=job.live) as workspace:
-            last = next((r for r in self._runs.history(self._name) if r.state is JobState.DONE), None)
-            work = check_folder(
-                workspace,
-                Path(self._project.place(job.folder)),
-                job,
-                bibliography=Path(self._project.place(job.bibliography)) if job.bibliography else None,
-                out=self._path(job.out, run) if job.out else None,
-                before=last.result.get("fallen", ()) if last else (),
-            )
-        return work
+            if isinstance(job, ProtocolsJob):
+                fallen = last.get("fallen", ())
+                return check_folder(workspace, folder, job, bibliography=works, out=out, before=fallen)
+            results = Path(self._project.place(job.results)) if job.results else None
+            alarms = last.get("alarms", ())
+            return ground_folder(workspace, folder, job, bibliography=works, results=results, out=out, before=alarms)
 
     def _options(self, job: Checking, workspace: Workspace) -> dict[str, Any]:
         """What the audit is asked for."""

@@ -58,11 +58,14 @@ class ProtocolChecks(Grounding):
         given = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]
         return self._checked(given, Path(bibliography) if bibliography else None, data_sets)
 
-    def check_given_protocol(self, text: str) -> "tuple[CheckedProtocol, tuple[str, ...]]":
+    def check_given_protocol(
+        self, text: str, *, bibliography: str | Path | None = None
+    ) -> "tuple[CheckedProtocol, tuple[str, ...]]":
         """Check a protocol that stands in no file, see `check_protocols`.
 
         Args:
             text: What a ``protocol.json`` holds.
+            bibliography: See `check_protocols`.
 
         Returns:
             What was found of it, and notes.
@@ -75,7 +78,8 @@ class ProtocolChecks(Grounding):
 
         name = "what was given"
         protocol = read_protocol(Path(name), text)
-        (found,), notes = self._checked([(name, sha256(text.encode()).hexdigest(), protocol)])
+        given = [(name, sha256(text.encode()).hexdigest(), protocol)]
+        (found,), notes = self._checked(given, Path(bibliography) if bibliography else None)
         return found, notes
 
     def _checked(

@@ -30,6 +30,7 @@ from kgcheck.mcp.answers import Quoted
 from kgcheck.mcp.giving import claim_given, paper_line
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.mcp.text_sources import checked_sources
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.roles import Role
@@ -41,7 +42,8 @@ from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 from tests.support.literature import build_index, papers
 from tests.support.mcp import given, serving, talk, talk_http, text_of
-from tests.support.protocols import fact, protocol, step
+from tests.support.paper_services import crossref_work
+from tests.support.protocols import fact, passage, protocol, step
 
 PARK2 = "fb7a191abc56beb2"
 """The finding of the demo about a symbol that the gene had before."""
@@ -322,6 +324,37 @@ def test_a_given_text_reads_no_file_beside_the_server(
 
     assert "secret of the server" not in json.dumps(found)
     assert found["lines"][0]["remarks"][0]["unavailable"]
+
+
+def test_references_and_numbers_are_looked_up_where_their_files_are_named(
+    folder: Path, workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "works").mkdir()
+    (tmp_path / "works" / "works.jsonl").write_text(json.dumps(crossref_work("10.5555/p")), encoding="utf-8")
+    build = ("reference", "build", "works", "--kind", "bibliography", "--out", "works.duckdb")
+    assert kgcheck(*build, cwd=tmp_path).code == 0
+    results = tmp_path / "results.json"
+    results.write_text('{"partners of APOE": 12}', encoding="utf-8")
+    sources = checked_sources(tmp_path / "works.duckdb", results)
+    server = make_server(workspace, Asking(Role.VIEWER, "ada"), sources)
+    text = "# Abstract\n\nAPOE had 21 partners [1].\n\n# References\n\n1. doi:10.5555/none\n"
+
+    found = call(server, "ground_text", text=text)
+    remarks = [one["remark"] for line in found["lines"] for one in line["remarks"]]
+
+    assert {"number_differs", "reference_unknown"} <= set(remarks)
+    assert "references" not in found["not_looked"]
+    study = protocol(step(1, "Take it.", passages=("Q1",)), passages=(passage(1, "So it is.", "doi:10.5555/p"),))
+    checked = call(server, "check_protocol", protocol=study.model_dump(mode="json"))
+    assert checked["counts"]["holds"] == 1
+    assert "papers" not in checked["not_looked"]
+    results.unlink()
+    gone = refused(server, "ground_text", text=text)
+    assert "there is no" in gone
+    assert str(tmp_path) not in gone
+    for option in ("--bibliography", "--results"):
+        ended = kgcheck("mcp", option, tmp_path / "none", "--ledger", folder / "ledger.sqlite")
+        assert (ended.code, "none" in ended.err) == (2, True)
 
 
 def test_a_brief_is_made_by_rules(workspace: Workspace, server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
