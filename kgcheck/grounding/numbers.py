@@ -5,10 +5,12 @@ that happens to be that of another group is wrong.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kgcheck.grounding.manuscript import Manuscript, Sentence
+from kgcheck.grounding.number_matches import NumberMatches, near_enough, same_digits
 from kgcheck.grounding.quantities import WrittenNumber, quantities
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.grounding.results import Result, Results, own_results, quantities_of, words_about
@@ -24,9 +26,6 @@ _ALIKE = 0.3
 _KEEPS = 0.4
 """An equal number counts if what it is named by is at least so much as like as what is most alike."""
 
-_FAR = 5
-"""What is so many times another number was not meant to be it."""
-
 _SURE_DIGITS = 3
 """A number of so many digits is hardly equal to a result by accident."""
 
@@ -36,11 +35,11 @@ _COMPANIONS = 2
 _IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0,2}\s?$")
 """Before a number over 1: no probability and no correlation is."""
 
-_SLIPS = 2
-"""Digits that differ where one is another, or two changed places."""
-
 _MOST_NUMBERS = 40
 """Numbers of a sentence; one with more is a list, in which words do not tell which number is what."""
+
+_MOST_STATED = 300
+"""Numbers of an abstract; the sentences after them are part of a list, too."""
 
 _READ = ("abstract", "results", "discussion", "conclusion")
 
@@ -60,23 +59,33 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
     if not against.all:
         return []
     sections = _READ if against.canonical else ("abstract",)
-    read = [s for s in manuscript.sentences if s.section in sections and len(quantities_of(s)) <= _MOST_NUMBERS]
-    found = [remarked for sentence in read for remarked in _of_sentence(sentence, against)]
-    return _with_left_over(read, found, against) if against.canonical else _with_companions(manuscript, found, against)
+    read = list(_read(manuscript, sections))
+    matches = NumberMatches(against)
+    found = [remarked for sentence in read for remarked in _of_sentence(sentence, against, matches)]
+    if against.canonical:
+        return _with_left_over(read, found, against, matches)
+    return _with_companions(manuscript, read, found, against, matches)
 
 
-def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Results) -> list[Remarked]:
+def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentence]:
+    """The sentences that are read, without lists of numbers."""
+    stated = 0
+    for sentence in manuscript.sentences:
+        if sentence.section in sections and (count := len(quantities_of(sentence))) <= _MOST_NUMBERS:
+            stated += count if sentence.section == "abstract" else 0
+            if stated <= _MOST_STATED or sentence.section != "abstract":
+                yield sentence
+
+
+def _with_left_over(
+    read: Sequence[Sentence], found: list[Remarked], against: Results, matches: NumberMatches
+) -> list[Remarked]:
     # A number of the abstract that no result is, and a result that it lacks, differ where the words fit. Where one
     # digit is another, whatever the size of both: 7.003 may be a slip of 0.003.
     stated = {(s.number, q.start): (s, q) for s in read if s.section == "abstract" for q in quantities_of(s)}
-    left = [
-        (place, result)
-        for place, result in enumerate(against.all)
-        if not any(
-            q.comparator == "=" and _comparable(q, result, against) and _equal(q, result, against)
-            for _, q in stated.values()
-        )
-    ]
+    exact = [q for _, q in stated.values() if q.comparator == "="]
+    there = {place for q in exact for place in matches.equal(q).intersection(matches.comparable(q))}
+    left = [(place, result) for place, result in enumerate(against.all) if place not in there]
     named = []
     for at, remarked in enumerate(found):
         if remarked.remark is Remark.NUMBER_UNKNOWN and left:
@@ -84,12 +93,13 @@ def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Re
             span = (quantity.start, quantity.end)
             likeness = against.likeness(words_about(sentence.text, span))
             near = against.likeness(words_about(sentence.text, span, fading=True))
+            comparable = set(matches.comparable(quantity))
             named += [
                 (near[place], at, place, result)
                 for place, result in left
                 if likeness[place] >= _NAMED
-                and _comparable(quantity, result, against)
-                and (_near_enough(quantity, result) or _same_digits(quantity, result))
+                and place in comparable
+                and (near_enough(quantity, result) or same_digits(quantity, result))
             ]
     done: set[int] = set()
     used: set[int] = set()
@@ -102,7 +112,13 @@ def _with_left_over(read: Sequence[Sentence], found: list[Remarked], against: Re
     return found
 
 
-def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Results) -> list[Remarked]:
+def _with_companions(
+    manuscript: Manuscript,
+    read: Sequence[Sentence],
+    found: list[Remarked],
+    against: Results,
+    matches: NumberMatches,
+) -> list[Remarked]:
     # A number that the rest of the text has is no slip. One that it lacks is, where a sentence or a row of it has the
     # other numbers of the abstract's sentence, and another one in its place.
     rest = [s for s in manuscript.sentences if s.section != "abstract"]
@@ -112,13 +128,10 @@ def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Res
     for place, result in enumerate(against.all):
         together.setdefault(result.quote, []).append(place)
     remarked = {(r.sentence, r.start): r for r in found}
-    for sentence in manuscript.sentences:
-        if sentence.section != "abstract":
-            continue
+    for sentence in read:
         stated = quantities_of(sentence)
-        if len(stated) > _MOST_NUMBERS:
-            continue
-        equals = _equals(stated, against)
+        taken = {place for quantity in stated for place in matches.equal(quantity)}
+        company = _company(stated, against, matches)
         for quantity in stated:
             key = (sentence.number, quantity.start)
             if (abs(quantity.value), quantity.step) in values:
@@ -128,48 +141,47 @@ def _with_companions(manuscript: Manuscript, found: list[Remarked], against: Res
             least = (
                 1 if _IMPOSSIBLE.search(sentence.text[: quantity.start]) and abs(quantity.value) > 1 else _COMPANIONS
             )
-            if other := _in_its_place(quantity, stated, equals, together, against, least):
+            if other := _in_its_place(quantity, company, taken, together, against, least):
                 remarked[key] = _differs(sentence, quantity, other, against)
     return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
 
 
+def _company(
+    stated: Sequence[WrittenNumber], against: Results, matches: NumberMatches
+) -> Mapping[str, Mapping[Decimal, set[int]]]:
+    """By sentence or row of the results, the values of a sentence that it has, and where that sentence states them."""
+    found: dict[str, dict[Decimal, set[int]]] = {}
+    for quantity in stated:
+        for place in matches.equal(quantity) if quantity.digits > 1 else ():
+            if against.all[place].unit == quantity.unit:
+                values = found.setdefault(against.all[place].quote, {})
+                values.setdefault(quantity.value, set()).add(quantity.start)
+    return found
+
+
 def _in_its_place(
     quantity: WrittenNumber,
-    stated: Sequence[WrittenNumber],
-    equals: Sequence[Sequence[int]],
-    together: Mapping[str, list[int]],
+    company: Mapping[str, Mapping[Decimal, set[int]]],
+    taken: Collection[int],
+    together: Mapping[str, Sequence[int]],
     against: Results,
     least: int,
 ) -> Result | None:
     """The number that stands, in what has most of the other numbers of a sentence, where one is not."""
     best: tuple[int, Result | None] = (least - 1, None)
-    for places in together.values():
+    for quote, values in sorted(company.items(), key=lambda one: together[one[0]][0]):
+        shared = sum(bool(places - {quantity.start}) for places in values.values())
+        if shared <= best[0]:
+            continue
         others = [
-            against.all[place] for place in places if against.all[place].unit == quantity.unit and not equals[place]
+            against.all[place]
+            for place in together[quote]
+            if against.all[place].unit == quantity.unit and place not in taken
         ]
-        shared = {
-            stated[n].value
-            for place in places
-            for n in equals[place]
-            if stated[n] != quantity and stated[n].digits > 1 and stated[n].unit == against.all[place].unit
-        }
-        if others and len(shared) > best[0]:
-            # Any other number may be of something else that the text tells at the same place.
-            alike = [r for r in others if _same_digits(quantity, r)]
-            best = (len(shared), min(alike, key=lambda r: abs(r.value - quantity.value))) if alike else best
+        # Any other number may be of something else that the text tells at the same place.
+        alike = [r for r in others if same_digits(quantity, r)]
+        best = (shared, min(alike, key=lambda r: abs(r.value - quantity.value))) if alike else best
     return best[1]
-
-
-def _equals(stated: Sequence[WrittenNumber], against: Results) -> list[list[int]]:
-    """For each result, the places of the numbers of a sentence that are equal to it: looked at once for all of them."""
-    return [[n for n, q in enumerate(stated) if _equal(q, result, against)] for result in against.all]
-
-
-def _same_digits(quantity: WrittenNumber, result: Result) -> bool:
-    """Whether two numbers are written alike but for one digit, or two that changed places."""
-    places = max(0, *(-int(step.normalize().as_tuple().exponent) for step in (quantity.step, result.value)))
-    one, other = (f"{abs(value):.{places}f}" for value in (quantity.value, result.value))
-    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) <= _SLIPS
 
 
 def numbers_of_results(text: str, results: Results) -> list[Span]:
@@ -183,18 +195,20 @@ def numbers_of_results(text: str, results: Results) -> list[Span]:
         The places of the numbers, without units.
     """
     sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
-    verified = {r.start for r in _of_sentence(sentence, results) if r.remark is Remark.NUMBER_VERIFIED}
+    remarks = _of_sentence(sentence, results, NumberMatches(results))
+    verified = {r.start for r in remarks if r.remark is Remark.NUMBER_VERIFIED}
     return [(q.start, q.bare) for q in quantities(text) if q.start in verified]
 
 
-def _of_sentence(sentence: Sentence, against: Results) -> Iterator[Remarked]:
+def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -> Iterator[Remarked]:
     stated = quantities_of(sentence)
     # What a text has of its results is named by whole sentences: there, nearness tells little.
     others = _others_results(sentence, stated, against) if against.canonical else [frozenset[int]()] * len(stated)
-    equals = _equals(stated, against) if stated else []
+    times = Counter(place for quantity in stated for place in matches.equal(quantity))
     for quantity, of_others in zip(stated, others, strict=True):
-        taken = {place for place, numbers in enumerate(equals) if any(stated[n] != quantity for n in numbers)}
-        yield from _of_number(sentence, quantity, taken, of_others, against)
+        own = matches.equal(quantity)
+        taken = {place for place, count in times.items() if count > (place in own)}
+        yield from _of_number(sentence, quantity, taken, of_others, against, matches)
 
 
 def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against: Results) -> list[frozenset[int]]:
@@ -210,11 +224,12 @@ def _of_number(
     taken: Collection[int],
     others: frozenset[int],
     against: Results,
+    matches: NumberMatches,
 ) -> Iterator[Remarked]:
     about = words_about(sentence.text, (quantity.start, quantity.end))
-    alike = enumerate(zip(against.likeness(about), against.all, strict=True))
-    compared = [(place, score, r) for place, (score, r) in alike if _comparable(quantity, r, against)]
-    equal = [(score, r) for _, score, r in compared if _equal(quantity, r, against)]
+    scores, equals = against.likeness(about), matches.equal(quantity)
+    compared = [(place, scores[place], against.all[place]) for place in matches.comparable(quantity)]
+    equal = [(score, r) for place, score, r in compared if place in equals]
     likeness = [(score, r) for place, score, r in compared if place not in others]
     best = max((score for score, _ in likeness), default=0.0)
     least = _NAMED if against.canonical else _ALIKE
@@ -234,7 +249,7 @@ def _of_number(
     left = [
         (score, r)
         for place, score, r in compared
-        if place not in others and place not in taken and score >= least and _near_enough(quantity, r)
+        if place not in others and place not in taken and score >= least and near_enough(quantity, r)
     ]
     if left:
         score, nearest = max(left, key=lambda pair: pair[0])
@@ -304,43 +319,6 @@ def _remarked(
         found=_valued(result) if result else "",
         evidence=(evidence,),
     )
-
-
-def _comparable(quantity: WrittenNumber, result: Result, against: Results) -> bool:
-    """Whether both may be of one thing, by their units."""
-    if against.canonical:
-        # A result need not name its unit; a share may be written in per cent.
-        return not result.unit or quantity.unit == result.unit
-    if quantity.unit != result.unit:
-        return False
-    return _near_enough(quantity, result) or _equal(quantity, result, against)
-
-
-def _near_enough(quantity: WrittenNumber, result: Result) -> bool:
-    """Whether one of both may have been meant to be the other."""
-    values = [abs(result.value), *([abs(result.value) * 100] if quantity.unit == "%" and result.unit != "%" else [])]
-    return any(max(v, abs(quantity.value)) <= _FAR * min(v, abs(quantity.value)) for v in values)
-
-
-def _equal(quantity: WrittenNumber, result: Result, against: Results) -> bool:
-    """Whether a number is a result, as it is rounded, or is truly above or below it."""
-    values = [result.value, abs(result.value)]
-    if quantity.unit == "%" and result.unit != "%" and against.canonical and abs(result.value) <= 1:
-        values += [value * 100 for value in values]
-    match quantity.comparator:
-        case "<" | "≤":
-            return any(v <= quantity.value for v in values) and _near(values, quantity)
-        case ">" | "≥":
-            return any(v >= quantity.value for v in values) and _near(values, quantity)
-    # A number that is written with fewer digits is another's rounding; 0 is no rounding of 0.007.
-    coarse = not against.canonical and result.value != 0 and abs(result.value) >= 10 * result.step
-    step = max(quantity.step, result.step) if coarse else quantity.step
-    return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.about else 0) / 2 for v in values)
-
-
-def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
-    """Whether a bound says something of a value: p < 0.001 of 0.0003, and not of 0.9 or 40."""
-    return any(abs(v) <= 10 * abs(quantity.value) for v in values) or quantity.value == 0
 
 
 def _shown(sentence: Sentence, quantity: WrittenNumber) -> str:

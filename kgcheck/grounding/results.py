@@ -3,10 +3,12 @@
 import hashlib
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +26,10 @@ _WINDOW = 10
 
 _NEAR = 2_000
 """Characters to each side in which those words are: a sentence without end must not be read once a number."""
+
+
+_MOST_WORDS = 300
+"""Words of a table's caption and head, or of a row's beginning, that tell what the numbers of a row are of."""
 
 
 class Result(NamedTuple):
@@ -128,9 +134,10 @@ def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
     ]
     for table in manuscript.tables:
         head = " ".join(table.rows[0]) if table.rows else ""
+        about = _placed_stems(f"{table.caption} {head}").stems[:_MOST_WORDS]
         for row in table.rows:
+            words = dict.fromkeys((*about, *_placed_stems(row[0]).stems[:_MOST_WORDS]), 1.0) if row else {}
             for cell in row:
-                words = dict.fromkeys(_stems(f"{table.caption} {head} {row[0]}"), 1.0)
                 found += [
                     Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
                     for q in quantities(cell)
@@ -155,8 +162,11 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
         A weight by stem.
     """
     found: dict[str, float] = {}
-    before, after = text[: number[0]][-_NEAR:], text[number[1] :][:_NEAR]
-    for side in (_stems(before)[::-1][: 2 * _WINDOW], _stems(after)[: 2 * _WINDOW]):
+    stems = _placed_stems(text)
+    first, after = bisect_right(stems.ends, number[0]), bisect_left(stems.starts, number[1])
+    last = min(after + 2 * _WINDOW, bisect_right(stems.ends, number[1] + _NEAR))
+    nearest = max(first - 2 * _WINDOW, bisect_left(stems.starts, number[0] - _NEAR))
+    for side in (stems.stems[nearest:first][::-1], stems.stems[after:last]):
         for distance, stem in enumerate(side):
             weight = 1 / (1 + distance) if fading else 1.0 if distance < _WINDOW else 0.5
             found[stem] = max(found.get(stem, 0.0), weight)
@@ -166,11 +176,21 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
 
 
-def _stems(text: str) -> list[str]:
+class _PlacedStems(NamedTuple):
+    """Stems of a text in order, each with where its word stands."""
+
+    stems: list[str]
+    starts: list[int]
+    ends: list[int]
+
+
+@lru_cache(maxsize=16)
+def _placed_stems(text: str) -> _PlacedStems:
     """Stems of the words that name something; of camelCase and of keys with underscores, too."""
-    words = [w.casefold() for w in _WORD.findall(text)]
-    named = [w for w in words if w not in empty_words() and w not in kind_words() and len(w) > 1]
-    return [str(stem) for stem in stemmer().stemWords(named)]
+    words = [(match[0].casefold(), match) for match in _WORD.finditer(text)]
+    named = [(w, m) for w, m in words if w not in empty_words() and w not in kind_words() and len(w) > 1]
+    stems = [str(stem) for stem in stemmer().stemWords([w for w, _ in named])]
+    return _PlacedStems(stems, [m.start() for _, m in named], [m.end() for _, m in named])
 
 
 def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = None) -> Iterator[Result]:
@@ -189,6 +209,8 @@ def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = 
         number = Decimal(value)
         if number.is_finite() and abs(number.adjusted()) < 100:
             unit = str((more or {}).get("unit") or "")
-            words = dict.fromkeys(_stems(" ".join((*path, str((more or {}).get("description") or "")))), 1.0)
+            words = dict.fromkeys(
+                _placed_stems(" ".join((*path, str((more or {}).get("description") or "")))).stems, 1.0
+            )
             step = Decimal(1).scaleb(int(number.as_tuple().exponent))
             yield Result(".".join(path) or "the result", number, step, unit.strip(), words)

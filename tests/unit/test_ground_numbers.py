@@ -1,5 +1,7 @@
 """Numbers of a manuscript against its results: by what the words about them name."""
 
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -149,3 +151,37 @@ def test_a_file_without_results_is_refused(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(InputFormat, match=r"results\.json"):
         read_results(path)
+
+
+def _list(count: int, a_sentence: int, number: Callable[[int], str]) -> str:
+    """Sentences about numbers that are called alike."""
+    rows = ([f"{number(i + n)} mice" for n in range(a_sentence)] for i in range(0, count, a_sentence))
+    return " ".join(f"We saw growth of {', '.join(row)} in cells." for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("a_sentence", "stated", "there"),
+    [
+        (30, lambda n: str(1_000 + n % 97), lambda n: str(1_001 + n % 89)),
+        (30, lambda n: str(2 + n * 7), lambda n: str(3 + n * 7)),
+        (1, lambda n: str(1_000 + n), lambda n: str(1_001 + n)),
+        (2, lambda n: f"{9.5 + n % 100 / 100:.2f}", lambda n: "10"),
+        (2, lambda n: f"< {90 + n % 9}.{n}", lambda n: f"{10 + n % 80}.5"),
+        (600, lambda n: str(100 + n), lambda n: str(101 + n)),
+    ],
+    ids=("alike", "spread", "one a sentence", "rounded", "bounds", "lists"),
+)
+def test_many_numbers_take_time_in_proportion(
+    a_sentence: int, stated: Callable[[int], str], there: Callable[[int], str]
+) -> None:
+    took = []
+    for count in (600, 1_200, 2_400):
+        text = manuscript(_list(count, min(a_sentence, 30), stated), _list(count, a_sentence, there))
+        assert text.sentences
+        began = time.process_time()
+        check_numbers(text)
+        took.append(time.process_time() - began)
+
+    # In proportion it is 4, by the square 16.
+    assert took[2] < 8 * max(took[0], 0.05), took

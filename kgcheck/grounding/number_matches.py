@@ -1,0 +1,108 @@
+"""Which results a number may be, by value and unit: found by bisection, not by comparing it with each."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from kgcheck.grounding.quantities import WrittenNumber
+from kgcheck.grounding.results import Result, Results
+
+_FAR = 5
+"""What is so many times another number was not meant to be it."""
+
+_BOUNDED = 10
+"""A bound says something of what is at most so many times it: p < 0.001 of 0.0003, and not of 0.9 or 40."""
+
+_ROUNDING = Decimal("0.06")
+"""More than the greatest share by which equal numbers differ where it is not half a step of the written one."""
+
+_SLIPS = 2
+"""Digits that differ where one is another, or two changed places."""
+
+_KEPT = 128
+"""Numbers whose results are kept: those of some sentences."""
+
+
+class NumberMatches:
+    """The results that numbers are equal to, or may have been meant to be.
+
+    Args:
+        against: The results.
+    """
+
+    def __init__(self, against: Results) -> None:
+        self._against = against
+        self._order = sorted(range(len(against.all)), key=lambda place: abs(against.all[place].value))
+        self._sizes = [abs(against.all[place].value) for place in self._order]
+        self._equal = lru_cache(_KEPT)(self._found_equal)
+        self._comparable = lru_cache(_KEPT)(self._found_comparable)
+
+    def equal(self, quantity: WrittenNumber) -> frozenset[int]:
+        """The places of the results that a number is, as it is rounded, or that it is truly above or below."""
+        return self._equal(_value_alone(quantity))
+
+    def comparable(self, quantity: WrittenNumber) -> Sequence[int]:
+        """The places of the results that a number may be by its unit, in order; of a text's own, by its size, too."""
+        return self._comparable(_value_alone(quantity))
+
+    def _found_equal(self, quantity: WrittenNumber) -> frozenset[int]:
+        size, results = abs(quantity.value), self._against.all
+        if quantity.comparator == "=":
+            rounding = max(size * _ROUNDING, quantity.step / 2)
+            bounds = [(size - rounding, size + rounding)]
+            if quantity.unit == "%":
+                bounds.append(((size - rounding) / 100, (size + rounding) / 100))
+        else:
+            bounds = [(Decimal(0), _BOUNDED * size if size else Decimal("Infinity"))]
+        found = {place for low, high in bounds for place in self._between(low, high)}
+        return frozenset(place for place in found if _is_equal(quantity, results[place], self._against.canonical))
+
+    def _found_comparable(self, quantity: WrittenNumber) -> tuple[int, ...]:
+        results = self._against.all
+        if self._against.canonical:
+            # A result need not name its unit; a share may be written in per cent.
+            return tuple(n for n, result in enumerate(results) if not result.unit or quantity.unit == result.unit)
+        size = abs(quantity.value)
+        near = {*self._between(size / _FAR, size * _FAR), *self.equal(quantity)}
+        return tuple(sorted(place for place in near if results[place].unit == quantity.unit))
+
+    def _between(self, low: Decimal, high: Decimal) -> Iterator[int]:
+        yield from self._order[bisect_left(self._sizes, low) : bisect_right(self._sizes, high)]
+
+
+def near_enough(quantity: WrittenNumber, result: Result) -> bool:
+    """Whether one of both may have been meant to be the other."""
+    values = [abs(result.value), *([abs(result.value) * 100] if quantity.unit == "%" and result.unit != "%" else [])]
+    return any(max(v, abs(quantity.value)) <= _FAR * min(v, abs(quantity.value)) for v in values)
+
+
+def same_digits(quantity: WrittenNumber, result: Result) -> bool:
+    """Whether two numbers are written alike but for one digit, or two that changed places."""
+    places = max(0, *(-int(step.normalize().as_tuple().exponent) for step in (quantity.step, result.value)))
+    one, other = (f"{abs(value):.{places}f}" for value in (quantity.value, result.value))
+    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) <= _SLIPS
+
+
+def _value_alone(quantity: WrittenNumber) -> WrittenNumber:
+    """The number without its place: the same one is looked up once."""
+    return quantity._replace(start=0, bare=0, end=0)
+
+
+def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
+    values = [result.value, abs(result.value)]
+    if quantity.unit == "%" and result.unit != "%" and canonical and abs(result.value) <= 1:
+        values += [value * 100 for value in values]
+    match quantity.comparator:
+        case "<" | "≤":
+            return any(v <= quantity.value for v in values) and _near(values, quantity)
+        case ">" | "≥":
+            return any(v >= quantity.value for v in values) and _near(values, quantity)
+    # A number that is written with fewer digits is another's rounding; 0 is no rounding of 0.007.
+    coarse = not canonical and result.value != 0 and abs(result.value) >= 10 * result.step
+    step = max(quantity.step, result.step) if coarse else quantity.step
+    return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.about else 0) / 2 for v in values)
+
+
+def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
+    return any(abs(v) <= _BOUNDED * abs(quantity.value) for v in values) or quantity.value == 0
