@@ -1,5 +1,6 @@
 """A manuscript: its text by blocks and sentences, its citations, its references and its tables."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -90,6 +91,8 @@ class Manuscript(Value):
         for place, block in enumerate(self.blocks):
             if block.kind == "heading":
                 continue
+            markers = sorted(block.markers, key=lambda m: m.start)
+            places = [m.start for m in markers]
             for start, end in block.spans:
                 number += 1
                 yield Sentence(
@@ -101,7 +104,6 @@ class Manuscript(Value):
                     section=block.section,
                     markers=tuple(
                         m.model_copy(update={"start": m.start - start, "end": min(m.end, end) - start})
-                        for m in block.markers
-                        if start <= m.start < end
+                        for m in markers[bisect_left(places, start) : bisect_left(places, end)]
                     ),
                 )

@@ -6,9 +6,11 @@ and tables by their numbers, names with digits, years, levels of confidence, cit
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from kgcheck.literature.documents import Span
@@ -67,8 +69,11 @@ def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, 
     >>> [(str(q.value), q.unit, q.comparator) for q in found]
     [('12.5', '%', '='), ('1204', '', '='), ('0.001', '', '<')]
     """
-    left_out = tuple(without)
-    return tuple(q for q in _quantities(text) if not any(a < q.end and q.start < b for a, b in left_out))
+    left_out = sorted(without)
+    starts = [start for start, _ in left_out]
+    # How far those that begin first reach.
+    ends = [0, *accumulate((end for _, end in left_out), max)]
+    return tuple(q for q in _quantities(text) if ends[bisect_left(starts, q.end)] <= q.start)
 
 
 def _quantities(text: str) -> Iterator[WrittenNumber]:

@@ -1,5 +1,6 @@
 """Citations of a manuscript: range, retraction, repetition, order, what cited papers say, and the measures."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from kgcheck.grounding.citations.cited import CitedPapers, statement_of
 from kgcheck.grounding.citations.live_works import WorksInTurn
 from kgcheck.grounding.citations.measures import citation_measures, hallucination_penalty
 from kgcheck.grounding.citations.order import misplaced_citations
+from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
 from kgcheck.literature.bibliography import build_bibliography
 from kgcheck.literature.bibliography_reader import Bibliography
@@ -111,6 +114,33 @@ def test_a_citation_out_of_the_order_of_the_list_is_found() -> None:
     # A list by names has no such order, and a few citations show none.
     assert misplaced_citations(in_order(*order[::-1])) == []
     assert misplaced_citations(in_order("2", "1")) == []
+
+
+ENTRIES = "".join(f"\n{n}. Author A. A made-up title about things {n}. J Made Up. 2001;{n}:1-9." for n in range(1, 61))
+
+
+@pytest.mark.parametrize(("cited", "stated"), [("[58-70]", 10), ("[58-71]", 1), ("[1-999]", 1)])
+def test_a_range_that_is_out_of_range_is_one_remark_where_it_is_long(cited: str, stated: int) -> None:
+    text = f"Results\n\nWe saw this {cited}.\n\nReferences\n{ENTRIES}"
+    found = ground(read_manuscript(Path("paper.txt"), text.encode()), [])
+
+    assert found.counts[Remark.MARKER_OUT_OF_RANGE] == stated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece", ["[1-999] ", "[58-70] ", "We saw this [61-400]. ", "We saw this [1]. ", "[7][8] ", "and [2-59], "]
+)
+def test_many_citations_take_time_in_proportion(piece: str) -> None:
+    took = []
+    for length in (10_000, 20_000, 40_000):
+        text = f"Results\n\n{piece * (length // len(piece))}\n\nReferences\n{ENTRIES}"
+        began = time.process_time()
+        ground(read_manuscript(Path("paper.txt"), text.encode()), [])
+        took.append(time.process_time() - began)
+
+    # In proportion it is 4, by the square 16.
+    assert took[2] < 8 * max(took[0], 0.05), took
 
 
 @pytest.fixture(scope="module")
