@@ -40,7 +40,9 @@ def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarke
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
         unheard = _little_known(manuscript.references, judged)
-        remarks += [_doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks]
+        remarks += [
+            _doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks
+        ]
     remarks += _of_sentences(manuscript, judged)
     remarks += misplaced_citations(manuscript)
     remarks += _repeated(manuscript.references, judged)

@@ -321,7 +321,8 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
     note += "" if telling else ": it seems to be a book, a report or a web page, which sources of papers seldom list"
     return _remark(
         Remark.REFERENCE_UNKNOWN, reference, note + (f"; a like one is {title!r}" if title else ""),
-        state=SentenceState.UNSUPPORTED if telling else SentenceState.NOT_CHECKABLE, stated=reference.title or reference.text[:200], evidence=found.looked,
+        state=SentenceState.UNSUPPORTED if telling else SentenceState.NOT_CHECKABLE,
+        stated=reference.title or reference.text[:200], evidence=found.looked,
     )  # fmt: skip
 
 
