@@ -14,11 +14,17 @@ _FAR = 5
 _BOUNDED = 10
 """A bound says something of what is at most so many times it: p < 0.001 of 0.0003, and not of 0.9 or 40."""
 
+_BOUNDED_COUNT = Decimal("1.5")
+"""And a bound from 1 on, of what is about as much: more than 1,300 of 1,367."""
+
+_DIGITS_OF_A_LEVEL = 2
+"""Digits that a bound below 1 has, as 0.001 and 0.05."""
+
 _ROUNDING = Decimal("0.06")
 """More than the greatest share by which equal numbers differ where it is not half a step of the written one."""
 
-_SLIPS = 2
-"""Digits that differ where one is another, or two changed places."""
+_PLACES = 2
+"""Of digits that changed places."""
 
 _KEPT = 128
 """Numbers whose results are kept: those of some sentences."""
@@ -81,7 +87,10 @@ def same_digits(quantity: WrittenNumber, result: Result) -> bool:
     """Whether two numbers are written alike but for one digit, or two that changed places."""
     places = max(0, *(-int(step.normalize().as_tuple().exponent) for step in (quantity.step, result.value)))
     one, other = (f"{abs(value):.{places}f}" for value in (quantity.value, result.value))
-    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) <= _SLIPS
+    if len(one) != len(other):
+        return False
+    changed = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(changed) == 1 or (len(changed) == _PLACES and changed[0] == changed[1][::-1])
 
 
 def _value_alone(quantity: WrittenNumber) -> WrittenNumber:
@@ -94,7 +103,8 @@ def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
     if quantity.unit == "%" and result.unit != "%" and canonical and abs(result.value) <= 1:
         values += [value * 100 for value in values]
     match quantity.comparator:
-        case "<" | "≤":
+        # A level is a round number: 0.0601 is none, and must be the result itself.
+        case "<" | "≤" if quantity.value >= 1 or quantity.digits <= _DIGITS_OF_A_LEVEL:
             return any(v <= quantity.value for v in values) and _near(values, quantity)
         case ">" | "≥":
             return any(v >= quantity.value for v in values) and _near(values, quantity)
@@ -105,4 +115,6 @@ def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
 
 
 def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
-    return any(abs(v) <= _BOUNDED * abs(quantity.value) for v in values) or quantity.value == 0
+    size = abs(quantity.value)
+    times = _BOUNDED if size < 1 else _BOUNDED_COUNT
+    return any(abs(v) <= times * size and (size < 1 or size <= times * abs(v)) for v in values) or not size

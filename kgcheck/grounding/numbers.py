@@ -4,18 +4,19 @@ A number is compared with the result that the words about it name, not with what
 that happens to be that of another group is wrong.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.number_matches import NumberMatches, near_enough, same_digits
+from kgcheck.grounding.number_remarks import differs, share_differs, unknown, verified
+from kgcheck.grounding.own_numbers import StatedElsewhere, without_slips
 from kgcheck.grounding.quantities import WrittenNumber, quantities
-from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.grounding.results import Result, Results, own_results, quantities_of, words_about
+from kgcheck.grounding.shares import is_share_of_others, shares
 from kgcheck.literature.documents import Span
-from kgcheck.model import Evidence, Stance, Tier, World
 
 _NAMED = 0.5
 """Least share of the words of a canonical result that stand about a number of its."""
@@ -28,12 +29,6 @@ _KEEPS = 0.4
 
 _SURE_DIGITS = 3
 """A number of so many digits is hardly equal to a result by accident."""
-
-_COMPANIONS = 2
-"""Other numbers of a sentence that another one has, too, from which on both are of the same things."""
-
-_IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0,2}\s?$")
-"""Before a number over 1: no probability and no correlation is."""
 
 _MOST_NUMBERS = 40
 """Numbers of a sentence; one with more is a list, in which words do not tell which number is what."""
@@ -56,15 +51,26 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
         is that no canonical result is like.
     """
     against = results or own_results(manuscript)
-    if not against.all:
-        return []
-    sections = _READ if against.canonical else ("abstract",)
-    read = list(_read(manuscript, sections))
-    matches = NumberMatches(against)
+    found = _against_results(manuscript, against) if against.all else []
+    # What the words of a percentage and of its counts tell is told by themselves.
+    wrong = [remarked for sentence in manuscript.sentences for remarked in _of_shares(sentence, manuscript)]
+    places = {(remarked.sentence, remarked.start) for remarked in wrong}
+    return [*(r for r in found if (r.sentence, r.start) not in places), *wrong]
+
+
+def _against_results(manuscript: Manuscript, against: Results) -> list[Remarked]:
+    matches, elsewhere = NumberMatches(against), StatedElsewhere(manuscript)
+    read = list(_read(manuscript, _READ if against.canonical else ("abstract",)))
     found = [remarked for sentence in read for remarked in _of_sentence(sentence, against, matches)]
-    if against.canonical:
-        return _with_left_over(read, found, against, matches)
-    return _with_companions(manuscript, read, found, against, matches)
+    if not against.canonical:
+        return without_slips(read, found, against, matches, elsewhere)
+    return _with_left_over(read, found, against, matches, elsewhere)
+
+
+def _of_shares(sentence: Sentence, manuscript: Manuscript) -> Iterator[Remarked]:
+    for share in shares(sentence.text) if "%" in sentence.text else ():
+        if not share.right:
+            yield share_differs(sentence, share, manuscript)
 
 
 def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentence]:
@@ -78,14 +84,21 @@ def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentenc
 
 
 def _with_left_over(
-    read: Sequence[Sentence], found: list[Remarked], against: Results, matches: NumberMatches
+    read: Sequence[Sentence],
+    found: list[Remarked],
+    against: Results,
+    matches: NumberMatches,
+    elsewhere: StatedElsewhere,
 ) -> list[Remarked]:
     # A number of the abstract that no result is, and a result that it lacks, differ where the words fit. Where one
     # digit is another, whatever the size of both: 7.003 may be a slip of 0.003.
     stated = {(s.number, q.start): (s, q) for s in read if s.section == "abstract" for q in quantities_of(s)}
-    exact = [q for _, q in stated.values() if q.comparator == "="]
-    there = {place for q in exact for place in matches.equal(q).intersection(matches.comparable(q))}
-    left = [(place, result) for place, result in enumerate(against.all) if place not in there]
+    abstract = {sentence.number for sentence, _ in stated.values()}
+    there = {r.evidence[0].record for r in found if r.remark is Remark.NUMBER_VERIFIED and r.sentence in abstract}
+    left = [(place, result) for place, result in enumerate(against.all) if result.name not in there]
+    for at, remarked in enumerate(found):
+        if remarked.remark is Remark.NUMBER_DIFFERS and remarked.evidence[0].record in there:
+            found[at] = unknown(*stated[remarked.sentence or 0, remarked.start], against)
     named = []
     for at, remarked in enumerate(found):
         if remarked.remark is Remark.NUMBER_UNKNOWN and left:
@@ -108,80 +121,25 @@ def _with_left_over(
             done.add(at)
             used.add(place)
             sentence, quantity = stated[found[at].sentence or 0, found[at].start]
-            found[at] = _differs(sentence, quantity, result, against)
-    return found
+            found[at] = differs(sentence, quantity, result, against)
+    return [_of_others(remarked, stated, against, elsewhere) for remarked in found]
 
 
-def _with_companions(
-    manuscript: Manuscript,
-    read: Sequence[Sentence],
-    found: list[Remarked],
+def _of_others(
+    remarked: Remarked,
+    stated: Mapping[tuple[int, int], tuple[Sentence, WrittenNumber]],
     against: Results,
-    matches: NumberMatches,
-) -> list[Remarked]:
-    # A number that the rest of the text has is no slip. One that it lacks is, where a sentence or a row of it has the
-    # other numbers of the abstract's sentence, and another one in its place.
-    rest = [s for s in manuscript.sentences if s.section != "abstract"]
-    values = {(abs(number.value), number.step) for s in rest for number in quantities_of(s)}
-    values |= {(abs(number.value), number.step) for number in against.all}
-    together: dict[str, list[int]] = {}
-    for place, result in enumerate(against.all):
-        together.setdefault(result.quote, []).append(place)
-    remarked = {(r.sentence, r.start): r for r in found}
-    for sentence in read:
-        stated = quantities_of(sentence)
-        taken = {place for quantity in stated for place in matches.equal(quantity)}
-        company = _company(stated, against, matches)
-        for quantity in stated:
-            key = (sentence.number, quantity.start)
-            if (abs(quantity.value), quantity.step) in values:
-                if key in remarked and remarked[key].remark is Remark.NUMBER_DIFFERS:
-                    del remarked[key]
-                continue
-            least = (
-                1 if _IMPOSSIBLE.search(sentence.text[: quantity.start]) and abs(quantity.value) > 1 else _COMPANIONS
-            )
-            if other := _in_its_place(quantity, company, taken, together, against, least):
-                remarked[key] = _differs(sentence, quantity, other, against)
-    return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
-
-
-def _company(
-    stated: Sequence[WrittenNumber], against: Results, matches: NumberMatches
-) -> Mapping[str, Mapping[Decimal, set[int]]]:
-    """By sentence or row of the results, the values of a sentence that it has, and where that sentence states them."""
-    found: dict[str, dict[Decimal, set[int]]] = {}
-    for quantity in stated:
-        for place in matches.equal(quantity) if quantity.digits > 1 else ():
-            if against.all[place].unit == quantity.unit:
-                values = found.setdefault(against.all[place].quote, {})
-                values.setdefault(quantity.value, set()).add(quantity.start)
-    return found
-
-
-def _in_its_place(
-    quantity: WrittenNumber,
-    company: Mapping[str, Mapping[Decimal, set[int]]],
-    taken: Collection[int],
-    together: Mapping[str, Sequence[int]],
-    against: Results,
-    least: int,
-) -> Result | None:
-    """The number that stands, in what has most of the other numbers of a sentence, where one is not."""
-    best: tuple[int, Result | None] = (least - 1, None)
-    for quote, values in sorted(company.items(), key=lambda one: together[one[0]][0]):
-        shared = sum(bool(places - {quantity.start}) for places in values.values())
-        if shared <= best[0]:
-            continue
-        others = [
-            against.all[place]
-            for place in together[quote]
-            if against.all[place].unit == quantity.unit and place not in taken
-        ]
-        # Any other number may be of something else that the text tells at the same place.
-        alike = [r for r in others if same_digits(quantity, r)]
-        best = (shared, min(alike, key=lambda r: abs(r.value - quantity.value))) if alike else best
-    return best[1]
+    elsewhere: StatedElsewhere,
+) -> Remarked:
+    # A file that has only some results tells nothing of a number that the text has elsewhere, too.
+    if remarked.remark is not Remark.NUMBER_UNKNOWN:
+        return remarked
+    sentence, quantity = stated[remarked.sentence or 0, remarked.start]
+    if sentence.text[quantity.start : quantity.bare] in elsewhere:
+        return unknown(sentence, quantity, against, "the rest of the text has it, and the file may not have all")
+    if is_share_of_others(quantity, sentence.text, quantities_of(sentence)):
+        return unknown(sentence, quantity, against, "the counts of the sentence make it")
+    return remarked
 
 
 def numbers_of_results(text: str, results: Results) -> list[Span]:
@@ -204,11 +162,30 @@ def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -
     stated = quantities_of(sentence)
     # What a text has of its results is named by whole sentences: there, nearness tells little.
     others = _others_results(sentence, stated, against) if against.canonical else [frozenset[int]()] * len(stated)
-    times = Counter(place for quantity in stated for place in matches.equal(quantity))
-    for quantity, of_others in zip(stated, others, strict=True):
-        own = matches.equal(quantity)
+    equals = _nearest_equals(stated, against, matches)
+    times = Counter(place for own in equals for place in own)
+    for quantity, of_others, own in zip(stated, others, equals, strict=True):
         taken = {place for place, count in times.items() if count > (place in own)}
-        yield from _of_number(sentence, quantity, taken, of_others, against, matches)
+        yield from _of_number(sentence, quantity, own, taken, of_others, against, matches)
+
+
+def _nearest_equals(stated: Sequence[WrittenNumber], against: Results, matches: NumberMatches) -> list[frozenset[int]]:
+    """For each number, the results that it is; one that says 90.5 is no 90, too, where the sentence has both."""
+    if not against.canonical:
+        return [matches.equal(quantity) for quantity in stated]
+    nearest: dict[int, Decimal] = {}
+    for quantity in stated:
+        for place in matches.equal(quantity):
+            distance = abs(abs(against.all[place].value) - abs(quantity.value))
+            nearest[place] = min(distance, nearest.get(place, distance))
+    return [
+        frozenset(
+            place
+            for place in matches.equal(quantity)
+            if abs(abs(against.all[place].value) - abs(quantity.value)) <= nearest[place]
+        )
+        for quantity in stated
+    ]
 
 
 def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against: Results) -> list[frozenset[int]]:
@@ -221,13 +198,14 @@ def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against
 def _of_number(
     sentence: Sentence,
     quantity: WrittenNumber,
+    equals: Collection[int],
     taken: Collection[int],
     others: frozenset[int],
     against: Results,
     matches: NumberMatches,
 ) -> Iterator[Remarked]:
     about = words_about(sentence.text, (quantity.start, quantity.end))
-    scores, equals = against.likeness(about), matches.equal(quantity)
+    scores = against.likeness(about)
     compared = [(place, scores[place], against.all[place]) for place in matches.comparable(quantity)]
     equal = [(score, r) for place, score, r in compared if place in equals]
     likeness = [(score, r) for place, score, r in compared if place not in others]
@@ -241,11 +219,11 @@ def _of_number(
         # What stands in the results may be about something else; so may what is like it.
         by_itself = quantity.digits >= _SURE_DIGITS and best < least and whole
         if named or by_itself or (not against.canonical and score >= _KEEPS * best):
-            yield _verified(sentence, quantity, nearest, against)
+            yield verified(sentence, quantity, nearest, against)
             return
     if not whole:
         return
-    # What another number of the sentence is equal to (`taken`) is not what this one should have been.
+    # What another number of the abstract is equal to (`taken`) is not what this one should have been.
     left = [
         (score, r)
         for place, score, r in compared
@@ -254,81 +232,15 @@ def _of_number(
     if left:
         score, nearest = max(left, key=lambda pair: pair[0])
         if score >= 0.8 * best:
-            yield _differs(sentence, quantity, nearest, against)
+            yield differs(sentence, quantity, nearest, against)
             return
-    if equal:
-        yield _verified(sentence, quantity, max(equal, key=lambda pair: pair[0])[1], against)
+    # What is equal when it is rounded, and is called otherwise, is another result.
+    same = [(score, r) for score, r in equal if not against.canonical or score >= least or _is_exact(quantity, r)]
+    if same:
+        yield verified(sentence, quantity, max(same, key=lambda pair: pair[0])[1], against)
     elif against.canonical:
-        yield _remarked(
-            sentence, quantity, Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED, None, against,
-            f"no result in {against.source} is {_shown(sentence, quantity)}",
-        )  # fmt: skip
+        yield unknown(sentence, quantity, against)
 
 
-def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
-    note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
-    return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
-
-
-def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
-    # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
-    state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
-    made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, state, result, against, note)
-    if not against.canonical or quantity.comparator != "=":
-        return made
-    right = result.value * 100 if quantity.unit == "%" and result.unit != "%" else result.value
-    places = max(0, -int(quantity.step.as_tuple().exponent))
-    repair = Repair(start=quantity.start, end=quantity.bare, to=f"{right:,.{places}f}")
-    plain = sentence.text[quantity.start : quantity.bare].replace(",", "").lstrip("-")
-    # A number with a power of ten or a scale is left to its author.
-    return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d*\.?\d+", plain) else made
-
-
-def _remarked(
-    sentence: Sentence,
-    quantity: WrittenNumber,
-    remark: Remark,
-    state: SentenceState,
-    result: Result | None,
-    against: Results,
-    note: str,
-) -> Remarked:
-    stances = {Remark.NUMBER_VERIFIED: Stance.SUPPORTS, Remark.NUMBER_DIFFERS: Stance.CONTRADICTS}
-    evidence = Evidence(
-        source=against.source,
-        release=against.release,
-        record=result.name if result else "all",
-        retrieved_at=against.at,
-        stance=stances.get(remark, Stance.SILENT),
-        world=World.CLOSED,
-        tier=Tier.OWNER,
-        value=_valued(result) if result else None,
-        quote=result.quote or None if result else None,
-    )
-    return Remarked(
-        remark=remark,
-        check=Check.NUMBER,
-        state=state,
-        sentence=sentence.number,
-        start=quantity.start,
-        end=quantity.end,
-        note=note,
-        stated=_shown(sentence, quantity),
-        found=_valued(result) if result else "",
-        evidence=(evidence,),
-    )
-
-
-def _shown(sentence: Sentence, quantity: WrittenNumber) -> str:
-    sign = "" if quantity.comparator == "=" else f"{quantity.comparator} "
-    return sign + sentence.text[quantity.start : quantity.end]
-
-
-def _place_of(result: Result, against: Results) -> str:
-    return f"{result.name} of {against.source}" if against.canonical else f"a number of {result.name}"
-
-
-def _valued(result: Result | None) -> str:
-    return f"{result.value:f} {result.unit}".strip() if result else ""
+def _is_exact(quantity: WrittenNumber, result: Result) -> bool:
+    return abs(quantity.value) in (abs(result.value), abs(result.value) * (100 if quantity.unit == "%" else 1))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from kgcheck.grounding.citations.order import misplaced_citations
-from kgcheck.grounding.citations.references import JudgedReference, judge_reference
+from kgcheck.grounding.citations.references import JudgedReference, judge_reference, listed_by_sources
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.literature.papers import CitedWork
@@ -13,6 +13,12 @@ from kgcheck.literature.works import Works, ids_of_reference
 
 _WORTH_A_SENTENCE = frozenset({Remark.REFERENCE_NOT_FOUND, Remark.REFERENCE_RETRACTED})
 """Remarks about a reference that concern every sentence which rests on it."""
+
+_LISTS_OF_PAPERS = "jats"
+"""The source that knows what the papers that were read cite, and no other work."""
+
+_KNOWN_FROM = 0.8
+"""Share of a list that such a world knows, from which on it tells something that it lacks the others."""
 
 _MOST_KEYS = 10
 """Keys of one citation that are named one by one, where the list does not have them."""
@@ -33,7 +39,10 @@ def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarke
     if works is not None and manuscript.references:
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
-            remarks += judged[reference.key].remarks
+        unheard = _little_known(manuscript.references, judged)
+        remarks += [
+            _doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks
+        ]
     remarks += _of_sentences(manuscript, judged)
     remarks += misplaced_citations(manuscript)
     remarks += _repeated(manuscript.references, judged)
@@ -65,6 +74,23 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
                     stated=key,
                     unavailable=not keys,
                 )
+
+
+def _little_known(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> str:
+    """Why silence about a reference means little, where a world of lists knows few of its kind; else nothing."""
+    papers = [judged[r.key] for r in references if listed_by_sources(r)]
+    known = sum(one.work is not None for one in papers)
+    if not papers or known >= _KNOWN_FROM * len(papers):
+        return ""
+    return f"of the {len(papers)} papers of this list only {known} are known there"
+
+
+def _doubted(remark: Remarked, why: str) -> Remarked:
+    """A reference that only lists of papers were looked through for, where they know little of its kind."""
+    narrow = bool(remark.evidence) and all(e.source == _LISTS_OF_PAPERS for e in remark.evidence)
+    if remark.remark is not Remark.REFERENCE_UNKNOWN or remark.state is not SentenceState.UNSUPPORTED or not narrow:
+        return remark
+    return remark.model_copy(update={"state": SentenceState.NOT_CHECKABLE, "note": f"{remark.note}; {why}"})
 
 
 def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:

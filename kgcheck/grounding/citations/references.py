@@ -5,6 +5,7 @@ print (author, volume, page), or a title that names one work with the author or 
 another is not enough: series and replies differ in one word, and are works of one author and year.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,11 @@ _SHOWN = 3
 
 _LONG = 6
 """Content words of a title that no two works of a year have."""
+
+_IN_A_JOURNAL = re.compile(
+    r"\b\d{1,4}(?: ?\([^()]{1,20}\))? ?(?::\s?[A-Za-z]{0,3}\d|,\s?(?:pp?\. ?)?[A-Za-z]{0,3}\d{1,7} ?[-\u2010-\u2014])"
+)
+"""Volume and pages, as ``12: 345`` or ``12, 345-350``: books, reports and web pages have none."""
 
 _ORDER = (Likeness.OTHER, None, Likeness.NEAR, Likeness.SAME)
 
@@ -311,10 +317,18 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
     if near and near.place is None and changed_words(reference.title, title) == 1:
         return _title_differs(reference, near, weak=True)
     note = "no work of this id, title, author and year is in what was looked at, which may not have all"
+    telling = listed_by_sources(reference)
+    note += "" if telling else ": it seems to be a book, a report or a web page, which sources of papers seldom list"
     return _remark(
         Remark.REFERENCE_UNKNOWN, reference, note + (f"; a like one is {title!r}" if title else ""),
-        state=SentenceState.UNSUPPORTED, stated=reference.title or reference.text[:200], evidence=found.looked,
+        state=SentenceState.UNSUPPORTED if telling else SentenceState.NOT_CHECKABLE,
+        stated=reference.title or reference.text[:200], evidence=found.looked,
     )  # fmt: skip
+
+
+def listed_by_sources(reference: CitedWork) -> bool:
+    """Whether sources of papers would have a work: it has an id, or stands in a journal by volume and page."""
+    return bool(ids_of_reference(reference) or _IN_A_JOURNAL.search(reference.text))
 
 
 def _state(work: Work) -> SentenceState:

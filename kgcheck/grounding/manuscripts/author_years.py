@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kgcheck.grounding.manuscripts.marker_words import marker_words
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works
 from kgcheck.literature.papers import CitedWork
 
 _NAME = (
@@ -58,7 +59,9 @@ class AuthorYears:
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
         self._by_name: dict[str, list[tuple[CitedWork, str]]] = defaultdict(list)
-        for work in references:
+        for listed in references:
+            # An entry that is not marked up names its authors in its text.
+            work = listed if listed.authors else cited_works([Entry(listed.text, key=listed.key)])[0]
             if work.authors:
                 letter = re.search(rf"\b{work.year}([a-z])\b", work.text) if work.year else None
                 self._by_name[surname_of(work.authors[0])].append((work, letter[1] if letter else ""))

@@ -23,6 +23,9 @@ from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import REFERENCES_HEADING, CitedWork, kind_of
 
 _LINKED = ("doi:", "pmid:")
+_LEGENDS = frozenset({"caption", "figure", "fig", "figcaption", "table-wrap"})
+"""Classes of a part of a document in which legends stand."""
+
 _TO = re.compile(r" ?[-\u2010-\u2015]{1,3} ?")
 _LONGEST_RANGE = 50
 
@@ -115,6 +118,7 @@ class _BlockReader:
         self._keys = tuple(self._places)
         self._headings = HeadingPath()
         self._listing: int | None = None
+        self._running: BlockKind = "paragraph"
         self.drafts: list[BlockDraft] = []
         self.tables: list[Table] = []
         self.noted: list[CitedWork] = []
@@ -136,8 +140,11 @@ class _BlockReader:
             if heading := as_heading(block):
                 self._heading(*heading)
             elif block["t"] == "Div":
-                if "csl-entry" not in block["c"][0][1]:
+                classes = block["c"][0][1]
+                if "csl-entry" not in classes:
+                    around, self._running = self._running, "legend" if _LEGENDS & set(classes) else self._running
                     self.read(block["c"][1])
+                    self._running = around
             elif self._listing is None:
                 self._block(block)
 
@@ -153,10 +160,10 @@ class _BlockReader:
     def _block(self, block: Mapping[str, Any]) -> None:
         match block["t"]:
             case "Para" | "Plain":
-                self._add("paragraph", block["c"])
+                self._add(self._running, block["c"])
             case "LineBlock":
                 for line in block["c"]:
-                    self._add("paragraph", line)
+                    self._add(self._running, line)
             case "BlockQuote":
                 self.read(block["c"])
             case "OrderedList":

@@ -28,7 +28,8 @@ _LOWER = r"(?:[a-z]{1,4}['\u2019 \u2010-])"
 _PART = rf"(?:[DOLdol]['\u2019])?[{_UP}][^\W\d_]*(?:['\u2019\u2010-\u2013-][^\W\d_]+){{0,3}}"
 _SURNAME = rf"{_LOWER}{{0,3}}{_PART}(?: {_LOWER}{{0,3}}{_PART}){{0,2}}"
 _VANCOUVER = re.compile(
-    rf"({_SURNAME}) ([{_UP}](?:[ -]?[{_UP}]){{0,3}})(?: (?:Jr|Sr|II|III|2nd|3rd)\b\.?)?(?=[,.;: (]|$)"
+    rf"({_SURNAME}) ([{_UP}](?:[ -]?[{_UP}]){{0,3}})(?:\.(?=,))?(?: (?:Jr|Sr|II|III|2nd|3rd)\b\.?)?"
+    r"(?: (?:von|van|de|der|den|del|du|da)\b){0,2}(?=[,.;: (]|$)"
 )
 _DOTTED = re.compile(rf"({_SURNAME}), ((?:[{_UP}]\.[ \u2010-]?){{1,5}})(?:,? (?:Jr|Sr|II|III)\b\.?)?")
 _JOIN = re.compile(r"(?:, ?|; ?)?(?:(?:and|&|\.\.\.|\u2026) ?)?")
@@ -190,7 +191,10 @@ def _authors(text: str) -> tuple[tuple[str, ...], str]:
 _TITLE_LEAD = re.compile(
     r"^[\s.,:;]*(?:\((?:1[6-9]|20)\d\d[a-z]?(?:, [^()]{2,30})?\)[\s.,:;]*)?(?:(?:1[6-9]|20)\d\d[a-z]?[.:]\s)?"
 )
-_END = re.compile(r"(?<!\bvs)(?<!\bsp)(?<!\bspp)(?<!\bcf)(?<!\bSt)([.?!])[\"'\u201d]? (?=[^\W\d_]|\[|\d)")
+_END = re.compile(
+    r"(?!(?<=\b[A-Z])\. [A-Z]\. )(?<!\b[A-Z]\. [A-Z])"  # a name with two initials goes on: W. M. Gabb
+    r"(?<!\bvs)(?<!\bsp)(?<!\bspp)(?<!\bcf)(?<!\bSt)([.?!])[\"'\u201d]? (?=[^\W\d_]|\[|\d)"
+)
 _SMALL = frozenset("of the and in for & de et la le der und des di e y on to a an".split())
 _JOURNAL_IN_WORDS = re.compile(r"[^\W\d_][^\d.]{2,60}[.,]? \(?\d")
 

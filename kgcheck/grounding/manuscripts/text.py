@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from kgcheck.grounding.manuscript import Block
+from kgcheck.grounding.manuscript import Block, Table
 from kgcheck.grounding.manuscripts.markers import BlockDraft
 from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
-from kgcheck.grounding.manuscripts.text_layout import HeadingPath, legend_label, parts_of_text
+from kgcheck.grounding.manuscripts.text_layout import HeadingPath, drawn_table, legend_label, parts_of_text
 from kgcheck.grounding.manuscripts.written import Written, check_length
 from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
@@ -26,9 +26,13 @@ def read_text_manuscript(text: str) -> Written:
     references = cited_works(split_entries(lines[begin:end]))
     headings = HeadingPath()
     drafts: list[BlockDraft] = []
+    tables: list[Table] = []
     title = ""
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
     for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
+        if rows := drawn_table(part.lines):
+            tables.append(Table(rows=rows))
+            continue
         shown = joined([line.strip() for line in part.lines])
         check_length(len(shown))
         if not any(c.isalnum() for c in shown):
@@ -53,7 +57,7 @@ def read_text_manuscript(text: str) -> Written:
                 )
             )
         )
-    return Written(title, tuple(drafts), references)
+    return Written(title, tuple(drafts), references, tuple(tables))
 
 
 def _is_title(text: str) -> bool:

@@ -1,7 +1,8 @@
-"""Headings, paragraphs and the list of references of plain text, and on which line each begins."""
+"""Headings, paragraphs, tables and the list of references of plain text, and on which line each begins."""
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
@@ -12,6 +13,9 @@ _LEGEND = re.compile(
     r"^((?:Supplementary |Extended Data )?(?:Fig(?:ure)?s?\.?|Tables?|Movie|Video|Scheme|Box) ?S?\d{1,3}[A-Za-z]?)"
     r"[.:|]\s"
 )
+
+_RULE = re.compile(r"[ +|:=-]*-{3}[ +|:=-]*|[ +|:=-]*={3}[ +|:=-]*")
+_COLUMN = re.compile(r"[-=:]+")
 
 
 class HeadingPath:
@@ -96,3 +100,28 @@ def legend_label(text: str) -> str:
     """What a text is the legend of, e.g. ``Figure 1``; nothing where it is none."""
     match = _LEGEND.match(text)
     return match[1].rstrip(".") if match else ""
+
+
+def drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The rows of a table that is drawn by lines of dashes; none where the lines are no table.
+
+    Args:
+        lines: That stand together.
+
+    Returns:
+        The cells, without what is empty in a row.
+
+    >>> drawn_table(["  Group   Mice", "  ------- -----", "  A       12", "  B b     14"])
+    (('Group', 'Mice'), ('A', '12'), ('B b', '14'))
+    """
+    ruled = [line for line in lines if _RULE.fullmatch(line)]
+    if not ruled or len(ruled) == len(lines):
+        return ()
+    columns = [match.start() for match in _COLUMN.finditer(max(ruled, key=len))]
+    rows = []
+    for line in lines:
+        if _RULE.fullmatch(line):
+            continue
+        cells = line.split("|") if "|" in line else [line[a:b] for a, b in pairwise([*columns, len(line)]) if a < b]
+        rows.append(tuple(cell.strip() for cell in cells if cell.strip()))
+    return tuple(row for row in rows if row)
