@@ -155,6 +155,7 @@ def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | Non
     if not len(again):
         return None
     # All that is to be said is how many links a pair has.
-    numbers = np.sort(np.concatenate((pairs, again[are_in(again, pairs)])))
+    again = again[are_in(again, pairs)]
+    numbers = np.insert(pairs, np.searchsorted(pairs, again), again)
     others = {name: pa.nulls(len(numbers), kind) for name, kind in _OF_LINKS.items()}
     return pa.table({"number": numbers, **others})
