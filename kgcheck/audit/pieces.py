@@ -19,7 +19,7 @@ from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
-from kgcheck.audit.verified import alike_file, keep_judged
+from kgcheck.audit.verified import alike_file, judged_file
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -28,8 +28,8 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
+from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
+from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
 from kgcheck.profile.schema import Label, Pattern
 
 LIVE_TASKS = 20_000
@@ -38,7 +38,7 @@ LIVE_TASKS = 20_000
 LIVE_PIECE_TASKS = 2_000
 """Tasks that services are asked for together."""
 
-EDGES_AHEAD = 12_000_000
+EDGES_AHEAD = 16_000_000
 """Edges of next units that are looked at ahead. Units differ in size: now the one thread waits, now the other."""
 
 T = TypeVar("T")
@@ -177,7 +177,8 @@ class Worker:
         if self._verified:
             if alike:
                 self._write(*alike_file(self._verified, self._db, self._run.id, piece, unit, alike))
-            keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
+            if unit.type in KEPT_TYPES:
+                self._write(*judged_file(self._verified, self._join.tables, self._run.id, piece, unit))
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """How the tasks of a select end, by their ends: judged as those of the run are."""

@@ -65,8 +65,7 @@ class PlainPairs:
         Returns:
             Those that are, and for each of all pairs whether it is.
         """
-        stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
-        origins = [LinkOrigin(*row) for row in self._db.execute(stands).fetchall()]
+        origins = self._origins(plain)
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
         in_order = np.sort(numbers)
@@ -75,6 +74,15 @@ class PlainPairs:
         if self._records:
             alike = alike._replace(links=_more_of(alike, links, in_order))
         return alike, is_plain
+
+    def _origins(self, plain: PlainEdges) -> list[LinkOrigin]:
+        """Where the links stand. Most sources have one release, so that no link need be asked."""
+        releases = f"SELECT source, id FROM ref.release WHERE source IN ({', '.join(map(literal, plain.sources))})"
+        rows = self._db.execute(f"{releases} LIMIT 2").fetchall()
+        if len(rows) != 1:
+            stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
+            rows = self._db.execute(stands).fetchall()
+        return [LinkOrigin(*row) for row in rows]
 
     def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[LinkOrigin]) -> pa.Table:
         """The links that support pairs of nodes that are fine: numbers of the pairs, and what more is wanted."""

@@ -1,6 +1,6 @@
 """What an audit looks at: units of one check type on one label, attribute or pattern."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
@@ -116,6 +116,17 @@ def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Uni
             "--relation applies to edges, --label to nodes and to edges that end at it",
         )
     return units
+
+
+def few_edges_first(units: Iterable[Unit], edges: Mapping[str, int]) -> list[Unit]:
+    """The units of a plan, those of edges that are there by how many they are: many are looked at ahead meanwhile."""
+    listed = list(units)
+    types = list(dict.fromkeys(unit.type for unit in listed))
+
+    def place(unit: Unit) -> tuple[int, int]:
+        return types.index(unit.type), edges.get(str(unit.pattern), 0) if unit.type is CheckType.TRIPLE else 0
+
+    return sorted(listed, key=place)
 
 
 def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Counts) -> Iterable[Unit]:

@@ -186,7 +186,7 @@ class EmbeddedStore(CatalogueReads):
             return pa.schema([("number", pa.int64())]).empty_table()
         places = pattern_places(pattern) | {"where": self._of_edges(pattern)}
         text = self._cypher.text("scan_pairs", **places)
-        # A quarter of the time, and other threads go on meanwhile. Of two columns of places LadybugDB 0.22 gives no row.
+        # A quarter of the time, and other threads go on. Of two columns of places LadybugDB 0.22 gives no row.
         with self._asked(lambda connection: connection.query_as_arrow(text, _TOGETHER)) as result:
             return result.get_as_arrow()
 
