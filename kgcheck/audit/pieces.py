@@ -214,10 +214,13 @@ class Worker:
         rest = self._units[self._units.index(unit) + 1 :]
         edges = 0
         for each in takewhile(self._may_be_plain, (u for u in rest if u.piece(0, last=True) not in done)):
-            before, edges = edges, edges + self._run.edges.get(str(each.pattern), 0)
+            before, edges = edges, edges + self._edges(each)
             if before and edges > EDGES_AHEAD:
                 return
             yield each
+
+    def _edges(self, unit: Unit) -> int:
+        return self._run.edges.get(str(unit.pattern), 0)
 
     def _look(self, unit: Unit) -> Looked | None:
         plain = self._plain(unit)

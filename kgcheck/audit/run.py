@@ -10,7 +10,7 @@ from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindranc
 from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
-from kgcheck.audit.plan import AuditOptions, Unit, few_edges_first, make_plan, sources_of
+from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
 from kgcheck.audit.tasks import Looked
 from kgcheck.duck import allow, working_database
@@ -151,7 +151,7 @@ class Audit:
 
     def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
         options = AuditOptions.model_validate(run.options)
-        units = few_edges_first(make_plan(options, self._store.schema, counts), counts.edges)
+        units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         limits = self._limits(counts)
