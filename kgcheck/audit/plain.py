@@ -32,7 +32,8 @@ class Alike(NamedTuple):
         origins: Where all their links stand.
         links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, score as
             signatures have it, and, where there are several, its place in `origins`; by pair. A record that is made of
-            both ids is left out: where all are, no link has a score, and no pair has two, there is nothing to say.
+            both ids is left out: where all are, no link has a score, and no pair of `alone` has two, there is nothing
+            to say.
         alone: See `PlainEdges`.
     """
 
@@ -154,15 +155,15 @@ def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | Non
         The links, by pair; None where there is nothing to say of them.
     """
     pairs = alike.pairs.numbers
-    again = in_order[1:][in_order[1:] == in_order[:-1]]
     of_links = [name for name in _OF_LINKS if name in links.column_names]
     if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):
         numbers = as_numbers(links.column("number"))
         order = stable_order(numbers)
         return links.take(pa.array(order[are_in(in_order, pairs)]))
-    if not len(again):
+    # All that is to be said is how many links a pair has, where that decides how sure its verdict is.
+    again = in_order[1:][in_order[1:] == in_order[:-1]]
+    if alike.alone is None or not len(again):
         return None
-    # All that is to be said is how many links a pair has.
     again = again[are_in(again, pairs)]
     numbers = np.insert(pairs, np.searchsorted(pairs, again), again)
     others = {name: pa.nulls(len(numbers), kind) for name, kind in _OF_LINKS.items()}

@@ -347,7 +347,7 @@ class _File:
                 rest = [name for name in self._parquet.schema_arrow.names if name not in ends]
                 found = self._parquet.read_row_group(group, columns=rest, use_threads=False)
                 row: dict[str, Any] = self._same | found.slice(place, 1).to_pylist()[0]
-                if row.get("record", "") is None and self._same.get("record_of_ends"):
+                if row.get("record") is None and self._same.get("record_of_ends"):
                     row["record"] = f"{head} {tail}"
                 return row
             group += 1
