@@ -30,10 +30,10 @@ class Alike(NamedTuple):
     Attributes:
         pairs: The pairs.
         origins: Where all their links stand.
-        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, score as
-            signatures have it, and, where there are several, its place in `origins`; by pair. A record that is made of
-            both ids is left out: where all are, no link has a score, and no pair of `alone` has two, there is nothing
-            to say.
+        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, of `alone`
+            its score as signatures have it, and, where there are several, its place in `origins`; by pair. A record
+            that is made of both ids is left out: where all are, and of `alone` no link has a score and no pair has two,
+            there is nothing to say.
         alone: See `PlainEdges`.
     """
 
@@ -95,7 +95,8 @@ class PlainPairs:
             is_of_ends = """strlen(l.record) = strlen(h.lead) + strlen(t.id)
                 AND prefix(l.record, h.lead) AND suffix(l.record, t.id)"""
             columns.append(f"CASE WHEN {is_of_ends} THEN NULL ELSE l.record END AS record")
-            columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
+            if plain.alone:
+                columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
         if self._records and len(origins) > 1:
             places = " ".join(
                 f"WHEN l.source = {literal(o.source)} AND l.release_id = {o.release_id} THEN {place}"
