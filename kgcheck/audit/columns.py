@@ -98,7 +98,8 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
         return [None] * len(column)
     if not column.null_count and pc.all(pc.equal(column, column[0])).as_py():
         return [column[0].as_py()] * len(column)
-    return column.to_pylist()
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _collect(tables: WorkingTables) -> None:

@@ -187,7 +187,7 @@ class EmbeddedStore(CatalogueReads):
         places = pattern_places(pattern) | {"where": self._of_edges(pattern)}
         text = self._cypher.text("scan_pairs", **places)
         # A quarter of the time, and other threads go on. Of two columns of places LadybugDB 0.22 gives no row.
-        with self._asked(lambda connection: connection.query_as_arrow(text, _TOGETHER)) as result:
+        with self._result(lambda connection: connection.query_as_arrow(text, _TOGETHER)) as result:
             return result.get_as_arrow()
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
@@ -404,13 +404,13 @@ class EmbeddedStore(CatalogueReads):
             return [list(row) for row in result.get_all()]
 
     def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
-        return self._asked(lambda connection: connection.execute(text, parameters))
+        return self._result(lambda connection: connection.execute(text, parameters))
 
-    def _asked(self, ask: Callable[[ladybug.Connection], object]) -> ladybug.QueryResult:
+    def _result(self, execute: Callable[[ladybug.Connection], object]) -> ladybug.QueryResult:
         if self._connection is None:
             raise StoreError(f"the store {self.name} is closed")
         try:
-            result = ask(self._connection)
+            result = execute(self._connection)
         except RuntimeError as error:
             raise self._mapped(error) from error
         if not isinstance(result, ladybug.QueryResult):
