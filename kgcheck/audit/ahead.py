@@ -1,5 +1,6 @@
-"""Finds the plainly supported edges of one unit while what is left of the unit before it is judged."""
+"""Finds the plainly supported edges of the next units while what is left of the unit before them is judged."""
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -11,7 +12,7 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """Does one thing ahead of its time, in a thread of its own. Leaving the block waits for it.
+    """Does things ahead of their time, one after the other, in a thread of its own. Leaving the block waits for them.
 
     Args:
         db: A working database.
@@ -23,21 +24,21 @@ class Ahead(Generic[T]):
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self.db = db.cursor()
         self._thread = ThreadPoolExecutor(1)
-        self._begun: tuple[object, Future[T]] | None = None
+        self._begun: deque[tuple[object, Future[T]]] = deque()
 
     def begin(self, of: object, what: Callable[..., T], *about: Any) -> None:
-        """Begin something, unless something else is begun and not taken yet.
+        """Begin something after what is begun, unless it is begun itself.
 
         Args:
             of: What it is of.
             what: A function.
             about: Its arguments.
         """
-        if self._begun is None:
-            self._begun = of, self._thread.submit(what, *about)
+        if all(begun != of for begun, _ in self._begun):
+            self._begun.append((of, self._thread.submit(what, *about)))
 
     def take(self, of: object, what: Callable[..., T], *about: Any) -> T:
-        """What was begun, or what is done now, where nothing of the kind was begun.
+        """What was begun, or what is done now, where something else was begun first, which is left, or nothing.
 
         Args:
             of: What it is of.
@@ -50,13 +51,12 @@ class Ahead(Generic[T]):
         Raises:
             BaseException: Whatever ended it.
         """
-        begun, self._begun = self._begun, None
-        if begun is None:
-            return what(*about)
-        if begun[0] == of:
-            return begun[1].result()
-        # Its connection is free once it has ended, however it did.
-        begun[1].exception()
+        if self._begun and self._begun[0][0] == of:
+            return self._begun.popleft()[1].result()
+        # Their connection is free once they have ended, however they did.
+        for _, begun in self._begun:
+            begun.exception()
+        self._begun.clear()
         return what(*about)
 
     def __enter__(self) -> Self:

@@ -4,9 +4,11 @@ What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compa
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgcheck.audit.judging import parsed
 from kgcheck.audit.naming import NodeNames
@@ -51,14 +53,14 @@ def finding_rows(
     What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
 
     Args:
-        tables: The working tables, after `judge_tasks`. Nothing else may use their database until all rows are taken.
+        tables: The working tables, after `judge_tasks`.
         names: What the graph calls its nodes.
         run: The run's id.
         unit: What the tasks are of.
         keep_all: A finding also for supported and unavailable tasks.
 
     Returns:
-        The rows.
+        The rows, which need the database no more.
     """
     db = tables.db
     wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
@@ -80,8 +82,24 @@ def finding_rows(
     names.put(db, head, "SELECT head FROM found")
     if tail is not None:
         names.put(db, tail, "SELECT tail FROM found")
-    rows = db.execute(f"SELECT * EXCLUDE (task) FROM ({_rows(run, unit, head, tail, completes)}) ORDER BY task")
-    return FindingRows(iter(lambda: rows.fetchmany(_TOGETHER), []))
+    rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, unit, head, tail, completes)}) ORDER BY task")
+    return FindingRows(_batches(rows.to_arrow_table()))
+
+
+def _batches(found: pa.Table) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows of a table, some at a time, made of values when they are taken."""
+    for first in range(0, len(found), _TOGETHER):
+        yield list(zip(*map(_values, found.slice(first, _TOGETHER).columns), strict=True))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column: one that all rows have, as many columns have, is made once."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    if not column.null_count and pc.all(pc.equal(column, column[0])).as_py():
+        return [column[0].as_py()] * len(column)
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _collect(tables: WorkingTables) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.audit.numbers import Ids, Pairs, Places, as_numbers, in_order, paired
+from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired
 from kgcheck.duck import identifier, literal
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
@@ -100,9 +100,8 @@ class GraphCopy:
         if self._whole or not isinstance(store, PlacedStore):
             return None
         (heads, of_head), (tails, of_tail) = self._ids(store, pattern.head), self._ids(store, pattern.tail)
-        scanned = store.scan_pairs(pattern)
-        found = paired(of_head[as_numbers(scanned.column("head"))], of_tail[as_numbers(scanned.column("tail"))])
-        return Pairs(heads, tails, found)
+        places = as_numbers(store.scan_pairs(pattern).column("number")).view(np.uint64)
+        return Pairs(heads, tails, paired(of_head[places >> HALF], of_tail[places & LOW]))
 
     def _ids(self, store: PlacedStore, label: str) -> tuple[Ids, Places]:
         """The ids of a label as they are shown, in order; and the number of each by its place in the store."""

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 Numbers = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.uint64]
 
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
 _TOGETHER = 1 << 20
 
 
@@ -40,7 +40,7 @@ class Pairs(NamedTuple):
 
     def ends(self) -> tuple[pa.Array, pa.Array]:
         """The ids of heads and tails."""
-        heads, tails = pa.array(self.numbers >> _HALF), pa.array(self.numbers & _LOW)
+        heads, tails = pa.array(self.numbers >> HALF), pa.array(self.numbers & LOW)
         return self.heads.texts.take(heads), self.tails.texts.take(tails)
 
     def pieces(self) -> Iterator[tuple[pa.Array, pa.Array]]:
@@ -84,7 +84,8 @@ def in_order(texts: pa.Array, name: str = "") -> tuple[Ids, Places]:
 
 def paired(heads: Places, tails: Places) -> Numbers:
     """Numbers of pairs, in order and each once, from those of heads and tails."""
-    numbers = (heads << _HALF) | tails
+    numbers = heads << HALF
+    numbers |= tails
     numbers.sort()
     again = numbers[1:] == numbers[:-1]
     return numbers[np.concatenate(([True], ~again))] if again.any() else numbers

@@ -1,15 +1,18 @@
 """Papers in an audit: what they say of edges, those first that the references did not confirm, up to a number."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Unit
 from kgcheck.evidence.tables import WorkingTables
-from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among
+
+if TYPE_CHECKING:
+    # It takes a while to be imported, and few audits look into papers.
+    from kgcheck.literature.edge_reader import TripleReader
 
 MOST_EDGES = 2_000
 """Edges of a run about which papers are read, at most."""
@@ -31,7 +34,7 @@ class Papers:
         limit: Most edges to ask about.
     """
 
-    def __init__(self, reader: TripleReader, limit: int = MOST_EDGES) -> None:
+    def __init__(self, reader: "TripleReader", limit: int = MOST_EDGES) -> None:
         self.reader = reader
         self._left = limit
         self.found: list[PapersOnEdge] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 import duckdb
@@ -19,7 +19,7 @@ from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
-from kgcheck.audit.verified import alike_file, keep_judged
+from kgcheck.audit.verified import alike_file, judged_file
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -28,8 +28,8 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
+from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
+from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
 from kgcheck.profile.schema import Label, Pattern
 
 LIVE_TASKS = 20_000
@@ -37,6 +37,9 @@ LIVE_TASKS = 20_000
 
 LIVE_PIECE_TASKS = 2_000
 """Tasks that services are asked for together."""
+
+EDGES_AHEAD = 16_000_000
+"""Edges of next units that are looked at ahead. Units differ in size: now the one thread waits, now the other."""
 
 T = TypeVar("T")
 
@@ -151,7 +154,7 @@ class Worker:
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            found: FindingRows | list[Finding] = []
+            found = FindingRows(())
             counted = self._not_listed.get((unit.type, unit.target), []) if number == 0 else []
             if selected.chosen or selected.plain:
                 # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
@@ -160,9 +163,7 @@ class Worker:
                 self._keep(unit, piece, selected.alike if number == 0 and selected.plain else None)
                 keep_all = self._options.keep_all
                 found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
-            # From here on it needs the working database no more.
-            ready = FindingRows(list(found.batches)) if self._in_turn and isinstance(found, FindingRows) else found
-            self._write(self._ledger.record, self._run, piece, ready, counted, selected.digest)
+            self._write(self._ledger.record, self._run, piece, found, counted, selected.digest)
 
     def _write(self, what: Callable[..., object], *about: Any) -> None:
         """Do it at once, or after what is still to be written."""
@@ -176,7 +177,8 @@ class Worker:
         if self._verified:
             if alike:
                 self._write(*alike_file(self._verified, self._db, self._run.id, piece, unit, alike))
-            keep_judged(self._verified, self._join.tables, self._run.id, piece, unit)
+            if unit.type in KEPT_TYPES:
+                self._write(*judged_file(self._verified, self._join.tables, self._run.id, piece, unit))
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """How the tasks of a select end, by their ends: judged as those of the run are."""
@@ -198,19 +200,27 @@ class Worker:
         return ended
 
     def _select(self, unit: Unit, done: Mapping[str, str] | None = None) -> Selected:
-        """Select the tasks of a unit, and look for the plainly supported edges of the next one that is not done."""
+        """Select the tasks of a unit, and look for the plainly supported edges of the next ones that are not done."""
         if not self._ahead:
             return self._tasks.select(unit, self._look(unit))
         looked = self._ahead.take(unit, self._look, unit)
-        if self._tasks.is_numbered and done is not None and (following := self._following(unit, done)):
-            self._ahead.begin(following, self._look, following)
+        if self._tasks.is_numbered and done is not None:
+            for following in self._following(unit, done):
+                self._ahead.begin(following, self._look, following)
         return self._tasks.select(unit, looked)
 
-    def _following(self, unit: Unit, done: Mapping[str, str]) -> Unit | None:
-        """The unit that is next, where it is one of edges of which some may be plainly supported."""
+    def _following(self, unit: Unit, done: Mapping[str, str]) -> Iterator[Unit]:
+        """The units that are next, as far as some of their edges may be plainly supported: one, or few edges."""
         rest = self._units[self._units.index(unit) + 1 :]
-        following = next((each for each in rest if each.piece(0, last=True) not in done), None)
-        return following if following and self._may_be_plain(following) else None
+        edges = 0
+        for each in takewhile(self._may_be_plain, (u for u in rest if u.piece(0, last=True) not in done)):
+            before, edges = edges, edges + self._edges(each)
+            if before and edges > EDGES_AHEAD:
+                return
+            yield each
+
+    def _edges(self, unit: Unit) -> int:
+        return self._run.edges.get(str(unit.pattern), 0)
 
     def _look(self, unit: Unit) -> Looked | None:
         plain = self._plain(unit)

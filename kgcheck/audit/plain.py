@@ -30,9 +30,10 @@ class Alike(NamedTuple):
     Attributes:
         pairs: The pairs.
         origins: Where all their links stand.
-        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, score as
-            signatures have it, and, where there are several, its place in `origins`; by pair. A record that is made of
-            both ids is left out: where all are, no link has a score, and no pair has two, there is nothing to say.
+        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, of `alone`
+            its score as signatures have it, and, where there are several, its place in `origins`; by pair. A record
+            that is made of both ids is left out: where all are, and of `alone` no link has a score and no pair has two,
+            there is nothing to say.
         alone: See `PlainEdges`.
     """
 
@@ -65,8 +66,7 @@ class PlainPairs:
         Returns:
             Those that are, and for each of all pairs whether it is.
         """
-        stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
-        origins = [LinkOrigin(*row) for row in self._db.execute(stands).fetchall()]
+        origins = self._origins(plain)
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
         in_order = np.sort(numbers)
@@ -75,6 +75,15 @@ class PlainPairs:
         if self._records:
             alike = alike._replace(links=_more_of(alike, links, in_order))
         return alike, is_plain
+
+    def _origins(self, plain: PlainEdges) -> list[LinkOrigin]:
+        """Where the links stand. Most sources have one release, so that no link need be asked."""
+        releases = f"SELECT source, id FROM ref.release WHERE source IN ({', '.join(map(literal, plain.sources))})"
+        rows = self._db.execute(f"{releases} LIMIT 2").fetchall()
+        if len(rows) != 1:
+            stands = f"SELECT DISTINCT source, release_id FROM ({plain.links}) ORDER BY ALL"
+            rows = self._db.execute(stands).fetchall()
+        return [LinkOrigin(*row) for row in rows]
 
     def _links(self, pairs: Pairs, plain: PlainEdges, origins: list[LinkOrigin]) -> pa.Table:
         """The links that support pairs of nodes that are fine: numbers of the pairs, and what more is wanted."""
@@ -86,7 +95,8 @@ class PlainPairs:
             is_of_ends = """strlen(l.record) = strlen(h.lead) + strlen(t.id)
                 AND prefix(l.record, h.lead) AND suffix(l.record, t.id)"""
             columns.append(f"CASE WHEN {is_of_ends} THEN NULL ELSE l.record END AS record")
-            columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
+            if plain.alone:
+                columns.append(f"{ROUNDED_SQL.format('l.score')} AS score")
         if self._records and len(origins) > 1:
             places = " ".join(
                 f"WHEN l.source = {literal(o.source)} AND l.release_id = {o.release_id} THEN {place}"
@@ -146,15 +156,16 @@ def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | Non
         The links, by pair; None where there is nothing to say of them.
     """
     pairs = alike.pairs.numbers
-    again = in_order[1:][in_order[1:] == in_order[:-1]]
     of_links = [name for name in _OF_LINKS if name in links.column_names]
     if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):
         numbers = as_numbers(links.column("number"))
         order = stable_order(numbers)
         return links.take(pa.array(order[are_in(in_order, pairs)]))
-    if not len(again):
+    # All that is to be said is how many links a pair has, where that decides how sure its verdict is.
+    again = in_order[1:][in_order[1:] == in_order[:-1]]
+    if alike.alone is None or not len(again):
         return None
-    # All that is to be said is how many links a pair has.
-    numbers = np.sort(np.concatenate((pairs, again[are_in(again, pairs)])))
+    again = again[are_in(again, pairs)]
+    numbers = np.insert(pairs, np.searchsorted(pairs, again), again)
     others = {name: pa.nulls(len(numbers), kind) for name, kind in _OF_LINKS.items()}
     return pa.table({"number": numbers, **others})

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.agents.outside import with_papers
 from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
-from kgcheck.audit.funnel import Funnel
 from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
-from kgcheck.audit.plan import AuditOptions, Unit, make_plan, sources_of
+from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
 from kgcheck.audit.tasks import Looked
 from kgcheck.duck import allow, working_database
@@ -153,7 +151,7 @@ class Audit:
 
     def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
         options = AuditOptions.model_validate(run.options)
-        units = make_plan(options, self._store.schema, counts)
+        units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
         limits = self._limits(counts)
@@ -231,6 +229,10 @@ class Audit:
         return graph_dates(self._store.meta(), self._store.schema, options.graph_date)
 
     def _let_team_decide(self, run: Run, options: AuditOptions) -> Mapping[str, int]:
+        # Few runs have a team, and it takes a while to be imported.
+        from kgcheck.agents.outside import with_papers
+        from kgcheck.audit.funnel import Funnel
+
         schema, dates = self._store.schema, self._dates(options)
         with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
             reader = self._papers.reader if self._papers else None

@@ -1,6 +1,7 @@
 """Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,25 +17,30 @@ from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.checks.signature import Observation, Signature
 from kgcheck.checks.verdicts import judge
 from kgcheck.evidence.tables import WorkingTables
-from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
+from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType, Stance, Tier
 from kgcheck.profile.catalogue import EdgeCheck
 
 _TIERS = ", ".join(repr(tier.value) for tier in Tier)
 
 
-def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: str, unit: Unit) -> None:
-    """Keep the tasks of a piece that were looked at one by one.
+Writing = tuple[Callable[..., None], Path, Callable[[int, int], pa.Table], int, dict[str, Any]]
+"""A function that writes a file, and its arguments. It has no use for the database."""
+
+
+def judged_file(files: VerifiedFiles, tables: WorkingTables, run: str, piece: str, unit: Unit) -> Writing:
+    """What keeps the tasks of a piece that were looked at one by one.
 
     Args:
         files: Where to.
         tables: The working tables, after `judge_tasks`.
         run: The run's id.
         piece: Names the piece in the run.
-        unit: What the tasks are of.
+        unit: What the tasks are of, of KEPT_TYPES.
+
+    Returns:
+        The function, and its arguments.
     """
-    if unit.type not in KEPT_TYPES:
-        return
     # Of several observations, one that says what the verdict says, for its reason, of the best tier.
     rank = f"""struct_pack(
         otherwise := CASE j.outcome WHEN 'supported' THEN stance <> 'supports' WHEN 'refuted' THEN NOT {AGAINST_SQL}
@@ -57,12 +63,13 @@ def keep_judged(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
     rows = f"""
     SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.source, d.release, d.record
     FROM judged j JOIN task t USING (task) LEFT JOIN ({best}) d USING (task) WHERE task > 0"""
-    files.write(tables.db, files.paths(run, piece)[0], rows, _about(run, piece, unit))
+    found = tables.db.sql(f"SELECT * FROM ({rows}) ORDER BY head").to_arrow_table()
+    return files.write, files.paths(run, piece)[0], found.slice, len(found), _about(run, piece, unit)
 
 
 def alike_file(
     files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit, alike: Alike
-) -> tuple[Callable[..., None], Any, Any, Any, Any]:
+) -> Writing:
     """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
     How sure the verdict is depends on all that supports a pair: it is kept where that is one link, and left out else.
@@ -76,7 +83,7 @@ def alike_file(
         alike: Those tasks.
 
     Returns:
-        A function that writes the file, and its arguments. It has no use for the database.
+        The function, and its arguments.
     """
     outcome, reason = db.execute("SELECT outcome, reason FROM judged WHERE task = 0").fetchall()[0]
     same = {"outcome": outcome, "reason": reason, "record_of_ends": True}
@@ -109,7 +116,7 @@ def alike_file(
         return pa.table(rows)
 
     path = files.paths(run, piece)[1]
-    return files.write_sorted, path, some, len(pairs.numbers), same | _about(run, piece, unit)
+    return files.write, path, some, len(pairs.numbers), same | _about(run, piece, unit)
 
 
 def _confidences(

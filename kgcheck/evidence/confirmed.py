@@ -44,6 +44,7 @@ class PlainEdges(NamedTuple):
         alone: The check by which one link of a pair is all that is observed of it; none where other sources speak, too,
             or links of other pairs. Then how sure the verdict is differs from pair to pair in ways not looked at.
         bare: No link has a score, and the record of each is made of the ids under which it files its pair.
+        sources: Those of the links.
     """
 
     links: str
@@ -51,6 +52,7 @@ class PlainEdges(NamedTuple):
     tail: PlainEnd
     alone: EdgeCheck | None
     bare: bool
+    sources: tuple[str, ...]
 
 
 def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
@@ -89,7 +91,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     ends = PlainEnd(key(head, "id"), _all_of(of_head)), PlainEnd(key(tail, "id"), _all_of(_fine(db, topics, tail)))
     alone = speaking[0] if len(speaking) == 1 and speaking[0].match != "descendant" else None
     bare = all(c.match != "either_order" and is_bare(db, c.source, c.link) for c in deciding)
-    return PlainEdges(links, *ends, alone, bare)
+    return PlainEdges(links, *ends, alone, bare, tuple(check.source for check in deciding))
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

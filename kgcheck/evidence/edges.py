@@ -264,8 +264,9 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
         # Most tasks have one link, which counts as it is: of the others alone it is asked which count.
         several = "(SELECT task FROM found_link GROUP BY task HAVING count(*) > 1)"
         counted = f"""
-        SELECT *, {stance(check)} AS stance FROM ({links}) ANTI JOIN {several} USING (task) UNION ALL BY NAME
-        ({counting(check, f"SELECT * FROM ({links}) SEMI JOIN {several} USING (task)")})"""
+        WITH stated_link AS MATERIALIZED ({links})
+        SELECT *, {stance(check)} AS stance FROM stated_link ANTI JOIN {several} USING (task) UNION ALL BY NAME
+        ({counting(check, f"SELECT * FROM stated_link SEMI JOIN {several} USING (task)")})"""
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}", named).fetchall()
     tables.add_evidence(
         f"""
@@ -447,18 +448,18 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     has_rows = tables.links_have_places
     place = "l.rowid" if has_rows else "l"
     of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"
-    found = f"SELECT e.task, {place} AS place, {{turned}} AS turned FROM ends e JOIN ref.link l ON {of_check} AND "
+    found = f"""SELECT e.task, {place} AS place, {{turned}} AS turned, false AS below
+        FROM ends e JOIN ref.link l ON {of_check} AND """
     same = found.format(turned="false") + "l.head_now = e.head_now AND l.tail_now = e.tail_now"
     if check.match == "either_order":
         turned = "l.head_now = e.tail_now AND l.tail_now = e.head_now AND e.head_now <> e.tail_now"
         same += f" UNION ALL {found.format(turned='true')}{turned}"
-    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS SELECT *, false AS below FROM ({same})").fetchall()
+    elif check.match == "descendant" and has_rows:
+        same = _places_at_or_below(check.ontology or "", of_check)
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS {same}").fetchall()
     links = "found_link f JOIN ref.link l ON l.rowid = f.place"
     if not has_rows:
         links = "(SELECT task, turned, below, unnest(place) FROM found_link) l"
-    elif check.match == "descendant":
-        below = _places_below(check.ontology or "", of_check)
-        tables.db.execute(f"INSERT INTO found_link BY NAME {below}").fetchall()
     return f"""
     SELECT task, l.release_id, r.recency, l.record, l.score, l.negated,
            CASE WHEN below THEN '{Reason.CONFIRMED_BY_DESCENDANT.value}' END AS way, turned,
@@ -466,8 +467,8 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     FROM {links} JOIN ref.release r ON r.id = l.release_id WHERE NOT (below AND l.negated)"""
 
 
-def _places_below(ontology: str, of_check: str) -> str:
-    """A select of task and place of links to terms below the tail, found as `_link_to_descendant` finds them.
+def _places_at_or_below(ontology: str, of_check: str) -> str:
+    """A select of task and place of links to the tail, and to terms below it, as `_link_to_descendant` finds them.
 
     By number, as millions of heads and terms are compared.
 
@@ -480,7 +481,7 @@ def _places_below(ontology: str, of_check: str) -> str:
         SELECT row_number() OVER () << 32 AS number, id FROM (SELECT DISTINCT head_now AS id FROM ends)),
     way AS MATERIALIZED (SELECT id, ancestor {of_it} AND ancestor IN (SELECT tail_now FROM ends)),
     term AS MATERIALIZED (
-        SELECT row_number() OVER () AS number, id FROM (SELECT id FROM way UNION SELECT ancestor FROM way)),
+        SELECT row_number() OVER () AS number, id FROM (SELECT id FROM way UNION SELECT tail_now FROM ends)),
     above AS MATERIALIZED (
         SELECT low.number AS id, high.number AS ancestor
         FROM way a JOIN term low ON low.id = a.id JOIN term high ON high.id = a.ancestor),
@@ -490,6 +491,8 @@ def _places_below(ontology: str, of_check: str) -> str:
     own AS MATERIALIZED (
         SELECT l.rowid AS place, h.number AS head, t.number AS term FROM ref.link l
         JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
+    SELECT task, place, false AS turned, false AS below FROM own JOIN pair ON pair.number = own.head | own.term
+    UNION ALL
     SELECT DISTINCT task, place, false AS turned, true AS below
     FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
 

@@ -202,7 +202,7 @@ class PlacedStore(Protocol):
         """All nodes of a label, what is retired too: columns place and id."""
 
     def scan_pairs(self, pattern: Pattern) -> pa.Table:
-        """The ends of all edges of a pattern, each by its place: columns head and tail."""
+        """The ends of all edges of a pattern, each by its place: a column number, whose upper half is the head."""
 
 
 class SurveyedStore(GraphStore, Protocol):

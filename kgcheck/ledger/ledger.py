@@ -124,12 +124,16 @@ class Ledger(Closing):
         """
         with collection_paused():
             # Made before the transaction begins, so that other writers wait only for the disk.
-            found = [] if isinstance(findings, FindingRows) else [finding_row(run.id, f) for f in findings]
+            ready, found = None, list[dict[str, Any]]()
+            if isinstance(findings, FindingRows):
+                ready = FindingRows(list(findings.batches))
+            else:
+                found = [finding_row(run.id, f) for f in findings]
             counted = [tally_row(run.id, piece, t) for t in tallies]
             with self._database.writing(alone=False) as connection:
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
-                if isinstance(findings, FindingRows):
-                    insert_findings(connection, run.id, findings)
+                if ready:
+                    insert_findings(connection, run.id, ready)
                 newest = last_number(connection) if found else 0
                 for table, rows in ((FINDING, found), (TALLY, counted)):
                     for some in batches(rows):

@@ -18,11 +18,9 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import duckdb
 from pydantic import Field, TypeAdapter
 from sqlalchemy import func, select
 
-from kgcheck.duck import literal
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.run import CARRIED, LAST, Run
@@ -113,32 +111,6 @@ class VerifiedFiles:
         return self.of_run(run) / f"{name}.parquet", self.of_run(run) / f"{name}-alike.parquet"
 
     def write(
-        self, db: duckdb.DuckDBPyConnection, path: Path, rows: str, same: Mapping[str, str | float | None]
-    ) -> None:
-        """Write a file, whole or not at all.
-
-        Args:
-            db: A working database.
-            path: The file.
-            rows: A select of some of COLUMNS, a head among them.
-            same: What all rows have in common: others of COLUMNS, and what the file is about.
-
-        Raises:
-            LedgerError: It cannot be written.
-        """
-        metadata = literal(json.dumps({name: value for name, value in same.items() if value is not None}))
-        try:
-            with replacing(path) as partial:
-                db.execute(
-                    f"""
-                    COPY (SELECT * FROM ({rows}) ORDER BY head) TO {literal(str(partial))} (FORMAT parquet,
-                        COMPRESSION snappy, ROW_GROUP_SIZE {_GROUP}, KV_METADATA {{{METADATA}: {metadata}}})
-                    """
-                ).fetchall()
-        except (OSError, duckdb.IOException) as error:
-            raise LedgerError(f"cannot write what was verified to {path.parent}: {error}", _FREE_SPACE) from error
-
-    def write_sorted(
         self,
         path: Path,
         rows: Callable[[int, int], "pa.Table"],
@@ -149,9 +121,9 @@ class VerifiedFiles:
 
         Args:
             path: The file.
-            rows: Gives rows: the first one, and at most how many.
+            rows: Gives rows of some of COLUMNS, a head among them: the first one, and at most how many.
             count: How many rows there are.
-            same: See `write`.
+            same: What all rows have in common: others of COLUMNS, and what the file is about.
 
         Raises:
             LedgerError: It cannot be written.
@@ -161,7 +133,7 @@ class VerifiedFiles:
         about = {METADATA: json.dumps({name: value for name, value in same.items() if value is not None})}
         schema = rows(0, 0).schema.with_metadata(about)
         # Heads come again and again; other texts are as many as rows, and a dictionary of them serves nobody.
-        options = {"use_dictionary": ["head", "source", "release"], "write_statistics": ["head"]}
+        options = {"use_dictionary": ["head", "outcome", "reason", "source", "release"], "write_statistics": ["head"]}
         try:
             with replacing(path) as partial, pq.ParquetWriter(partial, schema, **options) as writer:
                 for first in range(0, count, _SLICE):
@@ -375,7 +347,7 @@ class _File:
                 rest = [name for name in self._parquet.schema_arrow.names if name not in ends]
                 found = self._parquet.read_row_group(group, columns=rest, use_threads=False)
                 row: dict[str, Any] = self._same | found.slice(place, 1).to_pylist()[0]
-                if row.get("record", "") is None and self._same.get("record_of_ends"):
+                if row.get("record") is None and self._same.get("record_of_ends"):
                     row["record"] = f"{head} {tail}"
                 return row
             group += 1

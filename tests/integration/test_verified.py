@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 
@@ -16,7 +17,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, VerifiedReader
+from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, VerifiedReader, _File
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
 from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
@@ -137,6 +138,18 @@ def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audite
                         assert (found.source, found.release, found.record) in stated
                         asked_about += 1
     assert asked_about > 10
+
+
+@pytest.mark.parametrize("records", [None, [None, "S:1", None]], ids=["no column", "some"])
+def test_a_record_that_is_made_of_both_ids_is_left_out(tmp_path: Path, records: list[str | None] | None) -> None:
+    path = tmp_path / "one.parquet"
+    rows = {"head": ["a", "b", "b"], "tail": ["x", "x", "y"]} | ({"record": records} if records else {})
+    VerifiedFiles(tmp_path).write(path, pa.table(rows).slice, 3, {"outcome": "supported", "record_of_ends": True})
+
+    file = _File(path)
+    found = [row and row["record"] for row in (file.row("a", "x"), file.row("b", "x"), file.row("b", "y"))]
+    assert found == ["a x", "S:1" if records else "b x", "b y"]
+    assert file.row("a", "y") is None
 
 
 @pytest.mark.slow

@@ -22,6 +22,20 @@ def test_what_was_begun_is_taken_and_done_once() -> None:
     assert done == [1, 2]
 
 
+def test_several_are_taken_in_the_order_in_which_they_were_begun() -> None:
+    done: list[str] = []
+
+    def add(name: str) -> str:
+        done.append(name)
+        return name
+
+    with duckdb.connect() as db, Ahead[str](db) as ahead:
+        for name in ("a", "b", "a", "c"):
+            ahead.begin(name, add, name)
+        assert [ahead.take(name, add, name) for name in ("a", "b", "c")] == ["a", "b", "c"]
+    assert done == ["a", "b", "c"]
+
+
 def test_the_caller_goes_on_meanwhile() -> None:
     may_end = threading.Event()
     with duckdb.connect() as db, Ahead[bool](db) as ahead:

@@ -1,6 +1,7 @@
 """Pairs as numbers are the pairs of texts, whichever way they were read."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import duckdb
 import numpy as np
@@ -78,7 +79,12 @@ def test_a_store_that_numbers_its_nodes_gives_the_pairs_that_its_texts_give(tmp_
         store.remove_nodes(label, pa.Table.from_pylist([{"id": "x"}], schema=node_schema(label)))
         rows = [{"head": ids[h], "tail": ids[t]} for h, t in edges]
         store.add_edges(ACTS_ON, pa.Table.from_pylist(rows, schema=edge_schema(ACTS_ON)))
-    with EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA) as store, duckdb.connect() as db:
+    with (
+        EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA) as store,
+        duckdb.connect() as db,
+        # Fewer than there are edges.
+        patch("kgcheck.graph.embedded._TOGETHER", 2),
+    ):
         copy = GraphCopy(db, store, whole=False)
         numbered = copy.numbered(ACTS_ON)
         assert numbered

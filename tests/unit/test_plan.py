@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from kgcheck.audit.plan import AuditOptions, Unit, make_plan
+from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType
@@ -136,6 +136,15 @@ def test_pieces_of_all_units_have_their_own_names(schema: Schema) -> None:
 
     assert len(set(names)) == len(names)
     assert Unit(type=CheckType.STRUCTURE).piece(0, last=True) == "structure whole graph #last"
+
+
+def test_triples_are_worked_off_by_their_edges_and_nothing_else_moves(schema: Schema) -> None:
+    units = make_plan(AuditOptions(), schema, COUNTS)
+    worked = in_working_order(units, COUNTS.edges)
+
+    assert [str(u.target) for u in worked if u.type is CheckType.TRIPLE] == [TRANSLATED, ACTS_ON]
+    assert [u for u in worked if u.type is not CheckType.TRIPLE] == [u for u in units if u.type is not CheckType.TRIPLE]
+    assert [u.type for u in worked] == [u.type for u in units]
 
 
 @pytest.mark.parametrize("wrong", [{"sample": 0}, {"sample": -1}, {"piece_tasks": 0}, {"unknown": 1}])
