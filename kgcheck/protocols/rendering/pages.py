@@ -1,7 +1,6 @@
 """A protocol for people: a page that stands alone, and Markdown."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
 from kgcheck.report.documents import page
@@ -18,18 +17,13 @@ def protocol_page(protocol: StudyProtocol, form: str) -> str:
         The text, ending in a line break.
     """
     return page(
-        "protocol", form, own="protocol", protocol=protocol, used=_used(protocol), details=lambda s: [*_details(s)]
+        "protocol",
+        form,
+        own="protocol",
+        protocol=protocol,
+        used=protocol.steps_by_ground(),
+        details=lambda s: [*_details(s)],
     )
-
-
-def _used(protocol: StudyProtocol) -> Mapping[str, Sequence[str]]:
-    """The steps that rest on a fact, a passage or a data set, by its id."""
-    used: dict[str, dict[str, None]] = defaultdict(dict)
-    for step in protocol.steps:
-        quoted = (*(p.passage for p in step.parameters), *(t.passage for t in step.tools))
-        for id_ in (*step.facts, *step.passages, *step.data_sets, *quoted):
-            used[id_][step.id] = None
-    return {id_: [*steps] for id_, steps in used.items()}
 
 
 def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
