@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from kgcheck.bench.items import BenchLabel, Item, TaskType, Truth
 from kgcheck.bench.seeded import Seed
 from kgcheck.model import Ref, Triple
-
-ErrorName = Literal["wrong value", "dropped edge", "made-up edge", "re-pointed edge", "deleted id"]
-"""The errors that are put into the graph."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "existence": (

@@ -5,7 +5,7 @@ A name that reaches a query comes from here (`Schema.label`, `Schema.relation`, 
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
@@ -358,12 +358,6 @@ class Schema(Value):
             checked = ", ".join(spec.attributes) or "none"
             raise UnknownName("check of", f"{label}.{name}", [], f"attributes of {label} with a check: {checked}")
         raise UnknownName("attribute", name, spec.properties)
-
-    def labels_for(self, identifier: str, among: Iterable[str] | None = None) -> list[str]:
-        """Labels whose id pattern the identifier matches, most specific pattern (longest) first."""
-        wanted = set(among) if among is not None else set(self._by_label)
-        hits = [s for s in self.labels if s.name in wanted and s.matches(identifier)]
-        return [s.name for s in sorted(hits, key=lambda s: -len(s.id_pattern))]
 
     def patterns_for(self, head: str, relation: str, tail: str) -> list[Pattern]:
         """Patterns of a relation whose id patterns fit these two ids.

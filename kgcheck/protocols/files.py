@@ -1,5 +1,7 @@
-"""Files of the commands for protocols read again: whole and of a form that is known, or refused."""
+"""Files of the commands for protocols: read again whole and of a form that is known, or refused; what they are of."""
 
+import json
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +38,11 @@ def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | 
         return kind.model_validate(raw)
     except ValueError as error:
         raise InputFormat(f"{path} is no {what}: {wrong_parts(error)}"[:500], hint) from None
+
+
+def digest_of_things(things: object) -> str:
+    """SHA-256 of what JSON can hold: whether something was made of just these things."""
+    return sha256(json.dumps(things, sort_keys=True).encode()).hexdigest()
 
 
 def read_protocol(path: Path, text: str | None = None) -> StudyProtocol:

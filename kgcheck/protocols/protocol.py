@@ -123,6 +123,12 @@ class StudyStep(Value):
     control: str = Field(default="", description="what it compares with, where it is or has a control")
     rationale: str = ""
 
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """Ids of all passages that it names, each once."""
+        named = (*self.passages, *(p.passage for p in self.parameters), *(t.passage for t in self.tools))
+        return tuple(name for name in dict.fromkeys(named) if name)
+
 
 class StudySection(Value):
     """Steps under a heading."""
@@ -152,6 +158,14 @@ class StudyProtocol(Value):
         """All steps, in order."""
         return (step for section in self.sections for step in section.steps)
 
+    def steps_by_ground(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the steps that rest on each fact, passage and data set; of one that no step names, none."""
+        found: dict[str, list[str]] = {}
+        for step in self.steps:
+            for name in dict.fromkeys((*step.facts, *step.quoted, *step.data_sets)):
+                found.setdefault(name, []).append(step.id)
+        return {name: tuple(steps) for name, steps in found.items()}
+
     @model_validator(mode="after")
     def _ids_are_its_own(self) -> Self:
         for kind, ids in {
@@ -169,10 +183,7 @@ class StudyProtocol(Value):
             for step in section.steps:
                 if not step.id.startswith(f"{section.id}."):
                     raise ValueError(f"the step {step.id} stands in the section {section.id}")
-                quoted = {*step.passages, *(p.passage for p in step.parameters), *(t.passage for t in step.tools)} - {
-                    ""
-                }
-                named = {*step.facts} - facts | quoted - passages | {*step.data_sets} - data_sets
+                named = {*step.facts} - facts | {*step.quoted} - passages | {*step.data_sets} - data_sets
                 if named:
                     raise ValueError(f"the step {step.id} rests on {min(named)}, which the protocol does not have")
         return self

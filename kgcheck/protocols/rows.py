@@ -1,10 +1,8 @@
 """A protocol as rows of tables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
-
-_MOST_IDS = 6
 
 
 def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
@@ -22,7 +20,7 @@ def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
             "what to do": step.text,
             "takes": ", ".join(item.name for item in step.inputs),
             "makes": ", ".join(item.name for item in step.outputs),
-            "rests on": _few((*step.passages, *step.facts)),
+            "rests on": few((*step.passages, *step.facts)),
             "analysis": step.analysis,
         }
         for step in steps
@@ -56,6 +54,6 @@ def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str
     return [*passages, *facts]
 
 
-def _few(ids: tuple[str, ...]) -> str:
-    more = f" and {len(ids) - _MOST_IDS:,} more" if len(ids) > _MOST_IDS else ""
-    return ", ".join(ids[:_MOST_IDS]) + more
+def few(names: Sequence[str], most: int = 6) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")

@@ -27,8 +27,6 @@ T = TypeVar("T")
 ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
 """https://www.uniprot.org/help/accession_numbers"""
 
-_ENTRY_NAME = re.compile(r"[A-Z0-9]{1,10}_[A-Z0-9]{1,5}")
-
 FIELDS = (
     "accession,id,gene_names,protein_name,organism_id,organism_name,sequence,length,go,xref_pdb,xref_reactome,"
     "xref_string,cc_interaction,cc_disease,cc_tissue_specificity,cc_alternative_products,ft_mod_res,lit_pubmed_id"
@@ -37,9 +35,6 @@ FIELDS = (
 
 BATCH = PAGE
 """Accessions of one call: the service takes 1,000, but no more than 500 of them fit on a page, and into an address."""
-
-MAPPED_AT_ONCE = 100_000
-"""Most ids of one mapping job."""
 
 _JOB_WAIT_S = 3.0
 _JOB_POLLS = 200
@@ -90,24 +85,6 @@ class UniProt:
             self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
         )
         return _of_isoform(accession, found)
-
-    def accession_of(self, name: str) -> str | None:
-        """The accession of an entry name; UniProt redirects from the one to the other.
-
-        Args:
-            name: For example ``BRAF_HUMAN``.
-
-        Returns:
-            The accession, or None where no one entry has the name: it is unknown, obsolete or no name.
-
-        Raises:
-            SourceError: UniProt could not be looked at.
-        """
-        if not _ENTRY_NAME.fullmatch(name):
-            return None
-        return self._http.ask(
-            self.service, f"/uniprotkb/{name}.json", lambda a: _accession(name, a), params={"fields": "accession,id"}
-        )
 
     def records(self, accessions: Iterable[str]) -> tuple[dict[str, Record], dict[str, SourceError]]:
         """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one.
@@ -275,26 +252,6 @@ def _record(accession: str, answer: ServiceAnswer) -> Record:
             messages(answer)
             state = NoState.UNKNOWN if answer.status == 404 else NoState.MALFORMED
             return Record(accession, state, answer.release, answer.url, answer.retrieved_at)
-        case _:
-            raise SourceAnswer(f"{answer.url} answered {answer.status}")
-
-
-def _accession(name: str, answer: ServiceAnswer) -> str | None:
-    match answer.status:
-        case 200:
-            entry = _entry(answer.json(), answer)
-            if entry.entry_name != name:
-                raise SourceAnswer(*wrong(answer, f"another entry, {entry.entry_name}"))
-            return entry.primary_accession
-        case 303:
-            _refuse_other_host(answer)
-            place = _place(answer)
-            if not ACCESSION.fullmatch(place):
-                raise SourceAnswer(f"{answer.url} redirects to no entry: {answer.headers.get('Location')}")
-            return place
-        case 404 | 400:
-            messages(answer)
-            return None
         case _:
             raise SourceAnswer(f"{answer.url} answered {answer.status}")
 

@@ -23,8 +23,6 @@ from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
 from kgcheck.reference.live_rows import LiveRelease, LiveRows
 from kgcheck.reference.overlay import attach_overlay
 
-LIVE_SOURCES = (UNIPROT, *NETWORKS)
-
 
 class _Task(NamedTuple):
     number: int

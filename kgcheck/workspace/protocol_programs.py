@@ -13,7 +13,6 @@ from kgcheck.workspace.step_programs import (
     RunOptions,
     StepOutcome,
     StepPrograms,
-    digest_of_things,
     forget,
     is_kept,
 )
@@ -104,6 +103,7 @@ def run_steps(
 def _run_analysis(
     workspace: "Workspace", protocol: "StudyProtocol", step: "StudyStep", folder: Path, given: RunOptions
 ) -> StepOutcome:
+    from kgcheck.protocols.files import digest_of_things
     from kgcheck.protocols.programs.analyses import ready_analysis, write_result
 
     analysis = ready_analysis(step.analysis)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kgcheck.errors import InputFormat, UsageError
 from kgcheck.inputs import read_whole
@@ -101,6 +101,8 @@ class StepPrograms:
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
+        from kgcheck.protocols.files import digest_of_things
+
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
         model = "" if program else self._workspace.settings.llm_model
         key = digest_of_things([task.model_dump(mode="json"), text, digests, self._limits.model_dump(), model])
@@ -178,11 +180,6 @@ def forget(folder: Path) -> None:
     """Take away the results of an earlier run: they would stand beside a record that is not theirs."""
     for name in (KEY, "results.json"):
         (folder / name).unlink(missing_ok=True)
-
-
-def digest_of_things(things: list[Any]) -> str:
-    """SHA-256 of values that JSON can hold."""
-    return hashlib.sha256(json.dumps(things, sort_keys=True).encode()).hexdigest()
 
 
 def _last_line(attempt: "ProgramAttempt") -> str:

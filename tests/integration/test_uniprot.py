@@ -106,27 +106,6 @@ def test_malformed_is_not_asked(uniprot: UniProt, server: UniProtServer) -> None
     assert server.server.calls == []
 
 
-def test_entry_name_is_303_to_its_accession(uniprot: UniProt, server: UniProtServer) -> None:
-    assert uniprot.accession_of("BRAF_HUMAN") == "P15056"
-    assert len(server.server.calls) == 1
-
-
-def test_demerged_obsolete_name_is_400(uniprot: UniProt) -> None:
-    assert uniprot.accession_of("P00001_HUMAN") is None
-
-
-def test_what_is_no_entry_name_is_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
-    assert [uniprot.accession_of(name) for name in ("P15056", "", "braf_human", "A/B_C")] == [None] * 4
-    assert server.server.calls == []
-
-
-@pytest.mark.parametrize("place", ["http://127.0.0.2/uniprotkb/P15056", "/uniprotkb/", "/unisave/x", ""])
-def test_entry_name_that_leads_elsewhere_is_no_answer(place: str, uniprot: UniProt, server: UniProtServer) -> None:
-    server.server.always = loopback.answers(303, {}, Location=place)
-    with pytest.raises(SourceAnswer):
-        uniprot.accession_of("BRAF_HUMAN")
-
-
 def test_version_of_an_entry_is_unisaves_and_not_asked(uniprot: UniProt, server: UniProtServer) -> None:
     assert uniprot.record("P15056.3").state is NoState.MALFORMED
     assert server.server.calls == []

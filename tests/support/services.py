@@ -108,8 +108,6 @@ class UniProtServer:
         return self.reply(status, found[1].encode())
 
     def _one(self, seen: Seen, accession: str, form: str | None) -> Reply:
-        if "_" in accession:
-            return self._named(accession)
         if not ACCESSION.fullmatch(accession.split("-")[0]):
             return self.refusal(400)
         found = self.entries.get(accession.split("-")[0])
@@ -121,13 +119,6 @@ class UniProtServer:
             to = found["inactiveReason"]["mergeDemergeTo"][0]
             return self.reply(303, found, Location=f"/uniprotkb/{to}?from={accession}")
         return self.reply(200, found)
-
-    def _named(self, name: str) -> Reply:
-        for one in self.entries.values():
-            if one.get("uniProtkbId") == name and one["entryType"] != "Inactive":
-                return self.reply(303, {}, Location=f"/uniprotkb/{one['primaryAccession']}")
-        # Of an obsolete name, too.
-        return self.refusal(400)
 
     def _batch(self, seen: Seen) -> Reply:
         asked = seen.query["accessions"].split(",")

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, CheckTask, CheckType, Outcome, Reason, Ref
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked, steps_by_ground
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.protocol import StudyFact, StudyProtocol
 
 OUTDATED = frozenset(
@@ -56,7 +56,7 @@ def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarke
         One remark for each fact and each step that rests on it; for a fact that no step names, one of its own.
     """
     remarks = []
-    resting = steps_by_ground(protocol)
+    resting = protocol.steps_by_ground()
     for fact in protocol.facts:
         steps = resting.get(fact.id, ())
         found = _remark(fact, world, is_ground=bool(steps))

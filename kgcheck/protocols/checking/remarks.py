@@ -7,7 +7,6 @@ from pydantic import Field
 
 from kgcheck.inputs import read_toml
 from kgcheck.model import Value
-from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.resources import resource_dir
 
 
@@ -118,23 +117,6 @@ class StudyRemarked(Value):
     def state(self) -> StudyState:
         """How bad it is."""
         return check_rules().remarks[self.remark].state
-
-
-def steps_by_ground(protocol: StudyProtocol) -> dict[str, tuple[str, ...]]:
-    """Ids of the steps that rest on each fact, passage and data set; of one that no step names, none.
-
-    Args:
-        protocol: The protocol.
-
-    Returns:
-        By id of the fact or passage, or by accession.
-    """
-    found: dict[str, list[str]] = {}
-    for step in protocol.steps:
-        quoted = (*step.passages, *(p.passage for p in step.parameters), *(t.passage for t in step.tools))
-        for name in dict.fromkeys((*step.facts, *quoted, *step.data_sets)):
-            found.setdefault(name, []).append(step.id)
-    return {name: tuple(steps) for name, steps in found.items()}
 
 
 def remarked(remark: StudyRemark, note: str, **more: object) -> StudyRemarked:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kgcheck.model import Value
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked, steps_by_ground
+from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, check_rules, remarked
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import DataSetState, StudyDataSet, StudyPassage, StudyProtocol
 
@@ -41,7 +41,7 @@ def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[Stu
         A remark for each passage and step that rests on it; for a passage that no step names, one of its own.
     """
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
-    resting = steps_by_ground(protocol)
+    resting = protocol.steps_by_ground()
     found = []
     for passage in protocol.passages:
         if world is None and not passage.retracted:
@@ -77,7 +77,7 @@ def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> l
         A remark for each data set and step that names it.
     """
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
-    resting = steps_by_ground(protocol)
+    resting = protocol.steps_by_ground()
     found = []
     for data_set in protocol.data_sets:
         now = data_set

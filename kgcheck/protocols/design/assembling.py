@@ -65,7 +65,7 @@ def assembled(
         The protocol, whose sections, steps and passages are numbered anew.
     """
     with_steps = [section for section in sections if section.steps]
-    used = dict.fromkeys(i for section in with_steps for step in section.steps for i in _quoted(step))
+    used = dict.fromkeys(i for section in with_steps for step in section.steps for i in step.quoted)
     new = {old: f"Q{n}" for n, old in enumerate((p.id for p in passages if p.id in used), 1)}
     numbered = []
     for number, section in enumerate(with_steps, 1):
@@ -82,11 +82,6 @@ def assembled(
         data_sets=tuple(d for d in material.data_sets if d.id in named),
         notes=tuple(dict.fromkeys((*material.notes, *notes))),
     )
-
-
-def _quoted(step: StudyStep) -> list[str]:
-    own = [*step.passages, *(p.passage for p in step.parameters), *(t.passage for t in step.tools)]
-    return [i for i in own if i]
 
 
 def _renamed(step: StudyStep, new: dict[str, str], id_: str) -> StudyStep:

@@ -22,6 +22,7 @@ from kgcheck.protocols.protocol import (
     StudyStep,
 )
 from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
+from kgcheck.protocols.rows import few
 
 
 class TakenStep(NamedTuple):
@@ -73,6 +74,7 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
         One note each.
     """
     steps = [step for own in by_stage.values() for step in own]
+    most = design_rules().limits.named
     if not material.reports:
         yield "no paper was read: what others did is not in this protocol"
     elif not any(step.passages for step in steps):
@@ -82,9 +84,9 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
     empty = [r.paper for r in material.reports if not r.retracted and not any(part.steps for part in r.sections)]
     others = len(material.reports) - len(retracted) - len(empty) - len(fitting)
     if retracted:
-        yield f"retracted papers, from which nothing was taken: {_few(retracted)}"
+        yield f"retracted papers, from which nothing was taken: {few(retracted, most)}"
     if empty:
-        yield f"papers without methods that could be read: {_few(empty)}"
+        yield f"papers without methods that could be read: {few(empty, most)}"
     if others:
         yield f"papers that do not fit the objective: {others:,}"
     for data_set in material.data_sets:
@@ -104,7 +106,7 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
     patterns = ((node.name, naming(node.called)) for node in distinct(material.nodes))
     unnamed = [name for name, pattern in patterns if pattern and not pattern.search(methods)]
     if methods and unnamed:
-        yield f"no method of the papers names {_few(unnamed)}"
+        yield f"no method of the papers names {few(unnamed, most)}"
 
 
 def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
@@ -213,11 +215,6 @@ def _tools(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepTool,
         for own in step.tools:
             found.setdefault((own.name, own.version), own.model_copy(update={"passage": passage.id}))
     return tuple(found.values())
-
-
-def _few(names: Sequence[str]) -> str:
-    most = design_rules().limits.named
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _heading(stage: str) -> str:

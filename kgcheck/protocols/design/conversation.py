@@ -1,9 +1,8 @@
 """What a designer and a reviewer are given, and what they answer: from the transcript first, then from a model."""
 
-import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,6 +10,7 @@ from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.protocols.design.design_rules import design_rules
 from kgcheck.protocols.design.transcript import DesignAnswer, DesignFolder, DesignRole
+from kgcheck.protocols.files import digest_of_things
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -60,7 +60,7 @@ class DesignConversation:
             {"role": "user", "content": json.dumps(given, ensure_ascii=False)},
         ]
         temperature = getattr(design_rules().temperatures, role)
-        question = _digest([role, stage, form.__name__, temperature, messages])
+        question = digest_of_things([role, stage, form.__name__, temperature, messages])
         if self._place < len(self._recorded):
             return self._again(stage, question, form)
         if self._client is None:
@@ -96,7 +96,3 @@ class DesignConversation:
             return form.model_validate_json(recorded.answer)
         except ValidationError:
             raise InputFormat(f"the transcript in {self._folder.path} has another form at {stage}") from None
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

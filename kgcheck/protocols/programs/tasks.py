@@ -228,11 +228,6 @@ class ProgramFigures(Value):
     successes: int
     levels: dict[int, int] = Field(description="tasks that were not completed, by the level of their last error")
 
-    @property
-    def success_rate(self) -> float | None:
-        """Share of the tasks that were completed; none where there are none."""
-        return self.successes / self.tasks if self.tasks else None
-
 
 def program_figures(records: Iterable[ProgramRecord]) -> ProgramFigures:
     """Count how programs fared: the paper's success rate, and the levels of what was not completed."""

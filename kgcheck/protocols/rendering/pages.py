@@ -1,16 +1,9 @@
-"""A protocol for people: a page that stands alone, Markdown, and a table for the terminal."""
+"""A protocol for people: a page that stands alone, and Markdown."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
-from kgcheck.report.cells import cell
 from kgcheck.report.documents import page
-from kgcheck.visible import visible
 
 
 def protocol_page(protocol: StudyProtocol, form: str) -> str:
@@ -24,37 +17,13 @@ def protocol_page(protocol: StudyProtocol, form: str) -> str:
         The text, ending in a line break.
     """
     return page(
-        "protocol", form, own="protocol", protocol=protocol, used=_used(protocol), details=lambda s: [*_details(s)]
+        "protocol",
+        form,
+        own="protocol",
+        protocol=protocol,
+        used=protocol.steps_by_ground(),
+        details=lambda s: [*_details(s)],
     )
-
-
-def protocol_table(protocol: StudyProtocol) -> RenderableType:
-    """The steps of a protocol with what they rest on, for the terminal."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("step", "what", "rests on"):
-        table.add_column(name, overflow="fold")
-    for section in protocol.sections:
-        table.add_row(cell(section.id, "bold"), cell(section.heading, "bold"), "")
-        for step in section.steps:
-            details = [f"{name}: {value}" for name, value in _details(step)]
-            what = Text("\n".join(visible(line) for line in (step.text, *details)))
-            table.add_row(cell(step.id), what, cell(", ".join((*step.facts, *step.passages)) or "nothing", "dim"))
-    verified = sum(fact.verified for fact in protocol.facts)
-    counts = (
-        f"{sum(1 for _ in protocol.steps):,} steps, {verified:,} of {len(protocol.facts):,} facts verified, "
-        f"{len(protocol.passages):,} passages, {len(protocol.data_sets):,} data sets"
-    )
-    return Group(Text(visible(protocol.objective.title), style="bold"), table, Text(counts))
-
-
-def _used(protocol: StudyProtocol) -> Mapping[str, Sequence[str]]:
-    """The steps that rest on a fact, a passage or a data set, by its id."""
-    used: dict[str, dict[str, None]] = defaultdict(dict)
-    for step in protocol.steps:
-        quoted = (*(p.passage for p in step.parameters), *(t.passage for t in step.tools))
-        for id_ in (*step.facts, *step.passages, *step.data_sets, *quoted):
-            used[id_][step.id] = None
-    return {id_: [*steps] for id_, steps in used.items()}
 
 
 def _details(step: StudyStep) -> Iterator[tuple[str, str]]:

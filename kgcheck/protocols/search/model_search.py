@@ -4,7 +4,6 @@ What it judges is data: a title may hold instructions. Each answer is of a form 
 asked, before it is used or kept: queries as groups of plain terms, one judgement for each paper or data set.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.outputs import write_text
+from kgcheck.protocols.files import digest_of_things
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.search.concepts import SearchConcept
 from kgcheck.protocols.search.helpfulness import DataSetUse, PaperDegree
@@ -202,7 +202,7 @@ class SearchModel:
             {"role": "system", "content": task},
             {"role": "user", "content": json.dumps(question, ensure_ascii=False)},
         ]
-        key = hashlib.sha256(json.dumps([self.name, temperature, messages]).encode()).hexdigest()
+        key = digest_of_things([self.name, temperature, messages])
         known = self._kept.find(key, form)
         if known is None:
             known, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)

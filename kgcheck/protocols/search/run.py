@@ -5,8 +5,6 @@ search began, those of a model by what it was asked. What was cut off is done ag
 twice.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.step_log import StepLog
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.protocols.files import digest_of_things
 from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.search.concepts import SearchConcept, Synonyms, concepts_of
 from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, SearchPlace, StudySearch, UnsearchedPlace
@@ -111,7 +110,7 @@ def search_for(
     folder.mkdir(parents=True, exist_ok=True)
     described = {"objective": objective.model_dump(mode="json"), "places": list(means.places)}
     # Another search in the same folder goes on with nothing of this one.
-    note = folder / f"search-{hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]}.note.json"
+    note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
     day = day_of(note, today)
     write_note(note, described, day, ended=False)
     with StepLog(folder / _LOG_FILE) as log:

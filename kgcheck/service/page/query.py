@@ -19,9 +19,6 @@ FACET_OF = {
 }
 """Names in an address, and the facets that they are of."""
 
-TO_DECIDE = "decision=open&decision=reopened"
-"""What waits for a curator."""
-
 _MOST, _LONGEST = 50, 512
 
 
