@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from kgcheck.errors import UnknownName, UsageError
 
@@ -81,13 +81,16 @@ def day(text: str) -> str:
         The same text.
 
     Raises:
-        UsageError: It is none of the three.
+        UsageError: It is none of the three, or it has not come yet.
 
     >>> day("2024-06")
     '2024-06'
     """
     if not _DAY.fullmatch(text):
         raise UsageError(f"{text!r} is no date: write 2024, 2024-06 or 2024-06-30")
+    # Somewhere on earth it is tomorrow already.
+    if text > (datetime.now(UTC) + timedelta(days=1)).date().isoformat():
+        raise UsageError(f"{text} has not come yet: name a date of the past")
     return text
 
 

@@ -1,6 +1,7 @@
 """Runs an audit: one piece of work after the other, each written to the ledger, so that a killed run resumes."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -186,8 +187,9 @@ class Audit:
                 in_turn.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
-            with self._progress.step("comparing with the run before"):
-                worker.compare(units, run_before(self._ledger.runs(), run))
+            earlier = run_before(self._ledger.runs(), run)
+            with self._progress.step("comparing with the run before") if earlier else nullcontext():
+                worker.compare(units, earlier)
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 

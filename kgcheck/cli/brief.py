@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import brain_options, ledger_option, literature_option, profile_option, store_option
+from kgcheck.cli.options import (
+    brain_options,
+    format_options,
+    ledger_option,
+    literature_option,
+    profile_option,
+    store_option,
+)
 from kgcheck.cli.output import json_result, note, text_result
 
 
@@ -16,15 +23,7 @@ from kgcheck.cli.output import json_result, note, text_result
 @literature_option(configured=False)
 @brain_options()
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most facts of a node.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("markdown", "html", "json")),
-    default="markdown",
-    show_default=True,
-    help="How to write it.",
-)
-@click.option("--output", type=click.Path(path_type=Path), help="A file to write to; stdout if none is named.")
+@format_options(("markdown", "html", "json"))
 def command(
     what: tuple[str, ...],
     store: str | None,

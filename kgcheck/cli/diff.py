@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.choices import THRESHOLDS
-from kgcheck.cli.options import FilePath, fail_on_option, ledger_option
+from kgcheck.cli.options import fail_on_option, format_options, ledger_option
 from kgcheck.cli.output import note
 
 STATES = ("new", "changed", "unchecked", "fixed", "gone", "still")
@@ -16,10 +16,7 @@ STATES = ("new", "changed", "unchecked", "fixed", "gone", "still")
 @click.argument("after", required=False, metavar="[RUN]")
 @click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only findings in this state.")
 @click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings [default: 50 of a table].")
-@click.option(
-    "--format", "format_", type=click.Choice(("table", "json", "jsonl", "csv")), default="table", show_default=True
-)
-@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@format_options(("table", "json", "jsonl", "csv"))
 @fail_on_option(THRESHOLDS, default="never")
 @ledger_option()
 def command(

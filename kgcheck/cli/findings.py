@@ -6,7 +6,7 @@ from typing import Unpack
 import click
 
 from kgcheck.cli.filters import Filters, filter_options
-from kgcheck.cli.options import FilePath, ledger_option
+from kgcheck.cli.options import format_options, ledger_option
 from kgcheck.cli.output import note
 
 
@@ -14,14 +14,7 @@ from kgcheck.cli.output import note
 @filter_options()
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many [default: 50 of a table].")
 @click.option("--after", metavar="FINDING", help="Begin after this one: the last of the page before.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("table", "json", "jsonl", "csv", "parquet")),
-    default="table",
-    show_default=True,
-)
-@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@format_options(("table", "json", "jsonl", "csv", "parquet"))
 @ledger_option()
 def command(
     run: str,
@@ -47,3 +40,5 @@ def command(
         show_listed(page, format_, output, head=lambda: {"run": page.run, "next": page.next})
         if page.next:
             note(f"there are more: --after {page.next}")
+        if not page.count:
+            note(f"run {page.run} has no such finding: kgcheck runs lists the others")

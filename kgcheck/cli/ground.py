@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.choices import GROUND_FORMS, GROUND_STATES
-from kgcheck.cli.options import FilePath, manuscript_options
+from kgcheck.cli.options import FilePath, format_options, manuscript_options
 from kgcheck.cli.output import note, text_result
 
 
@@ -41,8 +41,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 )
 @click.option("--min-coverage", type=click.FloatRange(0, 1), help="Least share of the references that the text cites.")
 @click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
-@click.option("--format", "format_", type=click.Choice(("table", *GROUND_FORMS)), default="table", show_default=True)
-@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@format_options(("table", *GROUND_FORMS))
 @click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
 def command(
     file: Path,

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -103,10 +103,10 @@ def run(arguments: list[str]) -> int:
             return code
         except Exception as error:
             # Libraries written in C turn Ctrl-C into errors of their own.
-            return _interrupted(came[0]) if came else _failed(error)
+            return _interrupted(came[0], arguments) if came else _failed(error, arguments)
         except KeyboardInterrupt as error:
             _show_notes(error)
-            return _interrupted(came[0] if came else signal.SIGINT)
+            return _interrupted(came[0] if came else signal.SIGINT, arguments)
 
 
 def _run(arguments: list[str]) -> int:
@@ -118,7 +118,7 @@ def _run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception, arguments: Sequence[str] = ()) -> int:
     """Say what went wrong, and give the exit code."""
     match error:
         case KgcheckError():
@@ -131,7 +131,7 @@ def _failed(error: Exception) -> int:
             context = error.ctx if isinstance(error, click.UsageError) else None
             _error(error.format_message(), f"{context.command_path if context else 'kgcheck'} --help tells more")
         case click.Abort():
-            return _interrupted(signal.SIGINT)
+            return _interrupted(signal.SIGINT, arguments)
         case UnicodeEncodeError(reason="surrogates not allowed"):
             _error("a name is not UTF-8", _RENAME)
         case OSError(filename=None, strerror=str()) if error.errno in _NO_ROOM:
@@ -195,8 +195,10 @@ def _listening() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _interrupted(number: int) -> int:
-    _error("interrupted", "kgcheck audit --resume goes on with an audit that was cut off")
+def _interrupted(number: int, arguments: Sequence[str]) -> int:
+    audits = bool({"audit", "job", "jobs"}.intersection(arguments[:1]))
+    hint = "kgcheck audit --resume goes on with an audit that was cut off"
+    _error("interrupted", hint if audits else "the same command again goes on where it can, or begins anew")
     return EXIT_SIGNAL + number
 
 

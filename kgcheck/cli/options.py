@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -202,18 +202,57 @@ def total_options() -> Decorator:
     return add
 
 
-def format_options(default: str = "table") -> Decorator:
-    """``--format`` and ``--output``."""
+_ENDINGS = {
+    ".csv": "csv",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".prom": "prometheus",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
+
+
+class _Form(click.Option):
+    """``--format``; where none is named, what the ending of ``--output`` stands for."""
+
+    def get_default(self, ctx: click.Context, call: bool = True) -> Any:
+        output = ctx.params.get("output")
+        form = _ENDINGS.get(output.suffix.lower()) if isinstance(output, Path) else None
+        if form is None:
+            return super().get_default(ctx, call)
+        if form not in self.type.choices:  # type: ignore[attr-defined]
+            raise click.BadParameter(f"{output} ends in {output.suffix}, and none is written: name a form", ctx, self)
+        return form
+
+
+def format_options(forms: Sequence[str] = FORMATS) -> Decorator:
+    """``--format`` and ``--output``.
+
+    Args:
+        forms: What can be written, first that of no file and no ``--format``.
+
+    Returns:
+        What adds them, as ``format_`` and ``output``.
+    """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")(
-            function
-        )
+        function = click.option(
+            "--output",
+            type=FilePath(dir_okay=False),
+            is_eager=True,
+            help="Write to this file, not to stdout; without --format, its ending names the form.",
+        )(function)
         return click.option(
             "--format",
             "format_",
-            type=click.Choice(FORMATS),
-            default=default,
+            cls=_Form,
+            type=click.Choice(forms),
+            default=forms[0],
             show_default=True,
             help="Form of the result.",
         )(function)

@@ -5,7 +5,15 @@ from pathlib import Path
 import click
 
 from kgcheck.choices import STUDY_STATES
-from kgcheck.cli.options import FilePath, ledger_option, offline_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import (
+    FilePath,
+    format_options,
+    ledger_option,
+    offline_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
 from kgcheck.cli.output import note, text_result
 
 FORMS = ("table", "json", "markdown", "sarif")
@@ -30,8 +38,7 @@ FORMS = ("table", "json", "markdown", "sarif")
     show_default=True,
     help="Least state of a remark that makes the exit code 1.",
 )
-@click.option("--format", "format_", type=click.Choice(FORMS), default="table", show_default=True)
-@click.option("--output", type=FilePath(dir_okay=False), help="Write to this file, not to stdout.")
+@format_options(FORMS)
 def command(
     files: tuple[Path, ...],
     store: str | None,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options
+from kgcheck.cli.options import FilePath, brain_options, format_options
 from kgcheck.cli.output import json_result, note, text_result
 
 
@@ -18,10 +18,7 @@ from kgcheck.cli.output import json_result, note, text_result
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
 @brain_options()
-@click.option(
-    "--format", "format_", type=click.Choice(("table", "json", "markdown")), default="table", show_default=True
-)
-@click.option("--output", type=FilePath(dir_okay=False), help="A file to write to; stdout if none is named.")
+@format_options(("table", "json", "markdown"))
 def command(
     place: Path,
     papers: tuple[str, ...],

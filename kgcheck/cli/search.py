@@ -69,6 +69,8 @@ def command(
         )
     for text in found.notes:
         note(text)
+    if not found.hits:
+        note("nothing was found: try fewer or other words")
     if format_ == "json":
         json_result([hit.as_row() for hit in found.hits])
     else:

@@ -47,8 +47,11 @@ def show_run(
     if output is not None:
         workspace.report(run, format_, output=output, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
-        shown = workspace.findings(run, limit=TABLE_LIMIT if limit is None else limit)
-        results().print(findings_table(shown))
+        most = TABLE_LIMIT if limit is None else limit
+        shown = list(workspace.findings(run, limit=most + 1))
+        results().print(findings_table(shown[:most]))
+        if limit is None and len(shown) > most:
+            note(f"these are the first {most} findings; all: kgcheck report {run.id} --output findings.csv")
     else:
         text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
     for line in summary_lines(run, tallies):

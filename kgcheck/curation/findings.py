@@ -277,6 +277,7 @@ class FindingPage:
     def __init__(self, findings: FindingList, after: str | None = None, limit: int | None = None) -> None:
         self.run = findings.run.id
         self.next: str | None = None
+        self.count = 0
         self._findings = findings
         self._after = after
         self._limit = limit
@@ -289,6 +290,7 @@ class FindingPage:
                 self.next = last
                 return
             last = one.fingerprint
+            self.count = place
             yield one
 
 

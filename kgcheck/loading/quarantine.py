@@ -38,9 +38,8 @@ def write_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> int:
                 {"path": str(partial)},
             ).fetchall()
     except (OSError, UnicodeError, duckdb.Error) as error:
-        raise InputError(
-            f"cannot write the quarantine file {path}: {error}", "name another with --quarantine"
-        ) from error
+        why = (error.strerror if isinstance(error, OSError) else "") or error
+        raise InputError(f"cannot write the quarantine file {path}: {why}", "name another with --quarantine") from error
     return rows
 
 

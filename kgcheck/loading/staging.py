@@ -366,6 +366,8 @@ def _locate(recipe: Recipe, folder: Path) -> dict[str, Path]:
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         raise InputMissing(
             f"{folder} lacks {len(missing)} of {len(found) + len(missing)} source files: {shown}",
-            "a file with only its header line stands for a source that has nothing",
+            "a file with only its header line stands for a source that has nothing"
+            if found
+            else f"name the folder in which {missing[0]} lies",
         )
     return found

@@ -247,8 +247,10 @@ def refuse_place(path: Path) -> None:
         SnapshotError: There is none, or what lies beside it shows that it is not finished.
     """
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "no file"
-        detail = f"{path} is {kind}, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
+        if path.is_dir():
+            hint = f"build one of its files: kgcheck reference build {path} --out reference.duckdb"
+            raise SnapshotError(f"{path} is a folder, not a snapshot", hint)
+        detail = f"{path} is no file, not a snapshot" if path.exists() else f"there is no snapshot at {path}"
         raise SnapshotError(detail, f"build one: kgcheck reference build DIR --out {path}")
     log = path.with_name(path.name + ".wal")
     if log.exists() or log.is_symlink():

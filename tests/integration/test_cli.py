@@ -97,6 +97,12 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("audit", "--limit", "-1"), "Invalid value for '--limit'", ""),
         (("audit", "--fail-on", "supported"), "Invalid value for '--fail-on'", ""),
         (("audit", "--format", "xml"), "Invalid value for '--format'", ""),
+        (("audit", "--graph-date", "2901-01-01"), "Invalid value for '--graph-date'", "2901-01-01 has not come yet"),
+        (
+            ("brief", "TP53", "--output", "x.csv"),
+            "Invalid value for '--format'",
+            "x.csv ends in .csv, and none is written",
+        ),
         (("audit", "extra"), "Got unexpected extra argument", ""),
         (("audit",), "there is no graph at .kgcheck/graph.lbdb", "kgcheck load DIR --store .kgcheck/graph.lbdb"),
         (("audit", "--store", "."), ". is a folder", "name a file"),
@@ -106,12 +112,18 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("audit", "--profile", "../x"), "there is no profile '../x'", "kgcheck profile init drafts one"),
         (("audit", "--profile", "cgk"), "there is no profile 'cgk'", "did you mean ckg?"),
         (("load",), "Missing argument 'DIRECTORY'", "kgcheck load --help tells more"),
-        (("load", "nowhere"), "", ""),
+        (("load", "nowhere"), "there is no folder nowhere", "name an import directory"),
+        (("load", "junk"), "junk is a file, and not a folder", "name an import directory"),
         (("reference",), "", ""),
         (("reference", "build", "nowhere"), "Missing option '--out'", "kgcheck reference build --help tells more"),
         (("reference", "build", "nowhere", "--out", "x"), "", ""),
         (("reference", "build", ".", "--out", "x", "--release", "uniprot"), "--release 'uniprot' is not SOURCE=", ""),
         (("reference", "show", "nowhere"), "there is no snapshot at nowhere", "kgcheck reference build"),
+        (
+            ("reference", "show", "."),
+            ". is a folder, not a snapshot",
+            "kgcheck reference build . --out reference.duckdb",
+        ),
         (("reference", "show", "junk"), "junk is not a reference snapshot", ""),
         (("runs",), "there is no ledger at .kgcheck/ledger.sqlite", "kgcheck audit makes one"),
         (("runs", "--ledger", "junk"), "junk is not a ledger", "--ledger"),
@@ -249,6 +261,47 @@ def test_report_of_a_run_by_any_name(audited: Path) -> None:
 
     assert by_id == by_beginning == kgcheck("report", "--format", "json", cwd=audited)
     assert json.loads(by_id.out)["run"]["id"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a.csv", "csv"),
+        ("a.HTML", "html"),
+        ("a.md", "markdown"),
+        ("a.jsonl", "jsonl"),
+        ("a.xml", "junit"),
+        ("a", "table"),
+    ],
+)
+def test_the_ending_of_a_file_names_the_form(audited: Path, tmp_path: Path, name: str, form: str) -> None:
+    by_ending, by_form = tmp_path / name, tmp_path / "named.txt"
+
+    assert kgcheck("report", "--output", by_ending, cwd=audited).code == 0
+    assert kgcheck("report", "--format", form, "--output", by_form, cwd=audited).code == 0
+
+    assert by_ending.read_text(encoding="utf-8") == by_form.read_text(encoding="utf-8")
+
+
+def test_a_form_that_is_named_comes_before_the_ending(audited: Path, tmp_path: Path) -> None:
+    assert kgcheck("report", "--format", "sarif", "--output", tmp_path / "a.json", cwd=audited).code == 0
+
+    assert "runs" in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+
+
+def test_a_table_that_has_not_all_findings_is_not_silent_about_it(audited: Path) -> None:
+    cut, whole, asked = (kgcheck("report", *more, cwd=audited) for more in ((), ("--limit", 93), ("--limit", 5)))
+
+    assert "these are the first 50 findings; all: kgcheck report " in cut.err
+    assert "these are the first" not in whole.err + asked.err
+
+
+def test_a_list_that_is_empty_names_its_run(audited: Path) -> None:
+    said = kgcheck("findings", "--reason", "id_obsolete", "--label", "Gene", cwd=audited)
+
+    assert said.code == 0
+    assert "has no such finding" in said.err
+    assert "no such finding" not in kgcheck("findings", cwd=audited).err
 
 
 def test_explain_in_both_forms(audited: Path) -> None:
@@ -412,6 +465,7 @@ def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, mo
     said = kgcheck("runs", cwd=audited)
 
     assert said.refuses("interrupted", code=130)
+    assert "the same command again" in said.err
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -137,6 +137,7 @@ def test_three_scopes_of_search(index: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("Bones grow.\n\nMice sleep.\n")
     given = kgcheck("search", "sleep", "--index", index, "--passages", tmp_path / "lines.txt", "--format", "json")
     assert json.loads(given.out)[0]["passage"] == "Mice sleep."
+    assert "nothing was found" in kgcheck("search", "xylophone", "--index", index).err
     assert "Mice sleep." in kgcheck("search", "sleep", "--index", index, "--passages", tmp_path / "lines.txt").out
 
 

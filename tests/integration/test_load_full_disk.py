@@ -206,7 +206,7 @@ def test_steps_and_errors_of_the_child_are_shown(tmp_path: Path) -> None:
     refused = load(empty, tmp_path / "graphs" / "other.lbdb")
     assert refused.returncode == 2
     assert "lacks 35 of 35 source files" in refused.stderr
-    assert "stands for a source that has nothing" in refused.stderr
+    assert "name the folder in which databases/Protein.tsv lies" in refused.stderr
     # A load that fails before it writes leaves nothing behind.
     assert not (tmp_path / "graphs" / "other.lbdb").exists()
     with EmbeddedStore(store, CKG):
