@@ -131,7 +131,8 @@ def _with_companions(
     for sentence in read:
         stated = quantities_of(sentence)
         taken = {place for quantity in stated for place in matches.equal(quantity)}
-        company = _company(stated, against, matches)
+        shared = _company(stated, against, matches)
+        company = {quote: shared[quote] for quote in sorted(shared, key=lambda quote: together[quote][0])}
         for quantity in stated:
             key = (sentence.number, quantity.start)
             if (abs(quantity.value), quantity.step) in values:
@@ -169,7 +170,7 @@ def _in_its_place(
 ) -> Result | None:
     """The number that stands, in what has most of the other numbers of a sentence, where one is not."""
     best: tuple[int, Result | None] = (least - 1, None)
-    for quote, values in sorted(company.items(), key=lambda one: together[one[0]][0]):
+    for quote, values in company.items():
         shared = sum(bool(places - {quantity.start}) for places in values.values())
         if shared <= best[0]:
             continue
@@ -194,10 +195,13 @@ def numbers_of_results(text: str, results: Results) -> list[Span]:
     Returns:
         The places of the numbers, without units.
     """
+    numbers = quantities(text)
+    if not numbers:
+        return []
     sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
     remarks = _of_sentence(sentence, results, NumberMatches(results))
     verified = {r.start for r in remarks if r.remark is Remark.NUMBER_VERIFIED}
-    return [(q.start, q.bare) for q in quantities(text) if q.start in verified]
+    return [(q.start, q.bare) for q in numbers if q.start in verified]
 
 
 def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -> Iterator[Remarked]:
