@@ -217,7 +217,7 @@ class Grounding(ReadingPapers):
             for cost in log.costs():
                 total.add(Usage(input_tokens=cost.input_tokens, output_tokens=cost.output_tokens), cost.money)
             around = Surroundings(
-                look=lambda text, held: (look(text, held), self._corpus(text, notes)),
+                look=lambda text, against: (look(text, against), self._corpus(text, notes)),
                 gather=self._gathered_passages if self.literature else None,
                 results=_optional(results),
                 experiments=GraphExperiments(cast("Workspace", self), working, role(working, total).meter),
