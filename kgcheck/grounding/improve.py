@@ -5,22 +5,19 @@ only if the score is not worse than the best. All that a round depends on is in 
 it goes on where a process was killed.
 """
 
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field
-
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
+from kgcheck.grounding.aims import deep_aim, deep_every, improve_rules, memory_of, next_aim
+from kgcheck.grounding.experiments import RESULTS, ExperimentRequest, Experiments, with_results
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound, ImprovementStart
 from kgcheck.grounding.judge import judge
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.results import Results
+from kgcheck.grounding.results import Results, read_results
 from kgcheck.grounding.revising import (
-    MOST_CHARACTERS,
     Aim,
     GivenPassage,
     ManuscriptSource,
@@ -30,35 +27,14 @@ from kgcheck.grounding.revising import (
     revision_of,
 )
 from kgcheck.grounding.revision_guard import objection_to, objection_to_remarks
-from kgcheck.grounding.score import CorpusFigures, ScoreCard, score, score_rules
+from kgcheck.grounding.score import CorpusFigures, ScoreCard, score
 from kgcheck.grounding.source_sections import text_digest
+from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.resources import resource_dir
 
-DEEP_CYCLE = "a deep cycle runs experiments, and protocol design has none yet: nothing was done"
-
-
-class ActionRule(Value):
-    """An action of the ladder."""
-
-    dimensions: tuple[str, ...]
-    task: str
-
-
-class ImproveRules(Value):
-    """How rounds are chosen; see corpus/grounding/improve.toml."""
-
-    failures: int = Field(gt=0)
-    rest: int = Field(ge=0)
-    memory: int
-    tie: float
-    deep_least: int
-    deep_part: int
-    passages: int
-    actions: dict[str, ActionRule]
+ANALYSIS = "add_analysis"
 
 
 class ModelRole(NamedTuple):
@@ -71,35 +47,27 @@ class ModelRole(NamedTuple):
 class Surroundings(NamedTuple):
     """What a manuscript is held against.
 
-    ``look`` grounds a text and says how it stands to the corpus; ``gather`` finds passages; both come from a workspace.
+    ``look`` grounds a text against results and says how it stands to the corpus; ``gather`` finds passages;
+    ``experiments`` are those of deep cycles. All of them come from a workspace.
     """
 
-    look: Callable[[Manuscript], tuple[Grounded, CorpusFigures | None]]
+    look: Callable[[Manuscript, Results | None], tuple[Grounded, CorpusFigures | None]]
     gather: Callable[[str, int], list[GivenPassage]] | None
-    results: Results | None
+    results: Path | None
+    experiments: Experiments
 
 
-@cache
-def improve_rules() -> ImproveRules:
-    """The rules."""
-    file = resource_dir("corpus") / "grounding" / "improve.toml"
-    return ImproveRules.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+class _Standing(NamedTuple):
+    """The manuscript as it stands: its text, what was found of it, its score, and the results that it was held against.
 
-
-def deep_every(rounds: int) -> int:
-    """After how many rounds a deep cycle is due.
-
-    Args:
-        rounds: Of the whole.
-
-    Returns:
-        A number of rounds.
-
-    >>> deep_every(12), deep_every(60)
-    (5, 10)
+    ``given`` are those of the results that a worker may use.
     """
-    rules = improve_rules()
-    return max(rules.deep_least, rounds // rules.deep_part)
+
+    draft: ManuscriptSource
+    found: Grounded
+    card: ScoreCard
+    results: Results | None
+    given: Results | None
 
 
 def standing_of(card: ScoreCard) -> float:
@@ -107,97 +75,6 @@ def standing_of(card: ScoreCard) -> float:
     if card.overall is not None:
         return card.overall
     return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)
-
-
-def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int:
-    """How often a dimension was aimed at without success since it was last raised.
-
-    Args:
-        rounds: Those that are done.
-        dimension: Its name.
-
-    Returns:
-        The number.
-    """
-    count = 0
-    for done in reversed(rounds):
-        if done.dimension == dimension:
-            if done.outcome == "accepted":
-                break
-            count += 1
-    return count
-
-
-def next_aim(
-    draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
-) -> Aim | None:
-    """What the next round is to do.
-
-    Args:
-        draft: The manuscript.
-        card: Its score.
-        rounds: Those that are done.
-        possible: Whether there is anything to do an action with, by its name.
-
-    Returns:
-        The weakest dimension that does not rest, the action of its ladder and a section; None where all of them have
-        failed with every action.
-    """
-    rules = improve_rules()
-    weakest = sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
-    aims: list[Aim] = []
-    for name in weakest:
-        actions = _ladder(name, possible)
-        tried = failures_in_a_row(rounds, name)
-        step = tried // rules.failures
-        places = _sections(draft, name)
-        if not places or step >= len(actions):
-            continue
-        aimed = sum(r.dimension == name for r in rounds)
-        action = actions[step]
-        aim = Aim(dimension=name, action=action, task=rules.actions[action].task, section=places[aimed % len(places)])
-        if tried == 0 or not any(r.dimension == name for r in rounds[len(rounds) - rules.rest :]):
-            return aim
-        aims.append(aim)
-    # Where all rest, the weakest one goes on.
-    return aims[0] if aims else None
-
-
-def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
-    """The actions for a dimension, its own first; those after it follow, and then those before it."""
-    actions = improve_rules().actions
-    names = list(actions)
-    own = next(n for n, name in enumerate(names) if dimension in actions[name].dimensions)
-    return [name for name in (*names[own:], *names[:own]) if possible.get(name, True)]
-
-
-def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
-    reads = score_rules().dimensions[dimension].reads
-    return [
-        n
-        for n, s in enumerate(draft.sections)
-        if s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS
-    ]
-
-
-def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
-    """What earlier rounds did: the last ones whole, older ones a line each.
-
-    Args:
-        rounds: Those that are done.
-
-    Returns:
-        Lines and mappings, the oldest first.
-    """
-    most = improve_rules().memory
-    done = [r for r in rounds if r.dimension]
-    older = [f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{_change(r)}" for r in done[:-most]]
-    kept = {"number", "outcome", "dimension", "action", "section", "reason", "before", "after", "left_out"}
-    return [*older, *(r.model_dump(mode="json", include=kept) for r in done[-most:])]
-
-
-def _change(done: ImprovementRound) -> str:
-    return "" if done.after is None or done.before is None else f" {done.after - done.before:+.2f}"
 
 
 class Improver:
@@ -244,41 +121,71 @@ class Improver:
             KgcheckError: A model failed, or the budget is spent: the round is begun again next time.
         """
         draft = draft_of(self._log.text(), self._path)
-        found, corpus = self._around.look(draft.manuscript)
-        card = self._first(found, corpus)
+        file = self._log.results_file(self._around.results)
+        results = read_results(file) if file else None
+        found, corpus = self._around.look(draft.manuscript, results)
+        now = _Standing(draft, found, self._first(found, corpus), results, results)
         self._log.show()
-        possible = {
-            "add_analysis": self._around.results is not None,
-            "gather_evidence": self._around.gather is not None,
-        }
         try:
             with self._progress.step(f"improving {draft.manuscript.name}", rounds) as step:
                 step.advance(min(rounds, len(self._log.done)))
                 while (number := len(self._log.done) + 1) <= rounds:
-                    aim = None if number % deep_every(rounds) == 0 else next_aim(draft, card, self._log.done, possible)
-                    if aim is not None:
-                        draft, found, card = self._recorded(number, aim, draft, found, card)
-                    elif number % deep_every(rounds) == 0:
-                        self._log.add(self._line(number, "deep_cycle", DEEP_CYCLE))
-                    else:
+                    deep = number % deep_every(rounds) == 0
+                    aim = (deep_aim if deep else self._aim)(now.draft, now.card, self._log.done)
+                    if aim is None:
                         break
+                    now = self._recorded(number, aim, now, deep=deep)
                     self._log.show()
                     step.advance()
         finally:
             self._log.plot()
 
-    def _recorded(
-        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
-    ) -> tuple[ManuscriptSource, Grounded, ScoreCard]:
+    def _aim(self, draft: ManuscriptSource, card: ScoreCard, done: Sequence[ImprovementRound]) -> Aim | None:
+        file = self._log.results_file(self._around.results)
+        return next_aim(
+            draft, card, done, {ANALYSIS: file is not None, "gather_evidence": self._around.gather is not None}
+        )
+
+    def _recorded(self, number: int, aim: Aim, now: _Standing, *, deep: bool) -> _Standing:
         """Do a round and keep it; the manuscript after it."""
         try:
-            done, kept = self._round(number, aim, draft, found, card)
+            done, kept = (self._deep_cycle if deep else self._round)(number, aim, now)
         except KgcheckError as error:
             self._log.add(self._line(number, "stopped", error.message, dimension=aim.dimension))
             self._log.show()
             raise
-        self._log.add(done, kept[0].source if kept else None)
-        return kept or (draft, found, card)
+        self._log.add(done, kept.draft.source if kept else None)
+        return kept or now
+
+    def _deep_cycle(self, number: int, aim: Aim, now: _Standing) -> tuple[ImprovementRound, _Standing | None]:
+        """Run an experiment where the weakest dimension lacks an analysis, and let its section tell what it found."""
+        if aim.action != ANALYSIS:
+            why = f"no analysis raises {aim.dimension.replace('_', ' ')}, the weakest dimension: nothing was run"
+            return self._line(number, "deep_cycle", why), None
+        judgement = now.card.dimensions[aim.dimension].judgement
+        folder = self._log.experiment_folder(number)
+        request = ExperimentRequest(
+            text=now.draft.manuscript,
+            wanted=judgement.advice if judgement else aim.task,
+            done=frozenset(r.experiment for r in self._log.done if r.experiment),
+            folder=folder,
+        )
+        found = self._around.experiments.run(request)
+        if not found.results:
+            return self._line(number, "deep_cycle", found.note, experiment=found.name), None
+        try:
+            results, given = with_results(self._log.results_file(self._around.results), found, folder)
+        except InputFormat as error:
+            return self._line(number, "deep_cycle", error.message, experiment=found.name), None
+        # Against more results the same text may stand elsewhere: what it is compared with is itself, held against them.
+        looked, corpus = self._around.look(now.draft.manuscript, results)
+        before = _Standing(now.draft, looked, self._scored(looked, corpus, now.card), results, given)
+        done, kept = self._round(number, aim, before, best=standing_of(before.card))
+        done = done.model_copy(update={"experiment": found.name, "reason": f"{found.note}; {done.reason}"})
+        if kept is None:
+            return done, None
+        digest = text_digest(read_whole(folder / RESULTS))
+        return done.model_copy(update={"results": digest}), kept._replace(given=results)
 
     def _line(self, number: int, outcome: str, reason: str, **more: object) -> ImprovementRound:
         fields = {
@@ -310,18 +217,23 @@ class Improver:
         return card
 
     def _best(self) -> float:
-        start = self._log.start.standing if self._log.start else 0.0
-        return max((r.best for r in self._log.done), default=start)
+        best = self._log.start.standing if self._log.start else 0.0
+        for done in self._log.done:
+            # Scores against other results are no measure of one another.
+            best = done.best if done.results else max(best, done.best)
+        return best
 
     def _scored(self, found: Grounded, corpus: CorpusFigures | None, before: ScoreCard | None) -> ScoreCard:
         judgements = judge(found.manuscript, self._judging.client, self._judging.meter, before)
         return score(found, corpus, judgements)
 
     def _round(
-        self, number: int, aim: Aim, draft: ManuscriptSource, found: Grounded, card: ScoreCard
-    ) -> tuple[ImprovementRound, tuple[ManuscriptSource, Grounded, ScoreCard] | None]:
-        section = draft.sections[aim.section]
-        standing, best = standing_of(card), self._best()
+        self, number: int, aim: Aim, now: _Standing, best: float | None = None
+    ) -> tuple[ImprovementRound, _Standing | None]:
+        """Write a section again; in a deep cycle, ``best`` is the standing that it must not fall below."""
+        draft, found, card, results, _ = now
+        section, deep = draft.sections[aim.section], best is not None
+        standing, best = standing_of(card), self._best() if best is None else best
         own = {"dimension": aim.dimension, "action": aim.action, "section": section.heading, "before": standing}
 
         def done(reason: str, outcome: str = "rejected", **more: object) -> ImprovementRound:
@@ -335,8 +247,7 @@ class Improver:
             passages = citable(draft, self._around.gather(query, improve_rules().passages))
             if not passages:
                 return done("no passage was found that the manuscript can cite"), None
-        results = self._around.results
-        given = results if aim.action == "add_analysis" else None
+        given = now.given if aim.action == ANALYSIS else None
         memory = memory_of(self._log.done)
         try:
             written, left_out = revised(
@@ -353,7 +264,7 @@ class Improver:
         new, revision = made
         if why := objection_to(revision, results):
             return done(why, left_out=left_out), None
-        looked, corpus = self._around.look(new.manuscript)
+        looked, corpus = self._around.look(new.manuscript, results)
         if why := objection_to_remarks(found, looked, left_out):
             return done(why, left_out=left_out), None
         scored = self._scored(looked, corpus, card)
@@ -362,15 +273,16 @@ class Improver:
             return done("a part of the score is there before or after alone", after=after, left_out=left_out), None
         tie = improve_rules().tie
         raised = scored.dimensions[aim.dimension].partial > card.dimensions[aim.dimension].partial
-        if not (after > best or (after >= best - tie and raised)):
+        if not (after > best or (after >= best - tie and (raised or deep))):
             return done(f"the score is {after:.2f}, the best {best:.2f}", after=after, left_out=left_out), None
         added = looked.manuscript.references[len(found.manuscript.references) :]
         accepted = done(
-            "better" if after > best else f"equal, and better in {aim.dimension}", after=after, left_out=left_out,
+            "better" if after > best else "not worse" if deep else f"equal, and better in {aim.dimension}",
+            after=after, left_out=left_out,
             outcome="accepted", best=max(best, after), added=[r.text for r in added],
             sha256=text_digest(new.source), card=scored,
         )  # fmt: skip
-        return accepted, (new, looked, scored)
+        return accepted, _Standing(new, looked, scored, results, results)
 
 
 def role(client: ChatClient, total: Meter) -> ModelRole:

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import InputFormat
+from kgcheck.grounding.experiments import RESULTS
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import read_whole
@@ -50,6 +51,8 @@ class ImprovementRound(Value):
     added: tuple[str, ...] = Field(default=(), description="entries that the list of references got")
     sha256: str = Field(default="", description="of the manuscript that was accepted")
     card: ScoreCard | None = Field(default=None, description="of the manuscript that was accepted")
+    experiment: str = Field(default="", description="what a deep cycle ran")
+    results: str = Field(default="", description="SHA-256 of the results with those of an experiment that was adopted")
     cost: PartCost = PartCost()
 
 
@@ -115,6 +118,30 @@ class ImprovementLog:
             raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
         return text
 
+    def experiment_folder(self, number: int) -> Path:
+        """Where the experiment of a round is kept."""
+        return self.folder / "experiments" / f"{number:03d}"
+
+    def results_file(self, given: Path | None) -> Path | None:
+        """The canonical results as they stand.
+
+        Args:
+            given: Those that the manuscript came with.
+
+        Returns:
+            Those of the last experiment that was adopted, which hold the given ones; otherwise the given ones.
+
+        Raises:
+            InputFormat: The file of that experiment is not as it was written.
+        """
+        last = next((r for r in reversed(self.rounds) if r.results), None)
+        if last is None:
+            return given
+        file = self.experiment_folder(last.number) / RESULTS
+        if text_digest(read_whole(file)) != last.results:
+            raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
+        return file
+
     def costs(self) -> list[PartCost]:
         """What was taken up to now, also by rounds that were stopped."""
         return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
@@ -143,6 +170,8 @@ class ImprovementLog:
     def show(self) -> None:
         """Write what people look at: the best text, and the log as a table."""
         write_text(self.folder / "best.md", self.text())
+        if results := self.results_file(None):
+            write_text(self.folder / RESULTS, read_whole(results))
         write_text(self.folder / "log.md", log_table(self.start, self.rounds))
 
     def plot(self) -> None:
@@ -182,8 +211,9 @@ def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]
         tokens = r.cost.input_tokens + r.cost.output_tokens
         after = "" if r.after is None else f"{r.after:.2f}"
         why = f"{r.reason}{'; left out: ' + ', '.join(r.left_out) if r.left_out else ''}"
+        action = f"{r.action} {r.experiment}".strip()
         cells = (
-            str(r.number), r.dimension, r.action, r.section, r.outcome, after, f"{r.best:.2f}", f"{tokens:,}", why,
+            str(r.number), r.dimension, action, r.section, r.outcome, after, f"{r.best:.2f}", f"{tokens:,}", why,
         )  # fmt: skip
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join((*lines, ""))

@@ -152,10 +152,13 @@ def numbers_of_results(text: str, results: Results) -> list[Span]:
     Returns:
         The places of the numbers, without units.
     """
+    numbers = quantities(text)
+    if not numbers:
+        return []
     sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
     remarks = _of_sentence(sentence, results, NumberMatches(results))
     verified = {r.start for r in remarks if r.remark is Remark.NUMBER_VERIFIED}
-    return [(q.start, q.bare) for q in quantities(text) if q.start in verified]
+    return [(q.start, q.bare) for q in numbers if q.start in verified]
 
 
 def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -> Iterator[Remarked]:

@@ -64,7 +64,7 @@ def ground_folder(
     severities: list[Severity] = []
     wrong: dict[str, dict[str, str]] = {}
     counts: Counter[str] = Counter()
-    with workspace._grounder(bibliography, results) as (look, _, notes):
+    with workspace._grounder(bibliography, results) as (look, notes):
         for path in _manuscripts(folder, job.files):
             name = path.relative_to(folder).as_posix()
             try:

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from pydantic import ValidationError
 
@@ -12,7 +12,7 @@ from kgcheck.workspace.opening import Spending, spent_note, total_meter
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kgcheck.grounding.facts.check import FactCheck
     from kgcheck.grounding.ground import Grounded, SentenceCheck
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, ScoreCard
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.works import Works
+    from kgcheck.workspace.workspace import Workspace
+
+    class _Look(Protocol):
+        """Grounds a text; against other results than those that were named, where some are given."""
+
+        def __call__(self, text: Manuscript, results: Results | None = ..., /) -> Grounded: ...
+
 
 MARKDOWN = (".md", ".markdown", ".rmd", ".qmd")
 
@@ -51,7 +58,7 @@ class Grounding(ReadingPapers):
         from kgcheck.grounding.manuscripts.reading import read_manuscript
 
         text = read_manuscript(Path(manuscript))
-        with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
+        with self._grounder(_optional(bibliography), _optional(results)) as (look, notes):
             found = look(text)
         return found, tuple(notes)
 
@@ -81,15 +88,13 @@ class Grounding(ReadingPapers):
         from kgcheck.grounding.manuscripts.reading import read_given
 
         manuscript = read_given(text, form)
-        with self._grounder(_optional(bibliography), _optional(results)) as (look, _, notes):
+        with self._grounder(_optional(bibliography), _optional(results)) as (look, notes):
             found = look(manuscript)
         return found, tuple(notes)
 
     @contextmanager
-    def _grounder(
-        self, bibliography: Path | None, results: Path | None
-    ) -> "Iterator[tuple[Callable[[Manuscript], Grounded], Results | None, list[str]]]":
-        """What grounds texts, with everything open that they are held against; the results; and notes."""
+    def _grounder(self, bibliography: Path | None, results: Path | None) -> "Iterator[tuple[_Look, list[str]]]":
+        """What grounds texts, with everything open that they are held against; and notes."""
         from kgcheck.grounding.ground import ground
         from kgcheck.grounding.results import read_results
         from kgcheck.workspace.opened import noting
@@ -112,7 +117,12 @@ class Grounding(ReadingPapers):
                 checkers += self._paper_checks(facts, notes)
             if canonical is None:
                 not_looked["results"] = "no canonical results are named"
-            yield lambda text: ground(text, checkers, works, canonical, not_looked, self.progress), canonical, notes
+
+            def look(text: "Manuscript", results: "Results | None" = canonical) -> "Grounded":
+                lacking = {what: why for what, why in not_looked.items() if what != "results" or results is None}
+                return ground(text, checkers, works, results, lacking, self.progress)
+
+            yield look, notes
 
     def score(
         self,
@@ -188,6 +198,7 @@ class Grounding(ReadingPapers):
         from kgcheck.llm.budget import RunMeter
         from kgcheck.llm.client import ChatClient
         from kgcheck.locks import only_one
+        from kgcheck.workspace.deep_cycles import GraphExperiments
 
         path = Path(manuscript)
         if self.brain != "llm":
@@ -200,13 +211,14 @@ class Grounding(ReadingPapers):
             working = opened.enter_context(ChatClient(self.settings.for_worker()))
             prices = judging.prices if working.prices else None
             total = RunMeter(Spending(tokens, money).limits(), prices)
-            look, canonical, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results)))
+            look, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results)))
             opened.enter_context(only_one(Path(out), "improves a manuscript"))
             log = ImprovementLog(Path(out), source)
             around = Surroundings(
-                look=lambda text: (look(text), self._corpus(text, notes)),
+                look=lambda text, against: (look(text, against), self._corpus(text, notes)),
                 gather=self._gathered_passages if self.literature else None,
-                results=canonical,
+                results=_optional(results),
+                experiments=GraphExperiments(cast("Workspace", self), working, role(working, total).meter),
             )
             improver = Improver(path, log, around, role(judging, total), role(working, total), total, self.progress)
             improver.run(rounds)

@@ -12,6 +12,8 @@ from kgcheck.outputs import write_text
 from kgcheck.workspace.opening import Spending, total_meter
 
 if TYPE_CHECKING:
+    from kgcheck.llm.budget import Meter
+    from kgcheck.llm.client import ChatClient
     from kgcheck.protocols.programs.record import Language, ProgramLimits
     from kgcheck.protocols.programs.tasks import ProgramAttempt, ProgramRecord, ProgramTask
     from kgcheck.protocols.protocol import StudyProtocol
@@ -47,6 +49,7 @@ class RunOptions(NamedTuple):
         inputs: Files for inputs that no step makes, by the name of the input.
         limits: What a program may take.
         spending: What a model may take for the programs of one step.
+        writer: The model that writes programs, with what counts for it; by default that of the workspace's brain.
     """
 
     only: str = ""
@@ -57,6 +60,7 @@ class RunOptions(NamedTuple):
     inputs: "Mapping[str, Path]" = {}
     limits: "ProgramLimits | None" = None
     spending: Spending = Spending()
+    writer: "tuple[ChatClient, Meter] | None" = None
 
 
 class StepPrograms:
@@ -79,6 +83,7 @@ class StepPrograms:
         self._limits: ProgramLimits = given.limits or ProgramLimits()
         self._tasks = {task.id: task for task in program_tasks(protocol)}
         self._meter = total_meter(workspace.settings) if workspace.brain == "llm" else None
+        self._model = given.writer[0].model if given.writer else workspace.settings.llm_model
 
     def run(self, step: str) -> StepOutcome:
         """Run the program of a step, or have one written.
@@ -97,14 +102,14 @@ class StepPrograms:
             task = (task or ProgramTask(id=step, description="")).model_copy(
                 update={"language": _SUFFIXES[program.suffix]}
             )
-        if task is None or (program is None and self._meter is None):
+        if task is None or (program is None and self._meter is None and self._given.writer is None):
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
         from kgcheck.protocols.files import digest_of_things
 
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
-        model = "" if program else self._workspace.settings.llm_model
+        model = "" if program else self._model
         key = digest_of_things([task.model_dump(mode="json"), text, digests, self._limits.model_dump(), model])
         folder = self._out / step
         if is_kept(folder, key):
@@ -138,6 +143,8 @@ class StepPrograms:
 
         if text:
             return text, ProgramRecord(task=task, attempts=(checked(text, task, attempt),))
+        if self._given.writer:
+            return write_program(task, *self._given.writer, attempt)
         from kgcheck.llm.budget import Meter
         from kgcheck.llm.client import ChatClient
 

@@ -103,6 +103,34 @@ def test_questions_are_the_same_in_both(demo_server: str) -> None:
         assert by_id(here.out) == by_id(there.out)
 
 
+GENES = "APP,PSEN1,PSEN2,NCSTN,APH1A,APH1B,BACE1"
+
+
+@pytest.mark.slow
+def test_analyses_of_an_audited_graph_are_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    stores: tuple[Path | str, ...] = (demo().store, demo_server)
+    for store in stores:
+        audit(store, demo().reference, ledger)
+    for name, more in {
+        "enrichment": (),
+        "neighbourhood": ("--set", "least_score=0.4"),
+        "proximity": ("--target", "Alzheimer's disease", "--set", "least_disease_score=0"),
+    }.items():
+        found = []
+        for number, store in enumerate(stores):
+            out = tmp_path / f"{name}{number}"
+            what = ("--analysis", name, "--genes", GENES, *more, "--ledger", ledger, "--out", out)
+            said = kgcheck("protocol", "run", *what, "--store", store)
+            assert said.code == 0, said.err
+            found.append(json.loads((out / "results.json").read_text(encoding="utf-8")))
+        for result in found:
+            for own in ("store", "made_at", "run"):
+                assert result["about"].pop(own)
+        assert found[0]["about"]["edges"] > 0
+        assert found[0] == found[1]
+
+
 def by_id(text: str) -> tuple[object, ...]:
     """An answer without its paths: of parallel edges, either may be shown."""
     answer = json.loads(text)

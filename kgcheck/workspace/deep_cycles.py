@@ -1,0 +1,190 @@
+"""What deep cycles of an improvement run: a ready analysis of what the manuscript names, and a program over it."""
+
+import ast
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from kgcheck.errors import MissingExtra, ModelAnswer, ProgramError, StoreMissing
+from kgcheck.grounding.experiments import RESULTS, Experiment, ExperimentRequest
+from kgcheck.grounding.facts.named import NameTable
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.workspace.step_programs import RunOptions, StepOutcome
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.manuscript import Manuscript
+    from kgcheck.llm.budget import Meter
+    from kgcheck.llm.client import ChatClient
+    from kgcheck.protocols.programs.analyses import ReadyAnalysis
+    from kgcheck.protocols.protocol import StudyProtocol
+    from kgcheck.workspace.workspace import Workspace
+
+LEAST_GENES = 3
+"""Members of a gene set that is worth an analysis."""
+
+MOST_GENES = 500
+
+_ANALYSIS, _PROGRAM = "S1.1", "S1.2"
+
+
+class GraphExperiments:
+    """Runs ready analyses over what of the graph stands, each once, about the genes that a manuscript names.
+
+    Where programs can be confined, the model that writes has one program more: over the results of the analysis alone,
+    for what the judge advises.
+
+    Args:
+        workspace: Whose graph and ledger.
+        client: The model that writes programs.
+        meter: What counts for it.
+    """
+
+    def __init__(self, workspace: "Workspace", client: "ChatClient", meter: "Meter") -> None:
+        self._workspace, self._client, self._meter = workspace, client, meter
+
+    def run(self, request: ExperimentRequest) -> Experiment:
+        """Run the next analysis that there is something for.
+
+        Args:
+            request: What is asked for.
+
+        Returns:
+            What was found, or why nothing was run.
+        """
+        try:
+            from kgcheck.protocols.programs import statistics
+        except MissingExtra as error:
+            return Experiment("", None, f"{error.message} ({error.hint}): nothing was run")
+        del statistics
+        try:
+            named = _named(self._workspace, request.text)
+        except StoreMissing:
+            return Experiment("", None, "no graph is named: nothing was run")
+        analysis, genes, target = _chosen(request, named)
+        if analysis is None:
+            return Experiment("", None, f"no analysis is left for the {len(genes)} genes of the text: nothing was run")
+        from kgcheck.workspace.protocol_programs import run_steps
+
+        no_program = _unconfined()
+        protocol = _protocol(request, analysis, genes, with_program=not no_program)
+        options = RunOptions(genes=genes, target=target, writer=(self._client, self._meter))
+        outcomes: dict[str, StepOutcome] = {}
+        try:
+            for outcome in run_steps(self._workspace, protocol, request.folder, options):
+                outcomes[outcome.step] = outcome
+        except ModelAnswer as error:
+            no_program = error.message
+        return _experiment(request, analysis, genes, target, outcomes, no_program)
+
+
+def _named(workspace: "Workspace", text: "Manuscript") -> dict[str, list[str]]:
+    """The nodes that a manuscript names for sure, by label, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for things in NameTable(workspace.graph).things(text).values():
+        for thing in things:
+            for label, ids in thing.ids.items():
+                if thing.sure and len(ids) == 1:
+                    found.setdefault(label, {})[ids[0]] = None
+    return {label: list(ids) for label, ids in found.items()}
+
+
+def _chosen(
+    request: ExperimentRequest, named: dict[str, list[str]]
+) -> "tuple[ReadyAnalysis | None, tuple[str, ...], str]":
+    """The analysis that was not run yet and that most of the judge's words are for; its genes and its target."""
+    from kgcheck.protocols.programs.analyses import ready_analyses
+
+    wanted = request.wanted.casefold()
+    left = [a for a in ready_analyses().values() if a.name not in request.done]
+    left.sort(key=lambda a: -sum(word.casefold() in wanted for word in a.words))
+    genes: tuple[str, ...] = ()
+    for analysis in left:
+        genes = tuple(named.get(analysis.member, ())[:MOST_GENES])
+        target = next((named[link.label][0] for link in analysis.targets if named.get(link.label)), "")
+        if len(genes) >= LEAST_GENES and (target or not analysis.targets):
+            return analysis, genes, target
+    return None, genes, ""
+
+
+def _protocol(
+    request: ExperimentRequest, analysis: "ReadyAnalysis", genes: Iterable[str], *, with_program: bool
+) -> "StudyProtocol":
+    from kgcheck.protocols.objective import Objective
+    from kgcheck.protocols.protocol import StepItem, StudyProtocol, StudySection, StudyStep
+
+    steps = (
+        StudyStep(id=_ANALYSIS, text=analysis.title, outputs=analysis.outputs, analysis=analysis.name),
+        StudyStep(
+            id=_PROGRAM,
+            text=f"From the results of the {analysis.name} analysis alone, compute what a reviewer asks for, as far as"
+            f" they tell: {request.wanted}",
+            inputs=analysis.outputs,
+            outputs=(StepItem(name="what was computed", kind="table"),),
+        ),
+    )
+    objective = Objective(
+        title=(request.text.title or "a manuscript")[:300], objective=request.wanted[:5_000], about=tuple(genes)
+    )
+    section = StudySection(id="S1", heading="Analysis", steps=steps if with_program else steps[:1])
+    return StudyProtocol(objective=objective, made_at=datetime.now(UTC), sections=(section,))
+
+
+def _experiment(
+    request: ExperimentRequest,
+    analysis: "ReadyAnalysis",
+    genes: tuple[str, ...],
+    target: str,
+    outcomes: dict[str, StepOutcome],
+    why_none: str,
+) -> Experiment:
+    ran = outcomes.get(_ANALYSIS)
+    if ran is None or ran.state == "failed":
+        return Experiment(analysis.name, None, f"{analysis.name} failed: {ran.message if ran else why_none}")
+    results = _results(request, _ANALYSIS)
+    results.pop("about", None)
+    what = f"{analysis.name} of {len(genes)} genes{f' and {target}' if target else ''}"
+    program = outcomes.get(_PROGRAM)
+    if program is None or program.state not in ("done", "kept"):
+        message = program.message if program and program.state == "failed" else why_none
+        return Experiment(analysis.name, results, f"{what}{f'; no program: {message}' if message else ''}")
+    computed, stated = _computed(request)
+    if computed:
+        results["computed"] = computed
+    note = f"; {stated} numbers that stand in the program itself are left out" if stated else ""
+    return Experiment(analysis.name, results, f"{what}; a program computed {len(computed)} numbers{note}")
+
+
+def _results(request: ExperimentRequest, step: str) -> dict[str, Any]:
+    found = parse_json(read_whole(request.folder / step / RESULTS))
+    return found if isinstance(found, dict) else {}
+
+
+def _computed(request: ExperimentRequest) -> tuple[dict[str, Any], int]:
+    """The numbers that a program left, without those that it states: such a one was written, and not computed."""
+    program = read_whole(request.folder / _PROGRAM / "program.py")
+    found = _results(request, _PROGRAM)
+    stated = {
+        abs(node.value)
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    }
+    numbers = {name: value for name, value in found.items() if _number(value) is not None}
+    kept = {name: value for name, value in numbers.items() if abs(_number(value) or 0) not in stated}
+    return kept, len(numbers) - len(kept)
+
+
+def _number(value: Any) -> int | float | None:
+    """A number, or that of a result with its unit."""
+    own = value.get("value") if isinstance(value, dict) else value
+    return own if isinstance(own, int | float) and not isinstance(own, bool) else None
+
+
+def _unconfined() -> str:
+    """Why programs cannot be run here; empty where they can."""
+    from kgcheck.protocols.programs.sandbox import best_guard
+
+    try:
+        best_guard()
+    except ProgramError as error:
+        return error.message
+    return ""
