@@ -40,7 +40,7 @@ _READ = ("abstract", "results", "discussion", "conclusion")
 
 
 def check_numbers(manuscript: Manuscript, results: Results | None = None) -> list[Remarked]:
-    """Every number of the abstract, and with canonical results also of results, discussion and conclusion.
+    """Every number of the abstract, with canonical results also of results, discussion and conclusion, and percentages.
 
     Args:
         manuscript: The text.
@@ -48,7 +48,7 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
 
     Returns:
         Remarks: verified within rounding, differing with both values, or unknown, which only a number of the abstract
-        is that no canonical result is like.
+        is that no result is like; in every section, percentages that are not those of the counts beside them.
     """
     against = results or own_results(manuscript)
     found = _against_results(manuscript, against) if against.all else []

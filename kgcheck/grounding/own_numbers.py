@@ -35,9 +35,10 @@ class StatedElsewhere:
     """
 
     def __init__(self, manuscript: Manuscript) -> None:
-        blocks = (block.text for block in manuscript.blocks if block.section != "abstract")
-        cells = (cell for table in manuscript.tables for row in table.rows for cell in (table.caption, *row))
-        written = {found[0].replace(",", "") for text in (*blocks, *cells) for found in _DIGITS.finditer(text)}
+        texts = [block.text for block in manuscript.blocks if block.section != "abstract"]
+        for table in manuscript.tables:
+            texts += [table.caption, *(cell for row in table.rows for cell in row)]
+        written = {found[0].replace(",", "") for text in texts for found in _DIGITS.finditer(text)}
         # As it is written: 0.50 is no 0.5, and the digits of a name may be a number of the abstract.
         self._written = frozenset(written)
 
@@ -113,9 +114,12 @@ def _in_its_place(
 ) -> Result | None:
     """The number that stands where one does not, among the others of its sentence or among its words."""
     likeness = against.likeness(words_about(sentence.text, (quantity.start, quantity.end)))
+    shared_by = {
+        quote: sum(bool(places - {quantity.start}) for places in values.values()) for quote, values in company.items()
+    }
     best: tuple[float, Result | None] = (0.0, None)
     for place, (alike, result) in enumerate(zip(likeness, against.all, strict=True)):
-        shared = sum(bool(places - {quantity.start}) for places in company.get(result.quote, {}).values())
+        shared = shared_by.get(result.quote, 0)
         beside = shared >= _COMPANIONS or (shared and alike >= _ALIKE_BESIDE)
         if not (beside or alike >= _ALIKE_ALONE) or shared + alike <= best[0]:
             continue

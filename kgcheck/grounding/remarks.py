@@ -99,8 +99,8 @@ REMARKS: dict[Remark, str] = {
     Remark.REFERENCE_REPEATED: "The same work stands in the list twice",
     Remark.REFERENCE_NOT_CITED: "Nothing in the text cites it",
     Remark.NUMBER_VERIFIED: "The results have this number",
-    Remark.NUMBER_DIFFERS: "The results have another number",
-    Remark.NUMBER_UNKNOWN: "No result is this number",
+    Remark.NUMBER_DIFFERS: "The results, or the counts beside it, have another number",
+    Remark.NUMBER_UNKNOWN: "No result is this number, or the rest of the text lacks it",
 }
 """Every remark in plain words."""
 

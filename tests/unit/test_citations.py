@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import CitedWork, WholePaper
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.literature.works import Work, WorksFound
+from kgcheck.literature.works import Work, WorksFound, silent
+from kgcheck.model import Evidence
 from kgcheck.settings import Settings
 from tests.support.literature import build_index
 from tests.support.manuscripts import cited, manuscript, manuscript_of
@@ -41,6 +43,17 @@ class FixedWorks:
         return [WorksFound(by_id=tuple(w for w in self.works if f"doi:{r.doi}" in w.ids)) for r in references]
 
 
+class SilentWorks(FixedWorks):
+    """A world that says of what else it was looked through."""
+
+    def __init__(self, absent: Evidence, *works: Work) -> None:
+        super().__init__(*works)
+        self.absent = absent
+
+    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
+        return [found.model_copy(update={"looked": (self.absent,)}) for found in super().find(references)]
+
+
 def entry(key: str, doi: str = "", title: str = "") -> CitedWork:
     return CitedWork(key=key, label=key, doi=doi, title=title, year=2012, authors=("Doe J",), text=f"Doe J. {title}")
 
@@ -57,6 +70,21 @@ def test_markers_out_of_range_are_found_where_they_stand() -> None:
     assert (remark.sentence, remark.stated, remark.state) == (2, "99", SentenceState.CONTRADICTED)
     assert sentence.text[remark.start : remark.end] == "[1,99]"
     assert "1 to 1" in remark.note
+
+
+def test_a_world_of_lists_that_knows_few_of_a_list_tells_little(tmp_path: Path) -> None:
+    known = [entry(str(n), f"10.5555/{n}", TITLES[n]) for n in range(1, 5)]
+    absent = silent("jats", "2026", datetime.now(UTC), "x", complete=False)
+    papers = [work(f"10.5555/{n}", titles=(TITLES[n],), volume=str(n)) for n in range(1, 5)]
+
+    def state(*missing: CitedWork) -> list[SentenceState]:
+        text = manuscript([cited("A binds B [].", "1")], [*known, *missing])
+        remarks = check_citations(text, SilentWorks(absent, *papers))
+        return [r.state for r in of(remarks, Remark.REFERENCE_UNKNOWN)]
+
+    lost = [entry(f"x{n}", f"10.5555/x{n}", TITLES[0]) for n in range(3)]
+    assert state(lost[0]) == [SentenceState.UNSUPPORTED]
+    assert state(*lost) == [SentenceState.NOT_CHECKABLE] * 3
 
 
 def test_without_a_list_nothing_is_known_of_markers() -> None:

@@ -113,6 +113,50 @@ def test_the_numbers_beside_it_show_a_slip(abstract: str, differing: list[tuple[
     assert all(r.state is SentenceState.UNSUPPORTED for r in found)
 
 
+def test_a_number_that_the_text_has_nowhere_else_is_unsupported() -> None:
+    found = check_numbers(manuscript("Of 640 women, one in 16 (6.3%) fell ill; 129 did not.", BODY))
+
+    # A share of two counts of its sentence is none of its own.
+    assert [(r.remark, r.stated, r.state) for r in found if r.stated != "129"] == [
+        (Remark.NUMBER_UNKNOWN, "640", SentenceState.UNSUPPORTED),
+        (Remark.NUMBER_UNKNOWN, "16", SentenceState.UNSUPPORTED),
+    ]
+
+
+def test_a_file_of_some_results_tells_nothing_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(RESULTS, encoding="utf-8")
+    text = manuscript("The oven stood at 63 degrees, and once at 65.", "The oven stood at 63 degrees.")
+
+    assert [(r.stated, r.remark, r.state) for r in check_numbers(text, read_results(path))] == [
+        ("63", Remark.NUMBER_UNKNOWN, SentenceState.NOT_CHECKABLE),
+        ("65", Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED),
+    ]
+
+
+@pytest.mark.parametrize("stated", ["0.0601", "0.801", "7.0004"])
+def test_a_bound_that_is_no_level_is_not_right_of_all_below_it(tmp_path: Path, stated: str) -> None:
+    assert Remark.NUMBER_VERIFIED not in {r for r, _, _ in remarks(tmp_path, f"The recovery differs (p < {stated}).")}
+
+
+@pytest.mark.parametrize(
+    ("text", "differing"),
+    [
+        ("We saw it in 12 of 48 mice (25%), 7/9 (78%) and 31.0% (9 of 29).", []),
+        ("We saw it in 10 out of 55 patients (67%).", [("67%", "18.2%")]),
+        ("We saw it in 12/48 = 52% and in 41% [9 of 29].", [("52%", "25.0%"), ("41%", "31.0%")]),
+        # Of an interval, a ratio and a bound nothing is told.
+        ("It rose by 3 of 4 (95% CI 1 to 5), in 9 of 3 (30%), and in <5% (1/90).", []),
+    ],
+)
+def test_percentages_are_held_against_their_counts(text: str, differing: list[tuple[str, str]]) -> None:
+    block = Block(section="discussion", text=text)
+    found = check_numbers(manuscript("x").model_copy(update={"blocks": (block,)}))
+
+    assert [(r.stated, r.found) for r in found] == differing
+    assert all(r.state is SentenceState.CONTRADICTED and text[r.start : r.end] in r.stated for r in found)
+
+
 def test_a_number_that_the_text_has_elsewhere_is_no_slip() -> None:
     blocks = manuscript("In 30 women, recovery was seen in 71.3%.", "Recovery was seen in 15 women.").blocks
     plain = manuscript("x").model_copy(update={"blocks": blocks})

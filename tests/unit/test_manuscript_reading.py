@@ -204,6 +204,26 @@ def test_plain_text(tmp_path: Path) -> None:
     assert found.references[0].title == "On cells of A"
 
 
+def test_a_table_that_is_drawn_is_no_running_text(tmp_path: Path) -> None:
+    drawn = "+-------+------+\n| Angle | Mice |\n+=======+======+\n| [15]  | 17   |\n+-------+------+"
+    lines = "  Angle   Mice\n  ------- ------\n  [15]    17"
+    found = read(
+        tmp_path,
+        "a.txt",
+        f"On kinases\n\nResults\n\nIt binds [1].\n\n{drawn}\n\n{lines}\n\nReferences\n\n1. Lee A. On B.\n",
+    )
+
+    assert [t.rows for t in found.tables] == [(("Angle", "Mice"), ("[15]", "17"))] * 2
+    assert cited(found) == [("[1]", ("1",))]
+
+
+def test_a_caption_of_markdown_is_a_legend(tmp_path: Path) -> None:
+    text = "# On kinases\n\n# Results\n\n::: {.figure}\n::: caption\nKinases\n\n(B) As in [1].\n:::\n:::\n\nIt binds.\n"
+    found = read(tmp_path, "a.md", text)
+
+    assert [b.kind for b in found.blocks] == ["heading", "heading", "legend", "legend", "paragraph"]
+
+
 def test_jats_keeps_what_an_index_drops(tmp_path: Path) -> None:
     body = """<sec><title>Results</title><p>A binds B [<xref ref-type="bibr" rid="r1">1</xref>, 77] and C
     [<xref ref-type="bibr" rid="gone">5</xref>], [<xref ref-type="bibr" rid="r2">9</xref>] in 10<sup>6</sup> cells [88].

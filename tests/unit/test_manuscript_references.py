@@ -28,6 +28,20 @@ def test_usual_styles(style: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "first", "title"),
+    [
+        ("Roe F von, Lee CA (1933) On old yeast. J Yeast 21: 1-72.", "Roe F", "On old yeast"),
+        ("Roe N., Lee C. (2011) On old yeast. J Yeast 11: 7-9.", "Roe N", "On old yeast"),
+        ("Roe HA. Yeasts of W. M. Lee, again. J Yeast. 1921;73: 5-9.", "Roe HA", "Yeasts of W. M. Lee, again"),
+    ],
+)
+def test_names_with_dots_and_particles(text: str, first: str, title: str) -> None:
+    (work,) = cited_works([Entry(text)])
+
+    assert (work.authors[0], work.title) == (first, title)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "A web page of kinases, seen in May. Available from the authors.",

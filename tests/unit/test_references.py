@@ -222,6 +222,24 @@ def test_a_doi_that_does_not_exist() -> None:
     assert (unknown.remark, unknown.state) == (Remark.REFERENCE_UNKNOWN, SentenceState.UNSUPPORTED)
 
 
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("Doe J (2012) On yeast. J Yeast 12: 345-9.", SentenceState.UNSUPPORTED),
+        ("Doe J (2012) On yeast. J Yeast 12, 345-9.", SentenceState.UNSUPPORTED),
+        ("Doe J (2012) On yeast. Exeter: Yeast Press. 345 p.", SentenceState.NOT_CHECKABLE),
+        (
+            "Doe J (2012) On yeast. Available: http://example.org/yeast. Seen March 25, 2012.",
+            SentenceState.NOT_CHECKABLE,
+        ),
+    ],
+)
+def test_silence_about_a_book_or_a_page_tells_nothing(text: str, state: SentenceState) -> None:
+    (unknown,) = judge(reference(doi="", title="On yeast", text=text)).remarks
+
+    assert (unknown.remark, unknown.state) == (Remark.REFERENCE_UNKNOWN, state)
+
+
 def test_works_of_a_series_are_not_taken_for_each_other() -> None:
     one = "SUPPORT tools for informed policy making 13: preparing briefs for ministers"
     other = "SUPPORT tools for informed policy making 14: organising dialogues for ministers"
