@@ -1,8 +1,8 @@
 """Trains the head for a model of inference and measures it: ``python -m benchmarks.train_inference DIR``.
 
 Reads SciFact as benchmarks.train_verifier does; the counted features of each claim are weighed by models that did not
-see it. Writes ``inference_head.json`` into the folder of the model: numbers alone, for this model alone. Needs the extra
-`literature`, `make setup-train` and ../shared/data; on one thread it takes a quarter of an hour and more.
+see it. Writes ``inference_head.json`` into the folder of the model: numbers alone, for this model alone. Needs the
+extra `literature`, `make setup-train` and ../shared/data; on one thread it takes a quarter of an hour and more.
 """
 
 import argparse

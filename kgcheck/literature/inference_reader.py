@@ -1,7 +1,7 @@
 """What a verifier makes of a paper once a model of inference has read its best sentences.
 
 A small head, trained for that model (``python -m benchmarks.train_inference``), weighs what counted features and the
-model come to. Its weights stand in the model's folder, or in ``corpus/verifier/inference``, by the digest of the model.
+model come to. Its weights stand in the model's folder and name the digest of the model.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ from kgcheck.literature.features import Numbers
 from kgcheck.literature.inference import InferenceModel, Odds
 from kgcheck.literature.trained_verifier import Linear, softmax
 from kgcheck.model import Value
-from kgcheck.resources import resource_dir
 
-HEADS = "verifier/inference"
 BESIDE = "inference_head.json"
 """The name of a head in the folder of its model."""
 
@@ -156,14 +154,13 @@ def head_of(folder: Path, digest: str) -> InferenceHead | None:
         digest: Of the model.
 
     Returns:
-        Those beside it, else those that come with kgcheck; None where there are none.
+        Those beside it; None where there are none.
 
     Raises:
         ConfigurationError: They are broken, or of another model or other features.
     """
-    places = (folder / BESIDE, resource_dir("corpus") / HEADS / f"{digest}.json")
-    path = next((p for p in places if p.is_file()), None)
-    if path is None:
+    path = folder / BESIDE
+    if not path.is_file():
         return None
     try:
         head = InferenceHead.model_validate(parse_json(read_whole(path)))

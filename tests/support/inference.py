@@ -57,9 +57,8 @@ def model_folder(
         # What is padding must count for nothing, whatever stands there.
         scores = op.select(op.greater(mask, op.constant(np.float32(0.5))), scores, op.constant(np.float32(0)))
     total = op.reduce_sum(scores, op.constant(np.array([1])))
-    openvino.save_model(
-        openvino.Model([total], [ids, *rest], "tiny"), folder / "openvino_model.xml", compress_to_fp16=False
-    )
+    model = openvino.Model([total], [ids, *rest], "tiny")
+    openvino.save_model(model, folder / "openvino_model.xml", compress_to_fp16=False)
     vocabulary = {word: n for n, word in enumerate((*_UNKNOWN, *WORDS))}
     pieces = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     pieces.normalizer = Lowercase()
